@@ -1,0 +1,194 @@
+"""What is asked, in words no vendor owns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from emulator.core.json import JSON
+
+if TYPE_CHECKING:
+    from emulator.core.vendor import Codec, WireRequest
+
+Task = Literal["chat", "completions", "embeddings", "rerank"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """What a client addresses: a serving endpoint, an Azure deployment, an OVMS graph, a ``model_id``.
+
+    Fields:
+        model: the name the answer's ``model`` field carries; the deployment's own name if empty.
+        context: tokens of prompt and answer together; ``None``: no bound.
+        max_output: most tokens of one answer; ``None``: no bound of its own.
+        default_max_tokens: tokens of an answer when the request sets no limit.
+        dimensions: of an embedding.
+        normalized: embeddings have unit length.
+        tokenizer: name of a profile in ``engine.tokenizer.PROFILES``.
+        mode: ``pay_per_token``, ``provisioned``, ``external`` or ``custom``.
+        state: ``ready``, ``loading``, ``retired``, ``stopped``.
+        kind: what only the vendor tells apart (OVMS: ``text``, ``speculative``, ``classic``).
+        traits: further properties only the vendor reads (``vision``, ``reasoning``, …).
+    """
+
+    vendor: str
+    name: str
+    task: Task = "chat"
+    model: str = ""
+    context: int | None = None
+    max_output: int | None = None
+    default_max_tokens: int | None = None
+    dimensions: int = 1024
+    normalized: bool = True
+    tokenizer: str = "llama3"
+    mode: str = "pay_per_token"
+    state: str = "ready"
+    kind: str = ""
+    traits: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How tokens are chosen and where they end.
+
+    Fields:
+        max_tokens: most tokens of one answer, already lowered to what the deployment allows;
+            ``None``: the answer ends by itself.
+        greedy: temperature 0, ``top_k`` 1, no sampling: the text depends on the prompt alone.
+        seed: the request's own; pins the text when sampling.
+        knobs: further sampling fields; a different value may give a different text.
+        stop: generation ends at the first that appears; it is cut off unless ``keep_stop``.
+        ignore_eos: no natural end; goes on to ``max_tokens``.
+        show_eos: the end-of-sequence token is one of the answer's tokens, with empty text.
+        n: answers per prompt.
+        logprobs: ``None``: none; else how many alternatives beside each sampled token.
+    """
+
+    max_tokens: int | None = None
+    greedy: bool = False
+    seed: int | None = None
+    knobs: tuple[tuple[str, JSON], ...] = ()
+    stop: tuple[str, ...] = ()
+    keep_stop: bool = False
+    ignore_eos: bool = False
+    show_eos: bool = False
+    n: int = 1
+    logprobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool; ``arguments`` is JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn. ``media`` counts pictures, sounds and films that came with the text."""
+
+    role: str
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    media: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function on offer; ``parameters`` is its JSON Schema, ``None`` if it takes no arguments."""
+
+    name: str
+    description: str = ""
+    parameters: JSON | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAsk:
+    """A conversation to go on with.
+
+    Fields:
+        tool_choice: ``required`` with ``tool_name`` set forces that one tool.
+        parallel: more than one call in an answer is allowed.
+        format: ``json_schema`` needs ``schema``.
+        reasoning: effort (``low``, ``medium``, ``high``, …) of a model that thinks aloud; ``None``: none.
+    """
+
+    messages: tuple[Message, ...]
+    sampling: Sampling = Sampling()
+    tools: tuple[Tool, ...] = ()
+    tool_choice: Literal["none", "auto", "required"] = "none"
+    tool_name: str | None = None
+    parallel: bool = False
+    format: Literal["text", "json_object", "json_schema"] = "text"
+    schema: JSON | None = None
+    reasoning: str | None = None
+    task: Literal["chat"] = "chat"
+
+    @property
+    def prompt(self) -> str | None:
+        """Text of the last user message."""
+        return next((m.text for m in reversed(self.messages) if m.role == "user"), None)
+
+    @property
+    def system(self) -> str | None:
+        """Text of the first system or developer message."""
+        return next((m.text for m in self.messages if m.role in ("system", "developer")), None)
+
+    @property
+    def tool_result(self) -> str | None:
+        """Text of the last tool message."""
+        return next((m.text for m in reversed(self.messages) if m.role == "tool"), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionAsk:
+    """Prompts to go on with, each a text or its token ids; ``raw``: no template around them."""
+
+    prompts: tuple[str | tuple[int, ...], ...]
+    sampling: Sampling = Sampling()
+    raw: bool = True
+    media: int = 0
+    task: Literal["completions"] = "completions"
+
+    @property
+    def prompt(self) -> str | None:
+        return next((p for p in reversed(self.prompts) if isinstance(p, str)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingAsk:
+    """Texts, or their token ids, to turn into vectors; ``instruction`` goes in front of each text."""
+
+    inputs: tuple[str | tuple[int, ...], ...]
+    dimensions: int | None = None
+    instruction: str = ""
+    task: Literal["embeddings"] = "embeddings"
+
+    @property
+    def prompt(self) -> str | None:
+        return next((i for i in reversed(self.inputs) if isinstance(i, str)), None)
+
+
+Ask = ChatAsk | CompletionAsk | EmbeddingAsk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Call:
+    """One request a vendor accepted: what it asks, of whom, and who will word the answer.
+
+    Fields:
+        prompt_tokens: per prompt or input; one number for a chat.
+        context: whatever the codec wants to remember of the request.
+    """
+
+    request: WireRequest
+    deployment: Deployment
+    ask: Ask
+    codec: Codec
+    stream: bool = False
+    prompt_tokens: tuple[int, ...] = (0,)
+    context: JSON = None

@@ -1,0 +1,57 @@
+"""What a vendor would say in place of an answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from emulator.core.json import JSON
+
+
+class ErrorKind(StrEnum):
+    """The vendor-neutral kinds of refusal; each vendor words every one of them."""
+
+    INVALID_REQUEST = "invalid_request"
+    INVALID_PARAMETER = "invalid_parameter"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    PAYLOAD_TOO_LARGE = "payload_too_large"
+    CONTEXT_LENGTH = "context_length"
+    CONTENT_FILTER = "content_filter"
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    NOT_READY = "not_ready"
+    TIMEOUT = "timeout"
+    INTERNAL = "internal"
+
+
+@dataclass(slots=True, eq=False)
+class EmulatedError(Exception):
+    """A refusal, to be worded by the vendor's ``render_error``.
+
+    Every field but ``kind`` is optional: what is ``None`` the vendor fills in with its own words.
+
+    Fields:
+        message: the text a client reads.
+        param: the request field at fault.
+        limit: which quota, for ``RATE_LIMITED``: ``requests``, ``input_tokens`` or ``output_tokens``.
+        status: HTTP status.
+        retry_after: seconds.
+        body: the whole response body: a mapping is sent as JSON, a string as it is.
+        headers: added to the vendor's own, replacing equal names.
+        details: what only the vendor that raised it understands.
+    """
+
+    kind: ErrorKind
+    message: str | None = None
+    param: str | None = None
+    limit: str | None = None
+    status: int | None = None
+    retry_after: float | None = None
+    body: JSON | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, JSON] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"

@@ -1,0 +1,111 @@
+"""What will be said, when each token is due, and how the answer ends: data, no behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from emulator.core.errors import EmulatedError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which tokens of a choice are what: ``tokens[start:end]``.
+
+    A ``tool_call`` span holds the call's arguments; ``name`` is the tool's.
+    """
+
+    kind: Literal["reasoning", "text", "refusal", "tool_call"]
+    start: int
+    end: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Logprob:
+    """One token's log-probability and its alternatives, best first (the sampled one among them)."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Choice:
+    """One answer: its tokens, and when each is due.
+
+    Fields:
+        tokens: their texts; one that completes no character, or was cut off by a stop string, is ``""``.
+        ids: as many, in the model's vocabulary.
+        due: as many, seconds after admission, never decreasing.
+        spans: cover all tokens in order.
+        stopped_by: the stop string that ended it, if one did.
+        prompt: which prompt of the call it answers.
+    """
+
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    due: Sequence[float]
+    finish_reason: FinishReason
+    spans: tuple[Span, ...]
+    logprobs: tuple[Logprob, ...] | None = None
+    stopped_by: str | None = None
+    prompt: int = 0
+
+    def text(self, kind: str = "text") -> str:
+        """All text of one kind of span."""
+        return "".join("".join(self.tokens[s.start : s.end]) for s in self.spans if s.kind == kind)
+
+    @property
+    def tool_calls(self) -> tuple[tuple[str, str], ...]:
+        """Name and arguments of each call."""
+        return tuple(
+            (s.name, "".join(self.tokens[s.start : s.end])) for s in self.spans if s.kind == "tool_call"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts of a whole answer; ``completion_tokens`` includes ``reasoning_tokens``."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+NOTHING_USED = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """The answer to one call.
+
+    Fields:
+        key: names this very answer (request identity and attempt); ids are drawn from it.
+        created: Unix seconds at admission.
+        due: seconds after admission at which an answer in one piece is sent.
+        vectors: one row per input, for embeddings.
+        error: takes the place of everything else.
+    """
+
+    key: bytes
+    created: float
+    choices: tuple[Choice, ...] = ()
+    vectors: Vectors | None = None
+    usage: Usage = NOTHING_USED
+    due: float = 0.0
+    error: EmulatedError | None = None
+    rule: str | None = None

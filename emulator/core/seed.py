@@ -1,0 +1,50 @@
+"""Keyed draws: every random-looking value is a hash of its key, never the next of a generator.
+
+``blake2b`` and not ``hash()``, which is salted per process: the same key gives the same value in
+every process, on every machine and Python version.
+"""
+
+from hashlib import blake2b
+
+_ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+Part = bytes | str | int | float | None
+
+
+def derive(*parts: Part) -> bytes:
+    """The 16-byte key of ``parts``; a key of a key is again a key.
+
+    Parts of different types or split at different places never give the same key.
+    """
+    return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def draw_uniform(key: bytes, *name: Part) -> float:
+    """A number in [0, 1) with 53 bits."""
+    return (int.from_bytes(derive(key, *name)[:8], "big") >> 11) * 2.0**-53
+
+
+def draw_integer(key: bytes, below: int, *name: Part) -> int:
+    """An integer in [0, below); the bias of the modulo is below 2**-64 for any ``below`` in use."""
+    return int.from_bytes(derive(key, *name), "big") % below
+
+
+def draw_hex(key: bytes, *name: Part, digits: int = 32) -> str:
+    """``digits`` lower-case hex digits, at most 32."""
+    return derive(key, *name).hex()[:digits]
+
+
+def draw_uuid(key: bytes, *name: Part) -> str:
+    """A version 4 UUID in the usual form."""
+    text = derive(key, *name).hex()
+    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89ab'[int(text[16], 16) % 4]}{text[17:20]}-{text[20:]}"
+
+
+def draw_alphanumeric(key: bytes, count: int, *name: Part) -> str:
+    """``count`` characters of 0-9A-Za-z, at most 40."""
+    number = int.from_bytes(blake2b(repr((key, *name)).encode(), digest_size=32).digest(), "big")
+    letters = []
+    for _ in range(count):
+        number, index = divmod(number, 62)
+        letters.append(_ALPHANUMERIC[index])
+    return "".join(letters)
