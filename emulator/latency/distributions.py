@@ -1,0 +1,271 @@
+"""How a delay varies: the distributions of the scenario language."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate, pairwise
+from math import exp, log, sqrt
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from emulator.core.duration import parse_duration
+from emulator.core.json import JSON
+from emulator.core.seed import derive
+from emulator.latency.draws import draw_endlessly, draw_gamma, draw_uniforms, interpolate, quantile_of_normal
+
+
+class Closed(BaseModel):
+    """An object of the scenario language: no further keys, no coercion, never edited."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _read_duration(value: JSON) -> float:
+    if not isinstance(value, str):
+        raise PydanticCustomError("wanted", "expected a duration with a unit, such as 250ms")
+    return parse_duration(value)
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(_read_duration),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?(us|ms|s|m|h|d)\s*$", "examples": ["250ms", "1.5s"]}),
+]
+"""Seconds; written with a unit."""
+
+
+def _require(holds: bool, expected: str) -> None:
+    if not holds:
+        raise PydanticCustomError("wanted", expected)
+
+
+class Distribution(Closed):
+    """How a delay varies from draw to draw; seconds, never negative."""
+
+    max: Duration | None = Field(None, description="No draw exceeds it; one that would is set to it.")
+
+    def sample(self, key: bytes, size: int) -> list[float]:
+        """``size`` draws in seconds; the same key gives the same ones, fewer are the beginning of more."""
+        draws = self.draw(key, size)
+        if self.max is None:
+            return [draw if draw > 0.0 else 0.0 for draw in draws]
+        top = self.max
+        return [min(draw, top) if draw > 0.0 else 0.0 for draw in draws]
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        """The same before ``max`` and the cut at 0."""
+        raise NotImplementedError
+
+
+class Constant(Distribution):
+    """Always the same."""
+
+    type: Literal["constant"]
+    value: Duration
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        return [self.value] * size
+
+
+class Uniform(Distribution):
+    """Anything between ``low`` and ``high`` is equally likely."""
+
+    type: Literal["uniform"]
+    low: Duration
+    high: Duration
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _require(self.low <= self.high, "expected low to be at most high")
+        return self
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        low, width = self.low, self.high - self.low
+        return [low + width * u for u in draw_uniforms(key, size)]
+
+
+class Normal(Distribution):
+    """Bell-shaped around ``mean``, cut at 0."""
+
+    type: Literal["normal"]
+    mean: Duration
+    stddev: Duration
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        mean, stddev = self.mean, self.stddev
+        return [mean + stddev * quantile_of_normal(u) for u in draw_uniforms(key, size)]
+
+
+class Lognormal(Distribution):
+    """Skewed with a long tail, as measured latencies are: ``median`` and one of ``p99``, ``sigma``, ``mean``."""
+
+    type: Literal["lognormal"]
+    median: Duration
+    p99: Duration | None = None
+    sigma: float | None = Field(None, ge=0, le=50, description="Standard deviation of the logarithm.")
+    mean: Duration | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        spread = [value for value in (self.p99, self.sigma, self.mean) if value is not None]
+        _require(len(spread) == 1, "expected median and exactly one of p99, sigma, mean")
+        _require(self.median > 0, "expected median to be above 0")
+        bound = self.p99 if self.mean is None else self.mean
+        _require(bound is None or bound >= self.median, "expected p99 or mean to be at least median")
+        return self
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the logarithm."""
+        if self.sigma is not None:
+            return self.sigma
+        if self.p99 is not None:
+            return log(self.p99 / self.median) / quantile_of_normal(0.99)
+        return sqrt(2 * log((self.mean or self.median) / self.median))
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        median, spread = self.median, self.spread
+        return [median * exp(spread * quantile_of_normal(u)) for u in draw_uniforms(key, size)]
+
+
+class Gamma(Distribution):
+    """The sum of many small waits: ``cv`` is the standard deviation over the mean."""
+
+    type: Literal["gamma"]
+    mean: Duration
+    cv: float = Field(ge=0.001, le=100)
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        shape = self.cv**-2
+        scale = self.mean / shape
+        uniforms = draw_endlessly(key)
+        return [scale * draw_gamma(shape, uniforms) for _ in range(size)]
+
+
+class Pareto(Distribution):
+    """A floor and a heavy tail: beyond ``minimum`` the chance falls with the power ``alpha``."""
+
+    type: Literal["pareto"]
+    minimum: Duration
+    alpha: float = Field(gt=0)
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        minimum, power = self.minimum, -1 / self.alpha
+        logs = ((power * log(u)) for u in draw_uniforms(key, size))
+        return [minimum * exp(min(exponent, 700.0)) for exponent in logs]  # a float ends at exp(709)
+
+
+class Empirical(Distribution):
+    """Measured quantiles, straight lines between them; nothing lies beyond the outermost ones."""
+
+    type: Literal["empirical"]
+    quantiles: dict[Annotated[str, Field(pattern=r"^p(\d{1,2}(\.\d+)?|100)$")], Duration] = Field(
+        min_length=1, examples=[{"p50": "200ms", "p90": "450ms", "p99": "2s"}]
+    )
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Probability and seconds, ascending."""
+        return sorted((float(name[1:]) / 100, value) for name, value in self.quantiles.items())
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        rising = all(low[1] <= high[1] for low, high in pairwise(self.points))
+        _require(rising, "expected quantiles that do not fall")
+        return self
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        points = self.points
+        return interpolate([p for p, _ in points], [value for _, value in points], draw_uniforms(key, size))
+
+
+class Histogram(Distribution):
+    """Bins between ``edges``, each as likely as its weight; within a bin all is equally likely."""
+
+    type: Literal["histogram"]
+    edges: Annotated[tuple[Duration, ...], Field(strict=False, min_length=2)]
+    weights: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _require(len(self.edges) == len(self.weights) + 1, "expected one edge more than weights")
+        _require(all(low <= high for low, high in pairwise(self.edges)), "expected edges that do not fall")
+        _require(sum(self.weights) > 0, "expected a weight above 0")
+        return self
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        bounds = list(accumulate(self.weights, initial=0.0))
+        shares = [bound / bounds[-1] for bound in bounds]
+        return interpolate(shares, self.edges, draw_uniforms(key, size))
+
+
+class Weighted(Closed):
+    """A part of a mixture."""
+
+    weight: float = Field(ge=0, description="How often this part is drawn, relative to the others.")
+
+
+class ConstantPart(Constant, Weighted):
+    pass
+
+
+class UniformPart(Uniform, Weighted):
+    pass
+
+
+class NormalPart(Normal, Weighted):
+    pass
+
+
+class LognormalPart(Lognormal, Weighted):
+    pass
+
+
+class GammaPart(Gamma, Weighted):
+    pass
+
+
+class ParetoPart(Pareto, Weighted):
+    pass
+
+
+class EmpiricalPart(Empirical, Weighted):
+    pass
+
+
+class HistogramPart(Histogram, Weighted):
+    pass
+
+
+Part = Annotated[
+    ConstantPart | UniformPart | NormalPart | LognormalPart | GammaPart | ParetoPart | EmpiricalPart | HistogramPart,
+    Field(discriminator="type"),
+]
+
+
+class Mixture(Distribution):
+    """Now one distribution, now another: most answers are quick, some wait for a cold cache."""
+
+    type: Literal["mixture"]
+    parts: Annotated[tuple[Part, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _require(sum(part.weight for part in self.parts) > 0, "expected a weight above 0")
+        return self
+
+    def draw(self, key: bytes, size: int) -> list[float]:
+        """Each part draws from a key of its own, so that one part's draws never shift another's."""
+        bounds = list(accumulate(part.weight for part in self.parts))
+        columns = [part.sample(derive(key, index), size) for index, part in enumerate(self.parts)]
+        choices = draw_uniforms(derive(key, "part"), size)
+        return [columns[bisect_left(bounds, u * bounds[-1])][row] for row, u in enumerate(choices)]
+
+
+Delay = Annotated[
+    Constant | Uniform | Normal | Lognormal | Gamma | Pareto | Empirical | Histogram | Mixture,
+    Field(discriminator="type"),
+    BeforeValidator(lambda value: {"type": "constant", "value": value} if isinstance(value, str) else value),
+]
