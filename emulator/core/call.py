@@ -63,6 +63,7 @@ class Sampling:
         show_eos: the end-of-sequence token is one of the answer's tokens, with empty text.
         n: answers per prompt.
         logprobs: ``None``: none; else how many alternatives beside each sampled token.
+        prompt_details: the plan also carries the prompt's own tokens.
     """
 
     max_tokens: int | None = None
@@ -75,6 +76,7 @@ class Sampling:
     show_eos: bool = False
     n: int = 1
     logprobs: int | None = None
+    prompt_details: bool = False
 
 
 @dataclass(frozen=True, slots=True)

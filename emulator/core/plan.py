@@ -73,6 +73,15 @@ class Choice:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PromptTokens:
+    """A prompt as the model read it; the first token has no log-probability."""
+
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    logprobs: tuple[Logprob, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Token counts of a whole answer; ``completion_tokens`` includes ``reasoning_tokens``."""
@@ -98,6 +107,7 @@ class Plan:
         created: Unix seconds at admission.
         due: seconds after admission at which an answer in one piece is sent.
         vectors: one row per input, for embeddings.
+        prompts: one per prompt, where the ask wants ``prompt_details``.
         error: takes the place of everything else.
     """
 
@@ -105,6 +115,7 @@ class Plan:
     created: float
     choices: tuple[Choice, ...] = ()
     vectors: Vectors | None = None
+    prompts: tuple[PromptTokens, ...] = ()
     usage: Usage = NOTHING_USED
     due: float = 0.0
     error: EmulatedError | None = None

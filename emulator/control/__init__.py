@@ -1,0 +1,1 @@
+"""The control plane: what a test asks of the emulator itself."""

@@ -1,0 +1,190 @@
+"""A vendor as the server sees it: a table of endpoints and a few pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from emulator.core.call import Ask, Call, Deployment
+from emulator.core.clock import Clock
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, parse_json
+from emulator.core.plan import Plan
+from emulator.core.tokenizer import Tokenizer
+
+Headers = tuple[tuple[str, str], ...]
+_UNREAD = object()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class WireRequest:
+    """One HTTP request, free of any web framework.
+
+    Fields:
+        path: decoded, on the vendor's own port (no front prefix), without the query.
+        query: first value of each key, decoded.
+        headers: looked up case-insensitively.
+        params: what the endpoint's path pattern caught.
+        base_url: where the client reached the vendor, without a trailing slash.
+        principal: who asks, once authenticated.
+        key: identity and attempt of the request; every id in the answer is drawn from it.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    params: Mapping[str, str] = field(default_factory=dict)
+    base_url: str = ""
+    principal: str = ""
+    session: str = ""
+    key: bytes = bytes(16)
+    _json: JSON = _UNREAD
+
+    def json(self) -> JSON:
+        """The body parsed as JSON, once.
+
+        Raises:
+            ValueError: the body is not JSON.
+        """
+        if self._json is _UNREAD:
+            self._json = parse_json(self.body)
+        return self._json
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WireResponse:
+    """One whole HTTP answer; ``chunked`` sends it as a stream of one chunk, without a length.
+
+    ``close`` ends the connection after it.
+    """
+
+    status: int
+    body: bytes = b""
+    headers: Headers = (("Content-Type", "application/json"),)
+    chunked: bool = False
+    close: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WireStream:
+    """A streamed answer: its head, and when each event is due (seconds after admission)."""
+
+    events: Iterable[tuple[float, bytes]]
+    headers: Headers = (("Content-Type", "text/event-stream"),)
+    status: int = 200
+
+
+class Codec(Protocol):
+    """Words a plan in the vendor's wire format. Never sees a plan with an error."""
+
+    def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
+        """The answer in one piece."""
+
+    def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
+        """The same answer, event by event; lazily, for thousands run at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One route.
+
+    Fields:
+        method: ``*`` matches every method that no other row of the same path names.
+        path: ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes. Rows are tried
+            literal paths first, then in the order of the table.
+        parse: validates and gives the call to decide, or, for catalogue and health routes, the whole answer.
+            Raises :class:`EmulatedError`.
+        open: asks for no credential.
+    """
+
+    method: str
+    path: str
+    parse: Callable[[WireRequest, Service[Any]], Call | WireResponse]
+    open: bool = False
+
+
+class VendorSettings(BaseModel):
+    """What a scenario's ``vendors.<name>`` section may set: a profile, and each switch of its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+S = TypeVar("S", bound=VendorSettings)
+
+
+class Metrics(Protocol):
+    """Running totals of one vendor since start, for its own metrics page."""
+
+    def total(self, name: str, **labels: str) -> float:
+        """A counter's value: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``."""
+
+    def samples(self, name: str) -> Sequence[float]:
+        """Latest values of ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens``."""
+
+    def in_flight(self) -> int:
+        """Calls being answered now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Service(Generic[S]):
+    """One vendor as it runs: what its functions may know of the emulator around it.
+
+    Fields:
+        keys: token → principal, or ``None``: any non-empty credential will do.
+        started: Unix seconds.
+        tokenizer: of a deployment.
+        count_prompt: tokens of each prompt or input of an ask, template included.
+    """
+
+    name: str
+    settings: S
+    deployments: Mapping[str, Deployment]
+    keys: Mapping[str, str] | None
+    clock: Clock
+    started: float
+    tokenizer: Callable[[Deployment], Tokenizer]
+    count_prompt: Callable[[Ask, Deployment], tuple[int, ...]]
+    metrics: Metrics
+
+    def principal(self, token: str | None) -> str | None:
+        """Who ``token`` belongs to; ``None`` if it opens nothing.
+
+        Without configured keys every non-empty token is good, save one made of zeros only.
+        """
+        if not token:
+            return None
+        if self.keys is None:
+            return "default" if token.strip("0") else None
+        return self.keys.get(token)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Vendor:
+    """Everything the server needs to stand in for one vendor.
+
+    Fields:
+        catalogue: the deployments it serves before a scenario adds its own.
+        authenticate: names the principal or raises ``UNAUTHENTICATED``.
+        render_error: words any refusal, the vendor's own and injected ones; total over ``ErrorKind``.
+            A path no endpoint matches arrives as ``NOT_FOUND`` with ``details["path"]``; a known path with a
+            wrong method as ``METHOD_NOT_ALLOWED`` with ``details["allow"]``.
+        environment: what to export so that the vendor's clients come to a base URL.
+        body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
+        date: the vendor sends a ``Date`` header.
+    """
+
+    name: str
+    title: str
+    endpoints: tuple[Endpoint, ...]
+    settings: type[VendorSettings]
+    catalogue: Callable[[VendorSettings], tuple[Deployment, ...]]
+    authenticate: Callable[[WireRequest, Service[Any]], str]
+    render_error: Callable[[EmulatedError, WireRequest, Service[Any]], WireResponse]
+    environment: Callable[[str], Mapping[str, str]]
+    body_limit: int = 64 * 1024**2
+    date: bool = True

@@ -1,0 +1,1 @@
+"""Wire formats and habits that two or more vendors share."""

@@ -1,0 +1,41 @@
+"""How many tokens a model reads: text, chat template, tools and media."""
+
+from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message
+from emulator.core.json import dump_text
+from emulator.core.tokenizer import Tokenizer
+from emulator.engine.tokenizer import PROFILES
+
+MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
+
+
+def count_prompt(ask: Ask, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
+    """Tokens of each prompt or input, template and special tokens included; one number for a chat."""
+    template = PROFILES[profile]
+    if isinstance(ask, ChatAsk):
+        count = template.template_base + sum(
+            template.template_per_message + _count_message(message, tokenizer) for message in ask.messages
+        )
+        return (count + _count_tools(ask, tokenizer),)
+    if isinstance(ask, CompletionAsk):
+        extra = template.per_text if ask.raw else template.template_base + template.template_per_message
+        return tuple(_count(prompt, tokenizer) + extra + ask.media * MEDIA_TOKENS for prompt in ask.prompts)
+    instruction = tokenizer.count(ask.instruction) if ask.instruction else 0
+    return tuple(_count(text, tokenizer) + template.per_text + instruction for text in ask.inputs)
+
+
+def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:
+    return tokenizer.count(prompt) if isinstance(prompt, str) else len(prompt)
+
+
+def _count_message(message: Message, tokenizer: Tokenizer) -> int:
+    count = tokenizer.count(message.text) + message.media * MEDIA_TOKENS
+    for call in message.tool_calls:
+        count += tokenizer.count(call.name) + tokenizer.count(call.arguments) + 8
+    return count
+
+
+def _count_tools(ask: ChatAsk, tokenizer: Tokenizer) -> int:
+    if not ask.tools:
+        return 0
+    offered = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in ask.tools]
+    return tokenizer.count(dump_text(offered)) + 12

@@ -1,0 +1,1 @@
+"""HTTP: the only part, with the control plane, that knows the web framework."""

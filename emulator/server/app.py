@@ -1,0 +1,217 @@
+"""The road every request takes: accept, authenticate, parse, decide, play, record."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from aiohttp import web
+
+from emulator.control.journal import Entry
+from emulator.core.call import Call
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import canonical_json
+from emulator.core.plan import Plan
+from emulator.core.seed import derive
+from emulator.core.vendor import Headers, Service, Vendor, VendorSettings, WireRequest, WireResponse, WireStream
+from emulator.pipeline import Emulator
+from emulator.server.metrics import VendorMetrics
+from emulator.server.player import Played, Player, Sent
+from emulator.server.routing import Router
+
+log = logging.getLogger("emulator")
+_NO_QUERY: Mapping[str, str] = {}
+
+
+@dataclass(slots=True, eq=False)
+class _Answer:
+    """What the road has found out so far; what is known is recorded even if it ends early."""
+
+    response: WireResponse | WireStream | None = None
+    call: Call | None = None
+    plan: Plan | None = None
+    rule: str | None = None
+    error: str | None = None
+
+
+class VendorApp:
+    """One vendor, mounted."""
+
+    def __init__(self, vendor: Vendor, service: Service[VendorSettings], emulator: Emulator) -> None:
+        self.vendor = vendor
+        self.service = service
+        self.metrics = service.metrics
+        self._emulator = emulator
+        self._router = Router(vendor.endpoints)
+
+    async def serve(self, http: web.BaseRequest, path: str, base_url: str) -> Played:
+        """Answer one request; every outcome is played and recorded the same way."""
+        emulator = self._emulator
+        started = emulator.clock.now()
+        wire = WireRequest(
+            method=http.method,
+            path=path,
+            query=http.query if http.query_string else _NO_QUERY,
+            headers=http.headers,
+            base_url=base_url,
+            session=http.headers.get("x-emulator-session", ""),
+        )
+        metrics: VendorMetrics = self.metrics  # type: ignore[assignment]
+        metrics.running += 1
+        answer = _Answer()
+        sent = Sent(0, whole=False)
+        try:
+            await self._answer(http, wire, answer, started)
+            assert answer.response is not None
+            player = Player(http, emulator.clock, started, date=self.vendor.date, extra=_extra(wire, answer))
+            due = answer.plan.due if answer.plan is not None else 0.0
+            played, sent = await player.play(answer.response, due)
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception:
+            log.exception("bug in the emulator: %s %s", wire.method, wire.path)
+            played, sent = await self._report_bug(http, sent)
+        finally:
+            metrics.running -= 1
+            self._record(wire, answer, sent, started)
+        return played
+
+    async def _answer(self, http: web.BaseRequest, wire: WireRequest, answer: _Answer, started: float) -> None:
+        try:
+            wire.body = await read_body(http, self.vendor.body_limit)
+            await self._decide(wire, answer, started)
+        except EmulatedError as error:
+            answer.error = error.kind
+            if not any(wire.key):
+                await self._name(wire)
+            answer.response = _with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
+
+    async def _decide(self, wire: WireRequest, answer: _Answer, started: float) -> None:
+        """Accept, authenticate, parse, decide; raises what the vendor refuses."""
+        missing = None
+        endpoint = None
+        try:
+            endpoint, wire.params = self._router.resolve(wire.method, wire.path)
+        except EmulatedError as error:
+            missing = error
+        if endpoint is None or not endpoint.open:
+            wire.principal = self.vendor.authenticate(wire, self.service)
+        identity, attempt = await self._name(wire)
+        if missing is not None or endpoint is None:
+            raise missing or EmulatedError(ErrorKind.NOT_FOUND)
+        parsed = endpoint.parse(wire, self.service)
+        match = await self._emulator.match(self.vendor.name, wire, parsed, identity, attempt)
+        answer.rule = match.name
+        if isinstance(parsed, WireResponse):
+            answer.response = parsed
+            match.refuse()
+            return
+        answer.call = parsed
+        plan = self._emulator.decide(parsed, match, wire.key, started)
+        answer.plan = plan
+        codec = parsed.codec
+        answer.response = (codec.stream if parsed.stream else codec.render)(plan, parsed, self.service)
+
+    async def _name(self, wire: WireRequest) -> tuple[bytes, int]:
+        """Give the request its key: identity and attempt; identity ignores headers, key order and session."""
+        body: bytes = wire.body
+        if body:
+            try:
+                body = canonical_json(wire.json())
+            except (ValueError, RecursionError):
+                body = wire.body
+        query = "&".join(sorted(f"{k}={v}" for k, v in wire.query.items())) if wire.query else ""
+        identity = derive(self.vendor.name, wire.method, wire.path, query, body, wire.principal)
+        attempt = await self._emulator.state.count(wire.session, "attempt", identity)
+        wire.key = derive(self._emulator.seed, "answer", identity, attempt)
+        return identity, attempt
+
+    async def _report_bug(self, http: web.BaseRequest, sent: Sent) -> tuple[Played, Sent]:
+        """Answer as ourselves: no vendor body is ever used for our own mistakes."""
+        if sent.events or sent.status:
+            if http.transport is not None:
+                http.transport.abort()
+            return Played(500, keep_alive=False), sent
+        headers = (("Content-Type", "text/plain; charset=utf-8"), ("x-emulator-bug", "1"))
+        body = b"The emulator itself failed; its log has the traceback. Please report it.\n"
+        player = Player(http, self._emulator.clock, self._emulator.clock.now(), date=False, extra=())
+        return await player.play(WireResponse(500, body, headers, close=True))
+
+    def _record(self, wire: WireRequest, answer: _Answer, sent: Sent, started: float) -> None:
+        now = self._emulator.clock.now()
+        plan, call = answer.plan, answer.call
+        usage = plan.usage if plan is not None else None
+        entry = Entry(
+            id=wire.key.hex(),
+            time=started,
+            vendor=self.vendor.name,
+            method=wire.method,
+            path=wire.path,
+            status=sent.status,
+            deployment=call.deployment.name if call is not None else None,
+            principal=wire.principal,
+            session=wire.session,
+            rule=answer.rule,
+            error=answer.error,
+            prompt_tokens=usage.prompt_tokens if usage is not None else 0,
+            completion_tokens=usage.completion_tokens if usage is not None else 0,
+            ttft=sent.first - started if sent.first else None,
+            duration=now - started,
+            whole=sent.whole,
+        )
+        self._emulator.journal.add(entry)
+        self._count(entry, is_call=call is not None)
+
+    def _count(self, entry: Entry, *, is_call: bool) -> None:
+        metrics: VendorMetrics = self.metrics  # type: ignore[assignment]
+        metrics.add("requests", path=entry.path if is_call else "")
+        metrics.add("succeeded" if 200 <= entry.status < 400 else "failed", error=entry.error or "")
+        if is_call:
+            metrics.add("prompt_tokens", entry.prompt_tokens)
+            metrics.add("completion_tokens", entry.completion_tokens)
+            metrics.observe("duration", entry.duration)
+            metrics.observe("prompt_tokens", entry.prompt_tokens)
+            metrics.observe("completion_tokens", entry.completion_tokens)
+            if entry.ttft is not None:
+                metrics.observe("ttft", entry.ttft)
+
+
+async def read_body(http: web.BaseRequest, limit: int) -> bytes:
+    """The request body; past ``limit`` bytes the rest is left unread.
+
+    Raises:
+        EmulatedError: ``PAYLOAD_TOO_LARGE``.
+    """
+    if not http.body_exists:
+        return b""
+    too_large = EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": limit})
+    if (http.content_length or 0) > limit:
+        raise too_large
+    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")  # type: ignore[attr-defined]
+    first = await http.content.readany()
+    if http.content.at_eof():
+        return first
+    chunks = [first]
+    size = len(first)
+    while chunk := await http.content.readany():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise too_large
+    return b"".join(chunks)
+
+
+def _extra(wire: WireRequest, answer: _Answer) -> Headers:
+    name = ("x-emulator-request-id", wire.key.hex())
+    return (name, ("x-emulator-rule", quote(answer.rule, safe=" !#$&'()*+,/:;=?@[]"))) if answer.rule else (name,)
+
+
+def _with_headers(response: WireResponse, headers: Mapping[str, str]) -> WireResponse:
+    """The response with an injected error's own headers in place of equal names."""
+    if not headers:
+        return response
+    replaced = {name.lower() for name in headers}
+    kept = tuple(pair for pair in response.headers if pair[0].lower() not in replaced)
+    return replace(response, headers=(*kept, *headers.items()))

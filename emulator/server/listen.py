@@ -1,0 +1,132 @@
+"""Ports: one front for all vendors, one bare root for each, and an end without loss."""
+
+import asyncio
+import json
+import signal
+import ssl
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from aiohttp import web
+
+from emulator.control.api import ControlPlane
+from emulator.server.app import VendorApp
+from emulator.server.player import Played
+
+_DRAIN = 30.0  # seconds that open answers get after SIGTERM
+_CONTROL = "/_emulator"
+
+
+class PortInUse(Exception):
+    """An address that cannot be had; one line for a person."""
+
+
+class Listeners:
+    """All listening sockets of one emulator.
+
+    ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
+    """
+
+    def __init__(self, apps: Sequence[VendorApp], control: ControlPlane) -> None:
+        self._apps = {app.vendor.name: app for app in apps}
+        self._control = control
+        self._runners: list[web.ServerRunner] = []
+        self.urls: dict[str, str] = {}
+
+    async def open(self, host: str, ports: Mapping[str, int], context: ssl.SSLContext | None = None) -> None:
+        """Listen on the front and on each vendor's port; port 0 takes a free one.
+
+        Raises:
+            PortInUse: an address is taken; nothing stays open.
+        """
+        scheme = "https" if context else "http"
+        try:
+            for name, port in ports.items():
+                taken = await self._listen(name, host, port, context)
+                self.urls[name] = f"{scheme}://{_visible(host)}:{taken}"
+        except OSError as error:
+            await self.close()
+            reason = error.strerror or str(error)
+            raise PortInUse(f"cannot listen on {host}:{port} for {name}: {reason}") from None
+        self._control.urls = self.urls
+        self._control.ready = True
+
+    async def _listen(self, name: str, host: str, port: int, context: ssl.SSLContext | None) -> int:
+        serve = self._serve_front if name == "front" else _Root(self._apps[name], self._control).serve
+        server = web.Server(serve, access_log=None)  # type: ignore[arg-type]
+        runner = web.ServerRunner(server, shutdown_timeout=_DRAIN, handle_signals=False)
+        await runner.setup()
+        self._runners.append(runner)
+        await web.TCPSite(runner, host, port, ssl_context=context, backlog=2048).start()
+        return int(runner.addresses[0][1])
+
+    async def _serve_front(self, http: web.BaseRequest) -> web.StreamResponse:
+        path = http.path
+        if path.startswith(_CONTROL):
+            return await self._control.serve(http)
+        name, slash, rest = path[1:].partition("/")
+        app = self._apps.get(name)
+        if app is None:
+            return await self._control.serve_unknown(http, list(self._apps))
+        return await app.serve(http, slash + rest or "/", f"{http.scheme}://{http.host}/{name}")
+
+    async def close(self) -> None:
+        """Stop accepting, let open answers end, close."""
+        self._control.ready = False
+        await asyncio.gather(*(runner.cleanup() for runner in self._runners))
+        self._runners.clear()
+
+
+class _Root:
+    """A vendor's own port."""
+
+    def __init__(self, app: VendorApp, control: ControlPlane) -> None:
+        self._app = app
+        self._control = control
+
+    async def serve(self, http: web.BaseRequest) -> web.StreamResponse | Played:
+        path = http.path
+        if path.startswith(_CONTROL):
+            return await self._control.serve(http)
+        return await self._app.serve(http, path, f"{http.scheme}://{http.host}")
+
+
+def _visible(host: str) -> str:
+    """An address that a client on this machine can use."""
+    if host in ("0.0.0.0", "::", ""):
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def number_ports(vendors: Sequence[str], front: int, served: Sequence[str]) -> dict[str, int]:
+    """The front port, then one per vendor in order; a vendor that is not served leaves its number free."""
+    ports = {"front": front}
+    for position, name in enumerate(vendors, start=1):
+        if name in served:
+            ports[name] = front + position if front else 0
+    return ports
+
+
+def write_port_file(path: Path, urls: Mapping[str, str]) -> None:
+    """Write the base URLs whole, never half: a reader that finds the file can trust it."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(urls, indent=1) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+@asynccontextmanager
+async def stop_signals() -> AsyncIterator[asyncio.Event]:
+    """An event that SIGTERM or SIGINT sets."""
+    event = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    names = (signal.SIGTERM, signal.SIGINT)
+    with suppress(NotImplementedError):  # Windows has no signal handlers on its loop
+        for name in names:
+            loop.add_signal_handler(name, event.set)
+    try:
+        yield event
+    finally:
+        with suppress(NotImplementedError):
+            for name in names:
+                loop.remove_signal_handler(name)

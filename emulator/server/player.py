@@ -1,0 +1,161 @@
+"""Puts answers on the wire, byte for byte, at their due times.
+
+Heads and chunks are written here and not by the web framework: which headers a vendor sends, how it
+writes their names and where a chunk ends are part of its wire.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+
+from aiohttp import web
+
+from emulator.core.clock import Clock
+from emulator.core.vendor import Headers, WireResponse, WireStream
+
+_MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before the player waits for it
+_MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
+
+
+class Played(web.StreamResponse):
+    """Tells the framework that the answer is already on the wire."""
+
+    def __init__(self, status: int, *, keep_alive: bool) -> None:
+        super().__init__(status=status)
+        self._keep = keep_alive
+
+    @property
+    def keep_alive(self) -> bool | None:
+        return self._keep
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        return None
+
+
+@dataclass(slots=True)
+class Sent:
+    """What reached the client: ``whole`` is false if it left before the end; ``first`` is when the body began."""
+
+    status: int
+    size: int = 0
+    events: int = 0
+    first: float = 0.0
+    whole: bool = True
+
+
+@lru_cache(maxsize=16)
+def _reason(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
+
+
+@lru_cache(maxsize=4)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)
+
+
+class Player:
+    """One answer on one connection."""
+
+    def __init__(self, http: web.BaseRequest, clock: Clock, started: float, *, date: bool, extra: Headers) -> None:
+        self._http = http
+        self._clock = clock
+        self._started = started
+        self._date = date
+        self._extra = extra
+        self._modern = http.version >= (1, 1)
+
+    async def play(self, answer: WireResponse | WireStream, due: float = 0.0) -> tuple[Played, Sent]:
+        """Send an answer; one in one piece goes out ``due`` seconds after admission."""
+        if isinstance(answer, WireStream):
+            keep_alive, sent = await self._stream(answer)
+        else:
+            if due > 0.0:
+                await self._clock.sleep_until(self._started + due)
+            keep_alive, sent = await self._send(answer)
+        return Played(sent.status, keep_alive=keep_alive and sent.whole), sent
+
+    async def _send(self, answer: WireResponse) -> tuple[bool, Sent]:
+        keep_alive = bool(self._http.keep_alive) and not answer.close
+        sent = Sent(answer.status, size=len(answer.body), first=self._clock.now())
+        body = b"" if self._http.method == "HEAD" else answer.body
+        if answer.chunked and self._modern:
+            framing = "Transfer-Encoding: chunked\r\n"
+            body = (_chunk(body) if body else b"") + b"0\r\n\r\n"
+        elif answer.status in (204, 304):
+            framing = ""
+        else:
+            framing = f"Content-Length: {len(answer.body)}\r\n"
+        head = self._head(answer.status, answer.headers, framing, keep_alive)
+        sent.whole = await self._write(head + body)
+        return keep_alive, sent
+
+    async def _stream(self, answer: WireStream) -> tuple[bool, Sent]:
+        keep_alive = bool(self._http.keep_alive) and self._modern
+        framing = "Transfer-Encoding: chunked\r\n" if self._modern else ""
+        sent = Sent(answer.status)
+        head = self._head(answer.status, answer.headers, framing, keep_alive)
+        sent.whole = await self._write(head) and await self._play_events(answer.events, sent)
+        if sent.whole and self._modern:
+            sent.whole = await self._write(b"0\r\n\r\n")
+        return keep_alive, sent
+
+    async def _play_events(self, events: Iterable[tuple[float, bytes]], sent: Sent) -> bool:
+        """Write each event when it is due, and all that are due together in one write."""
+        clock, started = self._clock, self._started
+        elapsed = clock.now() - started
+        waiting: list[bytes] = []
+        size = 0
+        for due, event in events:
+            if due > elapsed or size > _MOST_JOINED:
+                if waiting and not await self._write(b"".join(waiting)):
+                    return False
+                waiting.clear()
+                size = 0
+                elapsed = clock.now() - started
+                if due > elapsed:
+                    await clock.sleep_until(started + due)
+                    elapsed = clock.now() - started
+            if not sent.events:
+                sent.first = elapsed + started
+            sent.events += 1
+            sent.size += len(event)
+            size += len(event)
+            waiting.append(_chunk(event) if self._modern else event)
+        return not waiting or await self._write(b"".join(waiting))
+
+    async def _write(self, data: bytes) -> bool:
+        """Write, wait for a slow reader; false once the client has gone."""
+        transport = self._http.transport
+        if transport is None or transport.is_closing():
+            return False
+        transport.write(data)  # type: ignore[attr-defined]
+        if transport.get_write_buffer_size() > _MOST_UNSENT:  # type: ignore[attr-defined]
+            try:
+                await self._http.writer.drain()
+            except ConnectionError:
+                return False
+        return True
+
+    def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool) -> bytes:
+        lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self._extra)])
+        date = f"Date: {_date(int(self._clock.now()))}\r\n" if self._date else ""
+        connection = "" if keep_alive == self._modern else _connection(keep_alive)
+        if connection and "\nconnection:" in f"\n{lines}".lower():
+            connection = ""
+        return f"HTTP/1.1 {status} {_reason(status)}\r\n{lines}{framing}{date}{connection}\r\n".encode("utf-8", "surrogateescape")
+
+
+def _connection(keep_alive: bool) -> str:
+    return "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)

@@ -1,0 +1,58 @@
+"""Which endpoint a request is for."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.vendor import Endpoint
+
+_PARAMETER = re.compile(r"\{(\w+)(:path)?\}")
+_NO_PARAMS: Mapping[str, str] = {}
+_Rows = dict[str, Endpoint]
+
+
+class Router:
+    """A vendor's endpoint table, compiled: literal paths by dictionary, patterns in order."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._literal: dict[str, _Rows] = defaultdict(dict)
+        patterns: dict[str, _Rows] = defaultdict(dict)
+        for endpoint in endpoints:
+            rows = patterns if "{" in endpoint.path else self._literal
+            rows[endpoint.path][endpoint.method] = endpoint
+        self._patterns = [(_compile(path), rows) for path, rows in patterns.items()]
+
+    def resolve(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
+        """The endpoint and what its pattern caught.
+
+        Raises:
+            EmulatedError: ``NOT_FOUND`` or ``METHOD_NOT_ALLOWED``, as :class:`Vendor` says.
+        """
+        rows = self._literal.get(path)
+        if rows is not None and (endpoint := rows.get(method) or rows.get("*")) is not None:
+            return endpoint, _NO_PARAMS
+        allowed = set(rows or ())
+        for pattern, candidates in self._patterns:
+            match = pattern.fullmatch(path)
+            if match is None:
+                continue
+            endpoint = candidates.get(method) or candidates.get("*")
+            if endpoint is not None:
+                return endpoint, match.groupdict()
+            allowed.update(candidates)
+        if allowed:
+            allow = ", ".join(sorted(allowed))
+            raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": path, "allow": allow})
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": path})
+
+
+def _compile(path: str) -> re.Pattern[str]:
+    parts = []
+    position = 0
+    for match in _PARAMETER.finditer(path):
+        parts.append(re.escape(path[position : match.start()]))
+        parts.append(f"(?P<{match[1]}>.+)" if match[2] else f"(?P<{match[1]}>[^/]+)")
+        position = match.end()
+    parts.append(re.escape(path[position:]))
+    return re.compile("".join(parts), re.DOTALL)

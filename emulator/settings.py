@@ -1,0 +1,100 @@
+"""How the process listens: flags, then environment, then defaults. What it answers is the scenario's."""
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+PREFIX = "EMULATOR_"
+FRONT_PORT = 4010
+
+
+class SettingsError(Exception):
+    """A flag or variable that cannot be used; one line for a person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Listeners, seed and logs; every field is a flag and, upper-cased behind ``EMULATOR_``, a variable."""
+
+    paths: tuple[Path, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = FRONT_PORT
+    port_file: Path | None = None
+    scenario: str | None = None
+    seed: int | None = None
+    ttft: str | None = None
+    itl: str | None = None
+    log_level: str = "info"
+    log_format: str = "auto"
+    tls: bool = False
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    unknown: tuple[str, ...] = field(default=())
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.tls else "http"
+
+
+_NOT_VARIABLES = {"paths", "unknown"}
+_BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
+LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("auto", "text", "json")
+
+
+def variable(name: str) -> str:
+    """``log_level`` → ``EMULATOR_LOG_LEVEL``."""
+    return PREFIX + name.upper()
+
+
+def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Join flags that were given with the environment.
+
+    Raises:
+        SettingsError: a value that does not fit.
+    """
+    names = [f.name for f in fields(Settings) if f.name not in _NOT_VARIABLES]
+    values: dict[str, object] = {}
+    for name in names:
+        if flags.get(name) is not None:
+            values[name] = _convert(name, flags[name], "--" + name.replace("_", "-"))
+        elif variable(name) in environment:
+            values[name] = _convert(name, environment[variable(name)], variable(name))
+    values["paths"] = tuple(Path(str(p)) for p in flags.get("paths") or ())  # type: ignore[attr-defined]
+    values["unknown"] = tuple(_unknown(environment, names))
+    settings = Settings(**values)  # type: ignore[arg-type]
+    if (settings.tls_cert is None) != (settings.tls_key is None):
+        raise SettingsError("--tls-cert and --tls-key go together")
+    if settings.tls_cert is not None and not settings.tls:
+        raise SettingsError("--tls-cert needs --tls")
+    return settings
+
+
+def _convert(name: str, value: object, source: str) -> object:
+    text = str(value)
+    if name in ("port", "seed"):
+        return _integer(text, source, 65535 if name == "port" else 2**63 - 1)
+    if name == "tls":
+        if text.lower() not in _BOOLEANS:
+            raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
+        return _BOOLEANS[text.lower()]
+    choices = {"log_level": LOG_LEVELS, "log_format": LOG_FORMATS}.get(name)
+    if choices and text not in choices:
+        raise SettingsError(f"{source} takes {', '.join(choices)}, not {text!r}")
+    return Path(text) if name in ("port_file", "tls_cert", "tls_key") else text
+
+
+def _integer(text: str, source: str, most: int) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > most:
+        raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}")
+    return int(text)
+
+
+def _unknown(environment: Mapping[str, str], names: list[str]) -> Iterator[str]:
+    known = [variable(name) for name in names]
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            yield f"{name} is not a setting" + (f"; did you mean {close[0]}?" if close else "")
