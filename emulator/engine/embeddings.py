@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _GAMMA = 0x9E3779B97F4A7C15  # the constants of SplitMix64 (Steele, Lea and Flood, 2014)
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-_BLOCK = 32768  # components worked on at once: the intermediate arrays stay in the second-level cache
-_CENTRE = 262141.0  # twice the mean of a sum of four 16-bit words, plus one: no component is zero
+_MEAN = 131070.5  # half a step beside the mean of a sum of four 16-bit words: no component is zero
+_BLOCK = 16384  # components worked on at once: the intermediate arrays stay in the second-level cache
 
 
 def embed(texts: Sequence[bytes], dimensions: int, normalized: bool = True) -> Floats:
@@ -39,15 +39,15 @@ def embed(texts: Sequence[bytes], dimensions: int, normalized: bool = True) -> F
     rows = np.empty((len(texts), dimensions), dtype=np.float32)
     digests = b"".join([blake2b(text, digest_size=16).digest() for text in texts])
     keys = np.frombuffer(digests, dtype="<u8").astype(np.uint64).reshape(-1, 2)
+    half = 5e6 if normalized else 5e4  # an odd multiple (2k + 1) / 1e7 is (k + 0.5) / 5e6
     for block in _blocks(len(texts), dimensions):
         steps = _draw_steps(keys[block, 0], dimensions)
         lengths = np.sqrt(np.einsum("ij,ij->i", steps, steps))
-        scale = 1e7 if normalized else 1e5
-        wanted = scale if normalized else scale * _draw_norms(keys[block, 1])
+        wanted = half if normalized else half * _draw_lengths(keys[block, 1])
         steps *= (wanted / lengths)[:, None]
-        multiples = np.rint(steps, out=steps).astype(np.int32)
-        multiples |= 1  # odd: neither zero nor with a trailing zero in decimals
-        np.divide(multiples, scale, out=steps)
+        np.floor(steps, out=steps)
+        steps += 0.5
+        steps /= half
         rows[block] = steps
     return rows
 
@@ -58,26 +58,23 @@ def _blocks(count: int, dimensions: int) -> Iterator[slice]:
 
 
 def _draw_steps(keys: Words, dimensions: int) -> Doubles:
-    """Odd integers, roughly normal around zero: SplitMix64 of a counter, four 16-bit words to a sum."""
+    """Halves of odd integers, roughly normal around zero: a mixed counter, four 16-bit words to a sum."""
     import numpy as np
 
     words = keys[:, None] + _counters(dimensions)
-    words ^= words >> np.uint64(30)
-    words *= np.uint64(_MIX[0])
-    words ^= words >> np.uint64(27)
-    words *= np.uint64(_MIX[1])
-    words ^= words >> np.uint64(31)
+    words *= _MIX[0]
+    words ^= words >> 32
+    words *= _MIX[1]
+    words ^= words >> 31
     quarters = words.astype("<u8", copy=False).view("<u2").reshape(len(keys), 4, dimensions)
-    steps: Doubles = quarters.sum(axis=1, dtype=np.int32) * np.float64(2.0)
-    steps -= _CENTRE
+    steps: Doubles = quarters.sum(axis=1, dtype=np.int32) - np.float64(_MEAN)
     return steps
 
 
-def _draw_norms(keys: Words) -> Doubles:
+def _draw_lengths(keys: Words) -> Doubles:
     """Lengths in [5, 25)."""
-    import numpy as np
-
-    return (keys >> np.uint64(11)).astype(np.float64) * (20.0 * 2.0**-53) + 5.0
+    lengths: Doubles = (keys >> 11).astype("f8") * (20.0 * 2.0**-53) + 5.0
+    return lengths
 
 
 @lru_cache(maxsize=64)
