@@ -7,44 +7,17 @@ from itertools import accumulate, pairwise
 from math import exp, log, sqrt
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, model_validator
 
-from emulator.core.duration import parse_duration
-from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.latency.draws import draw_endlessly, draw_gamma, draw_uniforms, interpolate, quantile_of_normal
-
-
-class Closed(BaseModel):
-    """An object of the scenario language: no further keys, no coercion, never edited."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-def _read_duration(value: JSON) -> float:
-    if not isinstance(value, str):
-        raise PydanticCustomError("wanted", "expected a duration with a unit, such as 250ms")
-    return parse_duration(value)
-
-
-Duration = Annotated[
-    float,
-    BeforeValidator(_read_duration),
-    WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?(us|ms|s|m|h|d)\s*$", "examples": ["250ms", "1.5s"]}),
-]
-"""Seconds; written with a unit."""
-
-
-def _require(holds: bool, expected: str) -> None:
-    if not holds:
-        raise PydanticCustomError("wanted", expected)
+from emulator.latency.values import Closed, Duration, require
 
 
 class Distribution(Closed):
     """How a delay varies from draw to draw; seconds, never negative."""
 
-    max: Duration | None = Field(None, description="No draw exceeds it; one that would is set to it.")
+    max: Duration | None = Field(default=None, description="No draw exceeds it; one that would is set to it.")
 
     def sample(self, key: bytes, size: int) -> list[float]:
         """``size`` draws in seconds; the same key gives the same ones, fewer are the beginning of more."""
@@ -78,7 +51,7 @@ class Uniform(Distribution):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _require(self.low <= self.high, "expected low to be at most high")
+        require(self.low <= self.high, "expected low to be at most high")
         return self
 
     def draw(self, key: bytes, size: int) -> list[float]:
@@ -104,16 +77,16 @@ class Lognormal(Distribution):
     type: Literal["lognormal"]
     median: Duration
     p99: Duration | None = None
-    sigma: float | None = Field(None, ge=0, le=50, description="Standard deviation of the logarithm.")
+    sigma: float | None = Field(default=None, ge=0, le=50, description="Standard deviation of the logarithm.")
     mean: Duration | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         spread = [value for value in (self.p99, self.sigma, self.mean) if value is not None]
-        _require(len(spread) == 1, "expected median and exactly one of p99, sigma, mean")
-        _require(self.median > 0, "expected median to be above 0")
+        require(len(spread) == 1, "expected median and exactly one of p99, sigma, mean")
+        require(self.median > 0, "expected median to be above 0")
         bound = self.p99 if self.mean is None else self.mean
-        _require(bound is None or bound >= self.median, "expected p99 or mean to be at least median")
+        require(bound is None or bound >= self.median, "expected p99 or mean to be at least median")
         return self
 
     @property
@@ -173,7 +146,7 @@ class Empirical(Distribution):
     @model_validator(mode="after")
     def _check(self) -> Self:
         rising = all(low[1] <= high[1] for low, high in pairwise(self.points))
-        _require(rising, "expected quantiles that do not fall")
+        require(rising, "expected quantiles that do not fall")
         return self
 
     def draw(self, key: bytes, size: int) -> list[float]:
@@ -190,9 +163,9 @@ class Histogram(Distribution):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _require(len(self.edges) == len(self.weights) + 1, "expected one edge more than weights")
-        _require(all(low <= high for low, high in pairwise(self.edges)), "expected edges that do not fall")
-        _require(sum(self.weights) > 0, "expected a weight above 0")
+        require(len(self.edges) == len(self.weights) + 1, "expected one edge more than weights")
+        require(all(low <= high for low, high in pairwise(self.edges)), "expected edges that do not fall")
+        require(sum(self.weights) > 0, "expected a weight above 0")
         return self
 
     def draw(self, key: bytes, size: int) -> list[float]:
@@ -253,7 +226,7 @@ class Mixture(Distribution):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _require(sum(part.weight for part in self.parts) > 0, "expected a weight above 0")
+        require(sum(part.weight for part in self.parts) > 0, "expected a weight above 0")
         return self
 
     def draw(self, key: bytes, size: int) -> list[float]:

@@ -10,7 +10,8 @@ from typing import Self
 from pydantic import Field
 
 from emulator.core.seed import derive
-from emulator.latency.distributions import Closed, Constant, Delay, Duration
+from emulator.latency.distributions import Constant, Delay
+from emulator.latency.values import Closed, Duration, Whole
 
 _LONGEST_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
 
@@ -18,9 +19,11 @@ _LONGEST_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
 class Load(Closed):
     """A server that batches: the more calls run, the slower each; past its queue it refuses."""
 
-    capacity: int = Field(ge=1, description="Most calls that run at the same time.")
-    factor: float = Field(1.0, ge=1, description="ITL is this many times longer when `capacity` calls run.")
-    queue: int | None = Field(None, ge=0, description="Calls that wait before more are refused; absent: no bound.")
+    capacity: Whole = Field(ge=1, description="Most calls that run at the same time.")
+    factor: float = Field(default=1.0, ge=1, description="ITL is this many times longer when `capacity` calls run.")
+    queue: Whole | None = Field(
+        default=None, ge=0, description="Calls that wait before more are refused; absent: no bound."
+    )
 
     def stretch(self, running: int) -> float:
         """What ITL is multiplied by: 1 for one running call, ``factor`` for ``capacity``, a straight line between."""
@@ -32,10 +35,16 @@ class Load(Closed):
 class Latency(Closed):
     """Time to first token, inter-token latency and what load does to them; what is absent takes no time."""
 
-    ttft: Delay | None = Field(None, description="Time to first token.", examples=["250ms"])
-    itl: Delay | None = Field(None, description="Inter-token latency: the gap between two tokens.", examples=["12ms"])
-    prefill: Duration | None = Field(None, description="Added to TTFT for each prompt token.", examples=["0.2ms"])
-    load: Load | None = Field(None, description="How many calls the server runs at once, and how that slows them.")
+    ttft: Delay | None = Field(default=None, description="Time to first token.", examples=["250ms"])
+    itl: Delay | None = Field(
+        default=None, description="Inter-token latency: the gap between two tokens.", examples=["12ms"]
+    )
+    prefill: Duration | None = Field(
+        default=None, description="Added to TTFT for each prompt token.", examples=["0.2ms"]
+    )
+    load: Load | None = Field(
+        default=None, description="How many calls the server runs at once, and how that slows them."
+    )
 
     def merge(self, other: Self | None) -> Self:
         """This latency with every part replaced that ``other`` has."""

@@ -1,0 +1,44 @@
+"""Values as the scenario language writes them: durations and sizes with a unit, whole numbers, closed objects."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from emulator.core.duration import parse_duration
+from emulator.core.json import JSON
+
+
+class Closed(BaseModel):
+    """An object of the scenario language: no further keys, no coercion, never edited."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def require(holds: bool, message: str) -> None:
+    """Refuse a value that breaks a rule between several fields, in the author's words."""
+    if not holds:
+        raise PydanticCustomError("rule", message)
+
+
+def _read_duration(value: JSON) -> float:
+    if not isinstance(value, str):
+        raise PydanticCustomError("wanted", "expected a duration with a unit, such as 250ms")
+    return parse_duration(value)
+
+
+def _read_whole(value: JSON) -> JSON:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(_read_duration),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?(us|ms|s|m|h|d)\s*$", "examples": ["250ms", "1.5s"]}),
+]
+"""Seconds; written with a unit."""
+
+Whole = Annotated[int, BeforeValidator(_read_whole)]
+"""An integer; ``1e3`` is one too."""

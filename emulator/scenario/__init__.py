@@ -1,0 +1,1 @@
+"""What authors write: the scenario language, its loading and its matching."""

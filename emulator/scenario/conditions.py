@@ -1,0 +1,245 @@
+"""Which calls a rule is about: ``when`` and ``times``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from emulator.core.duration import parse_size
+from emulator.core.json import JSON
+from emulator.latency.values import Closed, Duration, Whole, require
+
+_BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
+_PREFIXES = ("header", "query", "body")  # facets that are many: `header.<name>`
+
+
+def wrap_in_list(value: JSON) -> JSON:
+    """One value where a list may stand."""
+    return value if isinstance(value, list) else [value]
+
+
+def _check_regex(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise PydanticCustomError(
+            "wanted", "expected a regular expression ({reason})", {"reason": str(error)}
+        ) from error
+    return pattern
+
+
+def _check_body_path(path: str) -> str:
+    if not _BODY_PATH.fullmatch(path):
+        raise PydanticCustomError("key", "expected a dotted path with [n], such as body.messages[0].role")
+    return path
+
+
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    Field(strict=False, min_length=1),
+    BeforeValidator(wrap_in_list),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+]
+"""A name, a glob with ``*``, or a list: any of them."""
+
+
+class Comparison(Closed):
+    """What a text is compared with; all keys must hold. Case-sensitive."""
+
+    contains: str | None = Field(default=None, description="The text contains this.")
+    prefix: str | None = Field(default=None, description="The text starts with this.")
+    suffix: str | None = Field(default=None, description="The text ends with this.")
+    regex: Annotated[str, AfterValidator(_check_regex)] | None = Field(
+        default=None, description="A regular expression that matches somewhere in the text.", examples=["[0-9]{4}"]
+    )
+    not_: Text | None = Field(
+        default=None, alias="not", description="A string the text is not, or a comparison that fails."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require(bool(self.model_fields_set), "expected contains, prefix, suffix, regex or not")
+        return self
+
+
+_COMPARISONS = frozenset(field.alias or name for name, field in Comparison.model_fields.items())
+
+
+def _tag_text(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<string>"
+    return "<comparison>" if isinstance(value, dict | Comparison) else None
+
+
+def _tag_body(value: JSON) -> str:
+    is_comparison = isinstance(value, dict) and bool(value) and value.keys() <= _COMPARISONS
+    return "<comparison>" if is_comparison or isinstance(value, Comparison) else "<value>"
+
+
+def _tag_number(value: JSON) -> str | None:
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        return "<number>"
+    return "<bounds>" if isinstance(value, dict | Closed) else None
+
+
+Text = Annotated[
+    Annotated[str, Tag("<string>")] | Annotated[Comparison, Tag("<comparison>")],
+    Discriminator(
+        _tag_text, custom_error_type="wanted", custom_error_message="expected a string or a comparison such as contains"
+    ),
+]
+"""A string (equal), or a comparison."""
+
+Value = Annotated[
+    Annotated[Comparison, Tag("<comparison>")] | Annotated[JSON, Tag("<value>")],
+    Discriminator(_tag_body),
+]
+"""A comparison, or any value (equal)."""
+
+
+def _read_size(value: JSON) -> JSON:
+    return parse_size(value) if isinstance(value, str) else value
+
+
+Size = Annotated[float, BeforeValidator(_read_size), WithJsonSchema({"type": ["number", "string"]})]
+"""Bytes; with or without a unit."""
+
+
+class Bounds(Closed):
+    """A range of numbers that leaves out its bounds."""
+
+    above: float | None = Field(default=None, description="More than this.")
+    below: float | None = Field(default=None, description="Less than this.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require(self.above is not None or self.below is not None, "expected above or below")
+        return self
+
+
+class SizeBounds(Bounds):
+    above: Size | None = Field(default=None, description="More bytes than this.")
+    below: Size | None = Field(default=None, description="Fewer bytes than this.")
+
+
+_NUMBER_OR_BOUNDS = Discriminator(
+    _tag_number, custom_error_type="wanted", custom_error_message="expected a number, or above and below"
+)
+Number = Annotated[Annotated[float, Tag("<number>")] | Annotated[Bounds, Tag("<bounds>")], _NUMBER_OR_BOUNDS]
+Bytes = Annotated[Annotated[Size, Tag("<number>")] | Annotated[SizeBounds, Tag("<bounds>")], _NUMBER_OR_BOUNDS]
+
+
+def _open_prefixes(schema: dict[str, JSON]) -> None:
+    """Publish ``header.*`` as a pattern of keys."""
+    for prefix in _PREFIXES:
+        facet = schema["properties"].pop(f"{prefix}.*")
+        facet_schema = {"description": facet["description"], **facet["additionalProperties"]}
+        schema.setdefault("patternProperties", {})[rf"^{prefix}\..+$"] = facet_schema
+
+
+class When(Closed):
+    """Facets of a call, all of which must hold; one about something the call does not have does not hold."""
+
+    model_config = ConfigDict(json_schema_extra=_open_prefixes)
+
+    vendor: Names | None = Field(
+        default=None, description="The vendor called.", examples=["databricks", ["azure", "tgi"]]
+    )
+    deployment: Names | None = Field(default=None, description="What the call addresses.", examples=["llama-*"])
+    task: Names | None = Field(default=None, description="chat, completions, embeddings or rerank.")
+    endpoint: Names | None = Field(default=None, description="Path on the vendor's own port.", examples=["/v1/*"])
+    principal: Names | None = Field(default=None, description="Who calls.")
+    session: Names | None = Field(default=None, description="The session the call belongs to.")
+    stream: bool | None = Field(default=None, description="Whether the answer is streamed.")
+    structured: bool | None = Field(default=None, description="Whether the answer must be JSON, by mode or by schema.")
+    multimodal: bool | None = Field(default=None, description="Whether pictures or sounds come with the text.")
+    prompt: Text | None = Field(default=None, description="The last user message, the prompt, or any input.")
+    system: Text | None = Field(default=None, description="The system message.")
+    tools: Names | None = Field(default=None, description="A tool among those offered.")
+    tool_result: Text | None = Field(default=None, description="The last tool message.")
+    prompt_tokens: Number | None = Field(default=None, description="Tokens of the prompt.", examples=[{"above": 4000}])
+    max_tokens: Number | None = Field(default=None, description="Most tokens of the answer.")
+    messages: Number | None = Field(default=None, description="How many messages the conversation has.")
+    body_bytes: Bytes | None = Field(
+        default=None, description="Length of the request body.", examples=[{"above": "64KiB"}]
+    )
+    header: dict[str, Text] = Field(default={}, alias="header.*", description="A request header.")
+    query: dict[str, Text] = Field(default={}, alias="query.*", description="A query parameter.")
+    body: dict[Annotated[str, AfterValidator(_check_body_path)], Value] = Field(
+        default={},
+        alias="body.*",
+        description="A value in the request body: a comparison, or any value to be equal to.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, data: JSON) -> JSON:
+        """Bring ``header.<name>`` and its like together under one key each; no author can write that key."""
+        if not isinstance(data, dict):
+            return data
+        rest: dict[str, JSON] = {}
+        for key, value in data.items():
+            prefix, dot, name = key.partition(".")
+            if dot and name and prefix in _PREFIXES:
+                rest.setdefault(f"{prefix}.*", {})[name] = value
+            else:
+                rest[key] = value
+        return rest
+
+
+Scope = Literal["rule", "request", "principal", "deployment"]
+Ordinal = Annotated[Whole, Field(ge=1)]
+
+
+class Burst(Closed):
+    """A part of every period, from its beginning."""
+
+    every: Duration = Field(description="The period, from start or reset.")
+    for_: Duration = Field(alias="for", description="How long of it the rule applies.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require(self.every > 0, "expected every to be above 0")
+        return self
+
+
+class Times(Closed):
+    """Which of the matching calls; all keys must hold."""
+
+    first: Ordinal | None = Field(default=None, description="The first n calls.")
+    nth: Annotated[tuple[Ordinal, ...], Field(strict=False, min_length=1), BeforeValidator(wrap_in_list)] | None = (
+        Field(default=None, description="The n-th call, or each of a list.", examples=[3, [1, 3]])
+    )
+    every: Ordinal | None = Field(default=None, description="Every n-th call.")
+    after: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="The calls after the first n.")
+    probability: float | None = Field(
+        default=None, description="The chance of each call, from 0 to 1.", examples=[0.05]
+    )
+    between: Annotated[tuple[Duration, Duration], Field(strict=False)] | None = Field(
+        default=None, description="From one time since start or reset up to another.", examples=[["30s", "60s"]]
+    )
+    repeat: Burst | None = Field(default=None, description="Bursts.", examples=[{"every": "60s", "for": "10s"}])
+    per: Scope | None = Field(default=None, description="What is counted apart; absent: rule.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require(bool(self.model_fields_set), "expected first, nth, every, after, probability, between or repeat")
+        require(self.between is None or self.between[0] < self.between[1], "expected between to end after it begins")
+        return self
+
+    @property
+    def counts(self) -> bool:
+        """Whether which call it is matters."""
+        return not (self.first is None and self.nth is None and self.every is None and self.after is None)

@@ -1,0 +1,183 @@
+"""What a rule makes of a call: an error, a fixed answer, other latency, faults, or nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticKnownError
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.plan import FinishReason
+from emulator.latency import Latency
+from emulator.latency.values import Closed, Duration, Whole, require
+
+FAULTS = (
+    "disconnect",
+    "truncate",
+    "stall",
+    "hang",
+    "drip",
+    "late_error",
+    "garbage",
+    "drop",
+    "duplicate",
+    "reorder",
+    "wrong_usage",
+    "wrong_content_type",
+    "empty_body",
+    "extra_fields",
+    "split",
+    "status",
+)
+
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
+
+
+class ErrorOutcome(Closed):
+    """Refuse in the vendor's own envelope; every key but ``kind`` overrides a part of it."""
+
+    kind: Annotated[ErrorKind, Field(strict=False)] = Field(description="What is refused, in no vendor's words.")
+    param: str | None = Field(default=None, description="The request field at fault.")
+    limit: Literal["requests", "input_tokens", "output_tokens"] | None = Field(
+        default=None, description="Which quota, for rate_limited."
+    )
+    status: Annotated[Whole, Field(ge=200, le=599)] | None = Field(default=None, description="HTTP status.")
+    message: str | None = Field(default=None, description="The text a client reads.")
+    retry_after: Duration | None = Field(default=None, description="What the client is told to wait.")
+    body: JSON = Field(default=None, description="The whole response body: text, or a value sent as JSON.")
+    headers: dict[HeaderName, HeaderValue] = Field(
+        default={}, description="Added to the vendor's, replacing equal names."
+    )
+    after: Literal["state"] | None = Field(
+        default=None, description="`state`: a management call takes effect first, then failure is reported."
+    )
+
+    def to_error(self) -> EmulatedError:
+        return EmulatedError(
+            self.kind,
+            message=self.message,
+            param=self.param,
+            limit=self.limit,
+            status=self.status,
+            retry_after=self.retry_after,
+            body=self.body,
+            headers=self.headers,
+        )
+
+
+class FixedToolCall(Closed):
+    """A call of a tool the answer makes."""
+
+    name: str = Field(min_length=1, description="The tool.")
+    arguments: JSON = Field(default={}, description="Its arguments; a string is sent as it is, valid JSON or not.")
+    id: str | None = Field(default=None, description="The call's id; absent: drawn in the vendor's form.")
+
+
+class FixedUsage(Closed):
+    """Token counts to report in place of the true ones."""
+
+    prompt_tokens: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="Tokens of the prompt.")
+    completion_tokens: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="Tokens of the answer.")
+    reasoning_tokens: Annotated[Whole, Field(ge=0)] | None = Field(
+        default=None, description="Those of them spent thinking."
+    )
+
+
+class ReplyOutcome(Closed):
+    """Fix the answer; it is streamed, cut, counted and paced as any other."""
+
+    text: str | None = Field(default=None, description="What the answer says.")
+    tool_calls: Annotated[tuple[FixedToolCall, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None, description="The tools the answer calls.", examples=[[{"name": "get_weather", "arguments": {}}]]
+    )
+    json_: JSON = Field(default=None, alias="json", description="A value; the answer is its JSON text.")
+    refusal: str | None = Field(default=None, description="The answer is this refusal.")
+    embedding: Annotated[tuple[float, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None, description="One vector for every input."
+    )
+    reasoning: str | None = Field(default=None, description="What the model thinks aloud before its text.")
+    chunks: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None, description="The answer's text as strings, one event each."
+    )
+    generate: Literal["typical", "minimal", "boundary", "adversarial", "invalid"] | None = Field(
+        default=None, description="An instance of the request's schema, made this way."
+    )
+    finish_reason: Annotated[FinishReason, Field(description="Why the answer ends.")] | None = None
+    usage: FixedUsage | None = Field(default=None, description="Token counts to report.")
+
+    @property
+    def has_json(self) -> bool:
+        """``json`` is given; its value may be null."""
+        return "json_" in self.model_fields_set
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = self.model_fields_set
+        require(bool(given), "expected text, tool_calls, json, refusal, embedding, reasoning, chunks or generate")
+        text = bool(given & {"text", "chunks", "reasoning", "tool_calls"})
+        answers = [text, *(name in given for name in ("json_", "refusal", "embedding", "generate"))]
+        require(sum(answers) <= 1, "expected only one of text, json, refusal, embedding, generate")
+        return self
+
+
+def _check_fault(fault: dict[str, JSON]) -> dict[str, JSON]:
+    names = ", ".join(f"'{name}'" for name in FAULTS)
+    if "type" not in fault:
+        raise PydanticKnownError("union_tag_not_found", {"discriminator": "'type'"})
+    if fault["type"] not in FAULTS:
+        tag = {"discriminator": "'type'", "tag": str(fault["type"]), "expected_tags": names}
+        raise PydanticKnownError("union_tag_invalid", tag)
+    return fault
+
+
+Fault = Annotated[
+    dict[str, JSON],
+    AfterValidator(_check_fault),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "required": ["type"],
+            "properties": {"type": {"enum": list(FAULTS), "description": "What the client sees."}},
+        }
+    ),
+]
+
+
+class Outcome(Closed):
+    """What becomes of a call."""
+
+    error: ErrorOutcome | None = Field(default=None, description="Refuse.", examples=[{"kind": "rate_limited"}])
+    reply: ReplyOutcome | None = Field(default=None, description="Fix the answer.", examples=[{"text": "Hello."}])
+    latency: Latency | None = Field(default=None, description="Replace parts of the latency for this answer.")
+    faults: Annotated[tuple[Fault, ...], Field(strict=False)] = Field(
+        default=(), description="Bend the answer, in order.", examples=[[{"type": "disconnect", "after_tokens": 20}]]
+    )
+    pass_: bool = Field(default=False, alias="pass", description="Answer normally, whatever later rules say.")
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the outcomes that are set."""
+        return frozenset(self.model_fields_set & Outcome.model_fields.keys())
+
+    def check_outcome(self) -> None:
+        """At most one of error, reply and pass; a pass stands alone."""
+        require("pass_" not in self.given or self.pass_, "expected pass to be true")
+        require(not (self.error and self.reply), "expected either error or reply")
+        require(not self.pass_ or len(self.given) == 1, "expected pass to stand alone")
+
+
+NOTHING = Outcome()
+PASS = Outcome.model_validate({"pass": True})
+
+
+class Step(Outcome):
+    """One outcome of a sequence."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        require(bool(self.given), "expected an outcome: error, reply, latency, faults or pass")
+        self.check_outcome()
+        return self

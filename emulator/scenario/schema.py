@@ -1,0 +1,221 @@
+"""The scenario language, version 1, as models."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from emulator.core.call import Deployment, Task
+from emulator.core.json import JSON
+from emulator.latency import Latency
+from emulator.latency.values import Closed, Duration, Whole, require
+from emulator.scenario.conditions import Names, Number, Scope, Text, Times, When
+from emulator.scenario.outcomes import (
+    FAULTS,
+    NOTHING,
+    PASS,
+    ErrorOutcome,
+    FixedToolCall,
+    FixedUsage,
+    Outcome,
+    ReplyOutcome,
+    Step,
+)
+
+__all__ = [
+    "BUILT_IN",
+    "FAULTS",
+    "NOTHING",
+    "PASS",
+    "Clock",
+    "DeploymentEntry",
+    "ErrorOutcome",
+    "FixedToolCall",
+    "FixedUsage",
+    "Key",
+    "Limit",
+    "Names",
+    "Number",
+    "Outcome",
+    "ReplyOutcome",
+    "Rule",
+    "Scale",
+    "Scenario",
+    "Scope",
+    "Step",
+    "Text",
+    "Times",
+    "When",
+    "schema_json",
+]
+
+Positive = Annotated[Whole, Field(ge=1)]
+
+
+class Scale(Closed):
+    """A clock that runs faster, or slower, than the wall's."""
+
+    scale: float = Field(gt=0, description="Scenario seconds in one real second.", examples=[60])
+
+
+def _tag_clock(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    return "<scale>" if isinstance(value, dict | Scale) else None
+
+
+Clock = Annotated[
+    Annotated[Literal["real", "instant", "frozen"], Tag("<name>")] | Annotated[Scale, Tag("<scale>")],
+    Discriminator(
+        _tag_clock, custom_error_type="wanted", custom_error_message="expected real, instant, frozen or a scale"
+    ),
+]
+
+
+def _tag_vendor(value: JSON) -> str | None:
+    if value is False:
+        return "<off>"
+    return "<settings>" if isinstance(value, dict) else None
+
+
+VendorEntry = Annotated[
+    Annotated[Literal[False], Tag("<off>")] | Annotated[dict[str, JSON], Tag("<settings>")],
+    Discriminator(_tag_vendor, custom_error_type="wanted", custom_error_message="expected false or a mapping"),
+]
+"""A vendor's settings, for the vendor itself to check; ``False``: not served."""
+
+
+class Key(Closed):
+    """A credential that is accepted."""
+
+    token: str = Field(min_length=1, description="What the client sends.")
+    principal: str = Field(min_length=1, description="Whom it stands for.")
+
+
+class DeploymentEntry(Closed):
+    """A deployment to serve; one of the vendor's catalogue with the same name gives what is absent."""
+
+    vendor: str = Field(min_length=1, description="Who serves it.")
+    name: str = Field(min_length=1, description="What clients address.")
+    task: Task | None = Field(default=None, description="chat (default), completions, embeddings or rerank.")
+    model: str | None = Field(default=None, description="The answer's `model` field; absent: the deployment's name.")
+    context: Positive | None = Field(default=None, description="Tokens of prompt and answer together.")
+    max_output: Positive | None = Field(default=None, description="Most tokens of one answer.")
+    default_max_tokens: Positive | None = Field(
+        default=None, description="Tokens of an answer if the request sets no limit."
+    )
+    dimensions: Positive | None = Field(default=None, description="Of an embedding.")
+    normalized: bool | None = Field(default=None, description="Embeddings have unit length.")
+    tokenizer: str | None = Field(default=None, description="Name of a tokenizer profile.", examples=["llama3"])
+    mode: Literal["pay_per_token", "provisioned", "external", "custom"] | None = Field(
+        default=None, description="How it is billed and scaled."
+    )
+    state: str | None = Field(default=None, description="ready (default), loading, retired, stopped.")
+    kind: str | None = Field(default=None, description="What only the vendor tells apart.", examples=["speculative"])
+    traits: dict[str, JSON] | None = Field(default=None, description="Further properties only the vendor reads.")
+
+    def to_deployment(self, builtin: Deployment | None) -> Deployment:
+        """The deployment, on top of the catalogue's of the same name if there is one."""
+        nullable = {"context", "max_output", "default_max_tokens"}  # null lifts the bound
+        given = {
+            name: getattr(self, name)
+            for name in self.model_fields_set
+            if name in nullable or getattr(self, name) is not None
+        }
+        return Deployment(**given) if builtin is None else dataclasses.replace(builtin, **given)
+
+
+class Limit(Closed):
+    """A quota; all that match a call are charged together, or none."""
+
+    vendor: Names | None = Field(default=None, description="Calls of this vendor only.")
+    deployment: Names | None = Field(default=None, description="Calls to this deployment only.")
+    per: Literal["principal", "deployment"] | None = Field(
+        default=None, description="A quota for each; absent: one for all calls of a session."
+    )
+    unit: Literal["requests", "input_tokens", "output_tokens", "tokens", "concurrency"] = Field(
+        description="What is counted."
+    )
+    amount: Positive = Field(description="How many of them.")
+    window: Duration | None = Field(default=None, description="In how long; every unit but concurrency has one.")
+    strategy: Literal["bucket", "fixed", "sliding"] = Field(default="bucket", description="How the quota comes back.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.unit == "concurrency":
+            require(not self.model_fields_set & {"window", "strategy"}, "concurrency has no window and no strategy")
+        else:
+            require(bool(self.window), "expected a window above 0, such as 60s")
+        return self
+
+
+class Rule(Outcome):
+    """What happens to some calls; of all rules the first that matches wins."""
+
+    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Unique; keys the draws, named in x-emulator-rule.")
+    when: When = Field(default=When(), description="Which calls; absent: all.")
+    times: Times | None = Field(default=None, description="Which of the matching calls; absent: all.")
+    per: Scope | None = Field(default=None, description="What a sequence counts apart.")
+    sequence: Annotated[tuple[Step, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None, description="In place of one outcome: one for each matching call."
+    )
+    then: Literal["pass", "repeat", "last"] | None = Field(default=None, description="What follows the last outcome.")
+
+    @property
+    def scope(self) -> Scope:
+        """What is counted apart."""
+        return (self.times.per if self.times else None) or self.per or "rule"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.sequence is None:
+            require(bool(self.given), "expected an outcome: error, reply, latency, faults, pass or sequence")
+            require(self.then is None and self.per is None, "then and per stand beside a sequence")
+        else:
+            require(not self.given, "expected either a sequence or one outcome")
+            require(not (self.times and self.times.per and self.per), "expected per only once")
+        self.check_outcome()
+        return self
+
+
+class Scenario(Closed):
+    """How the emulator behaves: who is served, how fast, within which limits, and what goes wrong."""
+
+    version: Literal[1] = Field(description="Of the scenario language.")
+    name: str = Field(default="", description="What the scenario is called; absent: as its file.")
+    description: str = Field(default="", description="What a reader learns from it, in one line.")
+    seed: Whole = Field(default=0, description="Every draw derives from it.")
+    clock: Clock = Field(
+        default="real", description="real, instant, frozen, or a scale.", examples=["instant", {"scale": 60}]
+    )
+    strict: bool = Field(default=False, description="A call that matches no rule is refused and reported.")
+    vendors: dict[str, VendorEntry] = Field(
+        default={}, description="Settings of each vendor; false: not served.", examples=[{"tgi": False}]
+    )
+    keys: Annotated[tuple[Key, ...], Field(strict=False)] | None = Field(
+        default=None, description="Credentials; absent: any is accepted."
+    )
+    deployments: Annotated[tuple[DeploymentEntry, ...], Field(strict=False)] = Field(
+        default=(), description="Added to the vendors' catalogues."
+    )
+    latency: Latency = Field(default=Latency(), description="Of every answer; a rule can replace any part.")
+    limits: Annotated[tuple[Limit, ...], Field(strict=False)] = Field(default=(), description="Quotas.")
+    rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
+        default=(), description="The first that matches wins."
+    )
+
+
+BUILT_IN = Scenario(version=1, name="built-in", description="Every deployment simply answers.")
+
+
+def schema_json() -> JSON:
+    """JSON Schema 2020-12 of a scenario file, for editors."""
+    schema = Scenario.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:emulator:scenario:1",
+        **schema,
+        "title": "Emulator scenario, version 1",
+    }
