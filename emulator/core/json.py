@@ -12,7 +12,8 @@ def parse_json(body: bytes | str) -> JSON:
     """Parse one JSON document.
 
     Strict: no NaN or Infinity, no trailing text, valid UTF-8, no lone surrogates. Integers keep
-    every digit. Nesting is bounded only by the interpreter's stack.
+    every digit (up to 4300), a float beyond the range of doubles is infinite. Nesting is bounded only
+    by the interpreter's stack.
 
     Raises:
         ValueError: the text is not JSON; the message says what and where.

@@ -14,9 +14,10 @@ Part = bytes | str | int | float | None
 def derive(*parts: Part) -> bytes:
     """The 16-byte key of ``parts``; a key of a key is again a key.
 
-    Parts of different types or split at different places never give the same key.
+    Parts of different types or split at different places never give the same key. ``ascii`` and not
+    ``repr``, which escapes other characters in every Unicode version.
     """
-    return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b(ascii(parts).encode(), digest_size=16).digest()
 
 
 def draw_uniform(key: bytes, *name: Part) -> float:
@@ -42,7 +43,7 @@ def draw_uuid(key: bytes, *name: Part) -> str:
 
 def draw_alphanumeric(key: bytes, count: int, *name: Part) -> str:
     """``count`` characters of 0-9A-Za-z, at most 40."""
-    number = int.from_bytes(blake2b(repr((key, *name)).encode(), digest_size=32).digest(), "big")
+    number = int.from_bytes(blake2b(ascii((key, *name)).encode(), digest_size=32).digest(), "big")
     letters = []
     for _ in range(count):
         number, index = divmod(number, 62)
