@@ -8,7 +8,9 @@ from math import exp, log, sqrt
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.latency.draws import draw_endlessly, draw_gamma, draw_uniforms, interpolate, quantile_of_normal
 from emulator.latency.values import Closed, Duration, require
@@ -237,8 +239,16 @@ class Mixture(Distribution):
         return [columns[bisect_left(bounds, u * bounds[-1])][row] for row, u in enumerate(choices)]
 
 
+def _read_delay(value: JSON) -> JSON:
+    if isinstance(value, str):
+        return {"type": "constant", "value": value}
+    if not isinstance(value, dict | Distribution):
+        raise PydanticCustomError("wanted", "expected a duration with a unit, such as 250ms, or a mapping with type")
+    return value
+
+
 Delay = Annotated[
     Constant | Uniform | Normal | Lognormal | Gamma | Pareto | Empirical | Histogram | Mixture,
     Field(discriminator="type"),
-    BeforeValidator(lambda value: {"type": "constant", "value": value} if isinstance(value, str) else value),
+    BeforeValidator(_read_delay),
 ]

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from emulator.core.duration import parse_duration
 from emulator.core.json import JSON
 
 
+class _Null:
+    """A null where the language has none: no type takes it."""
+
+
+NULL = _Null()
+
+
 class Closed(BaseModel):
-    """An object of the scenario language: no further keys, no coercion, never edited."""
+    """An object of the scenario language: no further keys, no coercion, never edited.
+
+    A key is left out or has a value; a null is a value only where any JSON is.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_null(cls, data: JSON) -> JSON:
+        if not isinstance(data, dict) or None not in data.values():
+            return data
+        free = {field.alias or name for name, field in cls.model_fields.items() if field.annotation is JSON}
+        free |= data.keys() - {field.alias or name for name, field in cls.model_fields.items()}
+        return {key: NULL if value is None and key not in free else value for key, value in data.items()}
 
 
 def require(holds: bool, message: str) -> None:

@@ -30,6 +30,12 @@ def wrap_in_list(value: JSON) -> JSON:
     return value if isinstance(value, list) else [value]
 
 
+def _read_names(value: JSON) -> JSON:
+    if not isinstance(value, str | list):
+        raise PydanticCustomError("wanted", "expected a name or a list of names")
+    return wrap_in_list(value)
+
+
 def _check_regex(pattern: str) -> str:
     try:
         re.compile(pattern)
@@ -49,7 +55,7 @@ def _check_body_path(path: str) -> str:
 Names = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
     Field(strict=False, min_length=1),
-    BeforeValidator(wrap_in_list),
+    BeforeValidator(_read_names),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
 ]
 """A name, a glob with ``*``, or a list: any of them."""

@@ -118,12 +118,7 @@ class DeploymentEntry(Closed):
 
     def to_deployment(self, builtin: Deployment | None) -> Deployment:
         """The deployment, on top of the catalogue's of the same name if there is one."""
-        nullable = {"context", "max_output", "default_max_tokens"}  # null lifts the bound
-        given = {
-            name: getattr(self, name)
-            for name in self.model_fields_set
-            if name in nullable or getattr(self, name) is not None
-        }
+        given = {name: getattr(self, name) for name in self.model_fields_set}
         return Deployment(**given) if builtin is None else dataclasses.replace(builtin, **given)
 
 
@@ -212,10 +207,27 @@ BUILT_IN = Scenario(version=1, name="built-in", description="Every deployment si
 
 def schema_json() -> JSON:
     """JSON Schema 2020-12 of a scenario file, for editors."""
-    schema = Scenario.model_json_schema(by_alias=True)
+    schema = _drop_null(Scenario.model_json_schema(by_alias=True))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:emulator:scenario:1",
         **schema,
         "title": "Emulator scenario, version 1",
     }
+
+
+def _drop_null(node: JSON) -> JSON:
+    """Without the nulls that stand for absent keys: no author writes them."""
+    if isinstance(node, list):
+        return [_drop_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: _drop_null(value) for key, value in node.items() if not (key == "default" and value is None)}
+    options = kept.get("anyOf")
+    if isinstance(options, list) and {"type": "null"} in options:
+        options = [option for option in options if option != {"type": "null"}]
+        kept["anyOf"] = options
+        if len(options) == 1:
+            del kept["anyOf"]
+            return {**options[0], **kept}
+    return kept

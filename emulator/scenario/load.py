@@ -1,0 +1,230 @@
+"""Files to scenarios; every mistake with file, line and column, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from emulator.core.json import JSON, canonical_json
+from emulator.scenario.document import Document, join_documents, parse_document
+from emulator.scenario.errors import KeyPath, Mistake, Place, Row, ScenarioError, explain_errors, format_path, nearest
+from emulator.scenario.schema import BUILT_IN, Scenario, schema_json
+
+__all__ = [
+    "BUILT_IN",
+    "LoadedScenario",
+    "Row",
+    "ScenarioError",
+    "load_library",
+    "load_paths",
+    "load_scenario",
+    "load_text",
+]
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedScenario:
+    """A scenario and where its parts stand.
+
+    Fields:
+        sources: the files, in the order given.
+        data: the joined files as JSON values.
+        places: of values, by path in ``data``; ``key_places``: of mappings' keys.
+    """
+
+    scenario: Scenario
+    sources: tuple[Path, ...] = ()
+    data: JSON = None
+    places: Mapping[KeyPath, Place] = field(default_factory=dict)
+    key_places: Mapping[KeyPath, Place] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """16 hex digits that change with the content."""
+        return blake2b(canonical_json(self.data), digest_size=8).hexdigest()
+
+    def where(self, path: KeyPath) -> str:
+        """``file:line:column`` of a value, or of the nearest thing around it that is written down."""
+        place = _find_place(self.places, path)
+        return str(place) if place else self.scenario.name
+
+    def row(self, path: KeyPath, message: str, suggestion: str | None = None) -> Row:
+        """A mistake found after loading."""
+        return _make_row(self.places, self.key_places, Mistake(path, message, suggestion), self.scenario.name)
+
+    def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> tuple[Row, ...]:
+        """Mistakes another model found in a part of the data, such as a vendor's settings."""
+        part = self.data
+        for key in under:
+            part = part[key]
+        rows = []
+        for found in explain_errors(error, part, model.model_json_schema()):
+            mistake = replace(found, path=(*under, *found.path))
+            rows.append(_make_row(self.places, self.key_places, mistake, self.scenario.name))
+        return tuple(sorted(rows, key=_order))
+
+
+def load_text(text: str | bytes, name: str = "<string>") -> LoadedScenario:
+    """Load one scenario from YAML text.
+
+    Raises:
+        ScenarioError: with every mistake.
+    """
+    return _load([parse_document(text, name)], (), name)
+
+
+def load_scenario(paths: Sequence[Path]) -> LoadedScenario:
+    """Load one scenario from one or several files: lists join in order, a value set twice must be the same.
+
+    Raises:
+        ScenarioError: with every mistake in all of them.
+    """
+    documents = [_read(path) for path in paths]
+    loaded = _load(documents, tuple(paths), "+".join(str(path) for path in paths))
+    if loaded.scenario.name:
+        return loaded
+    name = "+".join(_stem(path) for path in paths)
+    named = loaded.scenario.model_copy(update={"name": name})
+    return LoadedScenario(named, loaded.sources, loaded.data, loaded.places, loaded.key_places)
+
+
+def load_library(folder: Path) -> dict[str, LoadedScenario]:
+    """Load each file of a folder as a scenario of its own, by the file's name without its ending.
+
+    Raises:
+        ScenarioError: with every mistake in all of them.
+    """
+    library: dict[str, LoadedScenario] = {}
+    rows: list[Row] = []
+    for path in sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES):
+        name = _stem(path)
+        if name in library:
+            rows.append(Row(str(path), 0, 0, "", f"a second scenario called {name}"))
+            continue
+        try:
+            library[name] = load_scenario([path])
+        except ScenarioError as error:
+            rows.extend(error.rows)
+    if rows:
+        raise ScenarioError(rows)
+    return library
+
+
+def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[LoadedScenario, dict[str, LoadedScenario]]:
+    """What the command line means: the scenario to begin with, and the library to switch within.
+
+    Files make one scenario; one folder is a library, of which ``name`` picks one (default: ``default`` if
+    there is one, else the built-in); no path is the built-in.
+
+    Raises:
+        ScenarioError: a mistake in a file, an unknown name, or a folder beside other paths.
+    """
+    folders = [path for path in paths if path.is_dir()]
+    if folders and len(paths) > 1:
+        raise ScenarioError([Row(str(folders[0]), 0, 0, "", "a folder is a library and stands alone")])
+    library = load_library(folders[0]) if folders else {}
+    if not folders and paths:
+        loaded = load_scenario(paths)
+        library = {loaded.scenario.name: loaded}
+    if name is not None:
+        return select(library, name), library
+    if not folders and library:
+        return next(iter(library.values())), library
+    return library.get("default") or LoadedScenario(BUILT_IN), library
+
+
+def select(library: Mapping[str, LoadedScenario], name: str) -> LoadedScenario:
+    """The scenario of a library by its file's name or its own.
+
+    Raises:
+        ScenarioError: there is none.
+    """
+    by_own_name = {loaded.scenario.name: loaded for loaded in library.values()}
+    found = library.get(name) or by_own_name.get(name)
+    if found is None:
+        hint = nearest(name, [*library, *by_own_name])
+        raise ScenarioError([Row(name, 0, 0, "", "no such scenario", hint)])
+    return found
+
+
+def _stem(path: Path) -> str:
+    return path.stem.removesuffix(".emulator")
+
+
+def _read(path: Path) -> Document:
+    try:
+        return parse_document(path.read_bytes(), str(path))
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        return Document(rows=[Row(str(path), 0, 0, "", reason)])
+
+
+def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -> LoadedScenario:
+    """Join and validate.
+
+    Raises:
+        ScenarioError: with every mistake.
+    """
+    joined = join_documents(documents)
+    scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
+    noted = {(row.file, row.line, row.column) for row in joined.rows}
+    rows = [_make_row(joined.places, joined.key_places, mistake, name) for mistake in found]
+    rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
+    if rows or scenario is None:
+        files = [document.places[()].file for document in documents if document.places]
+        raise ScenarioError(sorted(rows, key=lambda row: (row.file in files and files.index(row.file), *_order(row))))
+    return LoadedScenario(scenario, sources, joined.data, joined.places, joined.key_places)
+
+
+def _order(row: Row) -> tuple[int, int]:
+    return row.line, row.column
+
+
+@cache
+def _schema() -> JSON:
+    return schema_json()
+
+
+def _validate(joined: Document) -> tuple[Scenario | None, list[Mistake]]:
+    taken = list(_find_taken_names(joined))
+    try:
+        return Scenario.model_validate(joined.data), taken
+    except ValidationError as error:
+        return None, [*explain_errors(error, joined.data, _schema()), *taken]
+
+
+def _find_taken_names(joined: Document) -> Iterable[Mistake]:
+    """Rules that share a name."""
+    rules = joined.data.get("rules") if isinstance(joined.data, dict) else None
+    seen: dict[str, KeyPath] = {}
+    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+        name = rule.get("name") if isinstance(rule, dict) else None
+        if not isinstance(name, str):
+            continue
+        path = ("rules", index, "name")
+        if seen.setdefault(name, path) != path:
+            yield Mistake(path, f"the name is taken by the rule at {joined.places[seen[name]]}")
+
+
+def _find_place(places: Mapping[KeyPath, Place], path: KeyPath) -> Place | None:
+    for length in range(len(path), -1, -1):
+        if path[:length] in places:
+            return places[path[:length]]
+    return None
+
+
+def _make_row(places: Mapping[KeyPath, Place], key_places: Mapping[KeyPath, Place], mistake: Mistake, name: str) -> Row:
+    place = key_places.get(mistake.path) if mistake.at_key else None
+    place = place or _find_place(places, mistake.path)
+    if place is None:
+        return Row(name, 0, 0, format_path(mistake.path), mistake.message, mistake.suggestion)
+    written = places.get(mistake.path) or key_places.get(mistake.path)
+    path = written.path if written else (*place.path, *mistake.path[len(place.path) :])
+    return place.row(mistake.message, mistake.suggestion, path)
