@@ -1,0 +1,122 @@
+"""An array whose every item, number of items and contents are as asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emulator.core.json import JSON
+from emulator.core.seed import derive, draw_integer
+from emulator.engine.json_schema.bounds import Unsatisfiable
+from emulator.engine.json_schema.check import positional
+from emulator.engine.json_schema.equality import identity
+from emulator.engine.json_schema.merge import Shape
+from emulator.engine.json_schema.resolve import Node
+
+if TYPE_CHECKING:
+    from emulator.engine.json_schema.build import Builder, Place
+
+
+def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
+    """An array of the shape.
+
+    Raises:
+        Unsatisfiable: none was found.
+    """
+    low, high = _lengths(shape)
+    count = _count(builder, shape, place, low, high)
+    wanted = _placed(shape, count)
+    items: list[JSON] = []
+    seen: list[JSON] = []
+    known: set[object] = set()
+    for index in range(count):
+        nodes = item_nodes(shape, index) + tuple(wanted.get(index, ()))
+        try:
+            item = _item(builder, shape, nodes, place, index, seen, known)
+        except Unsatisfiable:
+            if index < low:
+                raise
+            break
+        items.append(item)
+        builder.budget.fill(2)
+        if shape.unique:
+            seen.append(item)
+            known.add(identity(item))
+    return items
+
+
+def _item(builder: Builder, shape: Shape, nodes: tuple[Node, ...], place: Place, index: int, seen: list[JSON],
+          known: set[object]) -> JSON:  # fmt: skip
+    below = place.below(index, place.name.removesuffix("s"))
+    item = builder.solve(nodes, below)
+    if shape.unique and identity(item) in known:
+        other = Node({"not": {"enum": list(seen)}}, builder.root.path)
+        item = builder.solve((*nodes, other), below)
+    return item
+
+
+def _lengths(shape: Shape) -> tuple[int, int | None]:
+    low, high = shape.item_count
+    if shape.unevaluated_items and any(node.schema is False for node in shape.unevaluated_items):
+        known = _known(shape)
+        if known is not None:
+            high = known if high is None else min(high, known)
+    if high is not None and low > high:
+        raise Unsatisfiable("no array can have so many items and so few")
+    return low, high
+
+
+def _known(shape: Shape) -> int | None:
+    """How many items the schemas speak of; ``None``: all."""
+    longest = max((c.low for c in shape.contains), default=0)
+    for node in shape.items:
+        first, _ = positional(node.schema)
+        if "items" in node.schema and not isinstance(node.schema["items"], list) or "additionalItems" in node.schema:
+            return None
+        longest = max(longest, len(first))
+    return longest
+
+
+def _count(builder: Builder, shape: Shape, place: Place, low: int, high: int | None) -> int:
+    style = builder.style
+    builder.budget.fill(2 * low)
+    if style.extreme and high is not None and high <= 64 and derive(place.key, "full")[0] % 2:
+        return high
+    if not style.items or builder.frugal(place):
+        return low
+    more = style.items
+    longest = max((len(positional(n.schema)[0]) for n in shape.items), default=0)
+    count = max(low, longest, low + draw_integer(place.key, more + 1, "items"))
+    if low == 0 and count == 0 and style.hints:
+        count = 1
+    return count if high is None else min(count, high)
+
+
+def item_nodes(shape: Shape, index: int) -> tuple[Node, ...]:
+    """Every schema that speaks of the item at ``index``."""
+    found = []
+    spoken = False
+    for node in shape.items:
+        first, rest = positional(node.schema)
+        below = first[index] if index < len(first) else rest
+        spoken = spoken or index < len(first) or "items" in node.schema
+        if below is not True:
+            found.append(node.below(below))
+    if not spoken:
+        found += [n for n in shape.unevaluated_items if n.schema is not False]
+    return tuple(found)
+
+
+def _placed(shape: Shape, count: int) -> dict[int, list[Node]]:
+    """What ``contains`` asks of which item: the last places first, each used again only when all are taken."""
+    wanted: dict[int, list[Node]] = {}
+    free = count
+    for node, low, high in shape.contains:
+        taken = set()
+        for _ in range(min(low, count)):
+            free = free - 1 if free > 0 else count - 1
+            taken.add(free)
+            wanted.setdefault(free, []).append(node)
+        if high is not None:
+            for index in set(range(count)) - taken if count > high else ():
+                wanted.setdefault(index, []).append(node._replace(schema={"not": node.schema}))
+    return wanted

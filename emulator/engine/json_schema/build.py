@@ -1,0 +1,176 @@
+"""Construct an instance: settle what leaves a choice, then write a value of the settled shape, then check it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from emulator.core.json import JSON
+from emulator.core.seed import derive, draw_integer, draw_uniform
+from emulator.engine.json_schema.arrays import write_array
+from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
+from emulator.engine.json_schema.check import Checker
+from emulator.engine.json_schema.choices import options
+from emulator.engine.json_schema.merge import TYPES, Shape, absorb
+from emulator.engine.json_schema.numbers import write_number
+from emulator.engine.json_schema.objects import write_object
+from emulator.engine.json_schema.resolve import Node
+from emulator.engine.json_schema.strings import write_string
+from emulator.engine.json_schema.style import Style
+from emulator.engine.json_schema.values import range_for
+
+_FEW = 4  # failures after which branches are kept apart
+_RETRIES = 3
+
+
+class Place(NamedTuple):
+    """Where in the instance a value goes: its key for draws, its depth, and the property's name."""
+
+    key: bytes
+    depth: int = 0
+    name: str = ""
+
+    def below(self, step: str | int, name: str) -> Place:
+        return Place(derive(self.key, step), self.depth + 1, name)
+
+
+class Builder:
+    """Builds one instance of ``root``."""
+
+    def __init__(self, root: Node, style: Style, budget: Budget, checker: Checker) -> None:
+        self.root = root
+        self.style = style
+        self.budget = budget
+        self.checker = checker
+        self.members = 0
+
+    def frugal(self, place: Place) -> bool:
+        """Only what is required from here on."""
+        return place.depth > self.style.deepest or self.members > self.style.members
+
+    def solve(self, nodes: tuple[Node, ...], place: Place) -> JSON:
+        """A value that is an instance of every node.
+
+        Raises:
+            Unsatisfiable: there is none.
+            Exhausted: none was found within the bound.
+        """
+        self.members += 1
+        self.budget.descend(place.depth)
+        shape = Shape()
+        for node in nodes:
+            absorb(shape, node, self.budget)
+        apart = False
+        for strict in (False, True):
+            failures = 0
+            for settled in self._settled(shape, place.key, strict):
+                for value in self._values(settled, nodes, place):
+                    return value
+                failures += 1
+                if failures >= _FEW and not strict:
+                    break
+            apart = any(choice.keyword == "oneOf" for choice in shape.choices) or failures >= _FEW
+            if not apart:
+                break
+        raise Unsatisfiable(f"no value for {place.name or 'the schema'!r} meets all that is asked")
+
+    def _settled(self, shape: Shape, key: bytes, strict: bool) -> Iterator[Shape]:
+        """Every way to decide the choices, each a shape without any."""
+        self.budget.spend()
+        if shape.empty:
+            return
+        if shape.values is not None or not shape.choices:
+            yield shape
+            return
+        choice = shape.choices[0]
+        for option in options(choice, derive(key, len(shape.seen)), strict):
+            narrowed = shape.copy()
+            del narrowed.choices[0]
+            for node in option:
+                absorb(narrowed, node, self.budget)
+            yield from self._settled(narrowed, key, strict)
+
+    def _values(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+        """Instances of the nodes that have the shape."""
+        if shape.values is not None:
+            yield from self._listed(shape.values, nodes, place)
+            return
+        if self.style.hints:
+            yield from self._hinted(shape, nodes, place)
+        for kind in self._kinds(shape, place.key):
+            attempts = _RETRIES + 8 * bool(shape.exclusions)
+            for attempt in range(attempts if shape.delicate else 1):
+                at = place._replace(key=derive(place.key, attempt)) if attempt else place
+                try:
+                    value = self._write(kind, shape, at)
+                except Exhausted:
+                    raise
+                except Unsatisfiable:
+                    break
+                if not shape.delicate or self.checker.all_valid(nodes, value):
+                    yield value
+
+    def _listed(self, values: list[JSON], nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+        first = draw_integer(place.key, len(values), "listed") if values else 0
+        for value in values[first:] + values[:first]:
+            if self.checker.all_valid(nodes, value):
+                self.budget.fill(len(str(value)))
+                yield value
+
+    def _hinted(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+        """Values the schema itself gives as examples."""
+        for note in shape.notes:
+            examples = note.get("examples")
+            hints = list(examples) if isinstance(examples, list) else []
+            hints += [note[word] for word in ("example", "default") if word in note]
+            hints = [hint for hint in hints if isinstance(hint, str | int | float) and hint != ""]
+            if hints and draw_uniform(place.key, "hint") < 0.7:
+                yield from self._listed(hints, nodes, place)
+
+    def _kinds(self, shape: Shape, key: bytes) -> list[str]:
+        """Types to try, the likeliest first."""
+        kinds = [kind for kind in TYPES if kind in shape.types]
+        if len(kinds) == len(TYPES):
+            kinds.sort(key=lambda kind: -_evidence(shape, kind))
+        elif len(kinds) > 2 or (len(kinds) == 2 and "null" in kinds):
+            spoken = [kind for kind in kinds if kind != "null"]
+            if derive(key, "type")[0] < 26:
+                return ["null"] * ("null" in kinds) + spoken
+        if {"integer", "fraction"} <= set(kinds) and not shape.multiples and kinds[0] == "integer":
+            kinds.remove("fraction")
+            kinds.insert(0, "fraction")
+        return kinds
+
+    def _write(self, kind: str, shape: Shape, place: Place) -> JSON:
+        if kind == "object":
+            return write_object(self, shape, place)
+        if kind == "array":
+            return write_array(self, shape, place)
+        self.budget.fill(6)
+        if kind == "null":
+            return None
+        if kind == "boolean":
+            return derive(place.key, "boolean")[0] % 2 == 0
+        if kind == "string":
+            value = write_string(shape, place.name, place.key, self.style, self.budget)
+        else:
+            wanted = range_for(place.name)
+            value = write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted)
+        if value is None:
+            raise Unsatisfiable(f"no {kind} for {place.name!r} meets all that is asked")
+        return value
+
+
+def _evidence(shape: Shape, kind: str) -> int:
+    """How much a schema that names no type speaks of one."""
+    found = {
+        "object": len(shape.members) + len(shape.required) + len(shape.names) + len(shape.dependent)
+        + (shape.member_count != (0, None)) + len(shape.unevaluated_members),
+        "array": len(shape.items) + len(shape.contains) + shape.unique + (shape.item_count != (0, None)),
+        "string": len(shape.patterns) + len(shape.formats) + (shape.length != (0, None)),
+        "integer": bool(shape.multiples) + any(bound is not None for bound in shape.interval[:2]),
+        "fraction": 0, "boolean": 0, "null": 0,
+    }  # fmt: skip
+    return found[kind] * 2 + (kind == "string")
+
+

@@ -1,0 +1,191 @@
+"""What breaks a schema, written as schemas: an instance of any one of them is no instance of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from emulator.core.json import JSON
+from emulator.engine.json_schema.check import contains_bounds, is_additional, positional, rules_of
+from emulator.engine.json_schema.resolve import Node
+
+Option = tuple[Node, ...]
+
+ATOMIC = frozenset({"type", "enum", "const", "multipleOf", "pattern", "format"})
+"""Keywords whose opposite stays ``not``: it narrows a shape as it stands."""
+
+
+def negations(node: Node) -> Iterator[Option]:
+    """Every way to break ``node``, one keyword each; none if it cannot be broken."""
+    if not isinstance(node.schema, dict):
+        if node.schema is False:
+            yield ()
+        return
+    rules = [keyword for keyword, _ in rules_of(node)]
+    for keyword in sorted(rules, key=_ORDER):
+        argument = node.schema[keyword]
+        if keyword in ATOMIC:
+            yield (_schema(node, {"not": {keyword: argument}}),)
+        elif keyword in _NEGATE:
+            yield from _NEGATE[keyword](node, argument)
+
+
+def _ORDER(keyword: str) -> int:
+    """Plain ways first: a value changed or a property left out rather than another type altogether."""
+    ranks = ("const", "enum", "required", "properties", "pattern", "minimum", "maximum")
+    last = ("type", "oneOf", "if")
+    return ranks.index(keyword) if keyword in ranks else 20 + (last.index(keyword) if keyword in last else -1)
+
+
+def _schema(node: Node, schema: JSON) -> Node:
+    """A schema of our own beside ``node``: what it holds of the node's schema keeps its place."""
+    return Node(schema, node.path)
+
+
+def _ref(node: Node, argument: JSON) -> Iterator[Option]:
+    yield from negations(node.resolve(argument))
+
+
+def _dynamic_ref(node: Node, argument: JSON) -> Iterator[Option]:
+    yield from negations(node.resolve_dynamic(argument))
+
+
+def _recursive_ref(node: Node, argument: JSON) -> Iterator[Option]:
+    yield from negations(node.resolve_recursive(argument))
+
+
+def _all_of(node: Node, argument: JSON) -> Iterator[Option]:
+    for branch in argument:
+        yield (_schema(node, {"not": branch}),)
+
+
+def _any_of(node: Node, argument: JSON) -> Iterator[Option]:
+    yield tuple(_schema(node, {"not": branch}) for branch in argument)
+
+
+def _one_of(node: Node, argument: JSON) -> Iterator[Option]:
+    yield from _any_of(node, argument)
+    for index, branch in enumerate(argument):
+        for other in argument[:index]:
+            yield node.below(branch), node.below(other)
+
+
+def _not(node: Node, argument: JSON) -> Iterator[Option]:
+    yield (node.below(argument),)
+
+
+def _if(node: Node, argument: JSON) -> Iterator[Option]:
+    if "then" in node.schema:
+        yield node.below(argument), _schema(node, {"not": node.schema["then"]})
+    if "else" in node.schema:
+        yield _schema(node, {"not": argument}), _schema(node, {"not": node.schema["else"]})
+
+
+def _bound(keyword: str, opposite: str, exclusive: str) -> Callable[[Node, JSON], Iterator[Option]]:
+    def negate(node: Node, argument: JSON) -> Iterator[Option]:
+        if isinstance(argument, bool):
+            return
+        inclusive = node.schema.get(exclusive) is True or keyword == exclusive
+        bound = {opposite if inclusive else _EXCLUSIVE[opposite]: argument}
+        yield (_schema(node, {"type": "number", **bound}),)
+
+    return negate
+
+
+_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+
+
+def _count(kind: str, opposite: str, step: int) -> Callable[[Node, JSON], Iterator[Option]]:
+    def negate(node: Node, argument: JSON) -> Iterator[Option]:
+        if argument + step >= 0:
+            yield (_schema(node, {"type": kind, opposite: argument + step}),)
+
+    return negate
+
+
+def _required(node: Node, argument: JSON) -> Iterator[Option]:
+    for name in argument if isinstance(argument, list) else ():
+        yield (_schema(node, {"type": "object", "properties": {name: False}}),)
+
+
+def _with(node: Node, name: str, below: JSON) -> Option:
+    return (_schema(node, {"type": "object", "required": [name], "properties": {name: {"not": below}}}),)
+
+
+def _properties(node: Node, argument: JSON) -> Iterator[Option]:
+    for name, below in argument.items():
+        if below is not True and below != {}:
+            yield _with(node, name, below)
+
+
+def _pattern_properties(node: Node, argument: JSON) -> Iterator[Option]:
+    for pattern, below in argument.items():
+        if below is not True and below != {}:
+            some = {"type": "object", "minProperties": 1, "propertyNames": {"pattern": pattern}}
+            yield (_schema(node, {**some, "additionalProperties": {"not": below}}),)
+
+
+def _additional(node: Node, argument: JSON) -> Iterator[Option]:
+    if argument is True or argument == {}:
+        return
+    for name in ("extra", "other", "additional", "_", "x1", "0"):
+        if is_additional(node.schema, name):
+            yield _with(node, name, argument)
+            return
+
+
+def _property_names(node: Node, argument: JSON) -> Iterator[Option]:
+    yield (_schema(node, {"type": "object", "minProperties": 1, "propertyNames": {"not": argument}}),)
+
+
+def _dependencies(node: Node, argument: JSON) -> Iterator[Option]:
+    for name, needed in argument.items():
+        needed = [needed] if isinstance(needed, str) else needed
+        if isinstance(needed, list):
+            for other in needed:
+                yield (_schema(node, {"type": "object", "required": [name], "properties": {other: False}}),)
+        else:
+            yield _schema(node, {"type": "object", "required": [name]}), _schema(node, {"not": needed})
+
+
+def _unique(node: Node, argument: JSON) -> Iterator[Option]:
+    if argument is True:
+        yield (_schema(node, {"type": "array", "minItems": 2, "prefixItems": [{"enum": [0]}, {"enum": [0]}]}),)
+
+
+def _items(node: Node, argument: JSON) -> Iterator[Option]:
+    first, rest = positional(node.schema)
+    for index, below in enumerate(first):
+        if below is not True and below != {}:
+            before: list[JSON] = [True] * index
+            places = {"prefixItems": [*before, {"not": below}], "minItems": index + 1}
+            yield (_schema(node, {"type": "array", **places}),)
+    if rest is not True and rest != {}:
+        anything: list[JSON] = [True] * len(first)
+        more = {"prefixItems": [*anything, {"not": rest}], "minItems": len(first) + 1}
+        yield (_schema(node, {"type": "array", **more}),)
+
+
+def _contains(node: Node, argument: JSON) -> Iterator[Option]:
+    low, high = contains_bounds(node)
+    if low:
+        few = {"type": "array", "contains": argument, "minContains": 0, "maxContains": low - 1}
+        yield (_schema(node, {"type": "array", "items": {"not": argument}} if low == 1 else few),)
+    if high is not None:
+        yield (_schema(node, {"type": "array", "contains": argument, "minContains": high + 1}),)
+
+
+_NEGATE: Mapping[str, Callable[[Node, JSON], Iterator[Option]]] = {
+    "$ref": _ref, "$dynamicRef": _dynamic_ref, "$recursiveRef": _recursive_ref, "allOf": _all_of, "anyOf": _any_of,
+    "oneOf": _one_of, "not": _not, "if": _if,
+    "minimum": _bound("minimum", "maximum", "exclusiveMinimum"),
+    "maximum": _bound("maximum", "minimum", "exclusiveMaximum"),
+    "exclusiveMinimum": _bound("exclusiveMinimum", "maximum", "exclusiveMinimum"),
+    "exclusiveMaximum": _bound("exclusiveMaximum", "minimum", "exclusiveMaximum"),
+    "minLength": _count("string", "maxLength", -1), "maxLength": _count("string", "minLength", 1),
+    "minItems": _count("array", "maxItems", -1), "maxItems": _count("array", "minItems", 1),
+    "minProperties": _count("object", "maxProperties", -1), "maxProperties": _count("object", "minProperties", 1),
+    "required": _required, "properties": _properties, "patternProperties": _pattern_properties,
+    "additionalProperties": _additional, "propertyNames": _property_names, "dependentRequired": _dependencies,
+    "dependentSchemas": _dependencies, "dependencies": _dependencies, "uniqueItems": _unique, "items": _items,
+    "prefixItems": _items, "contains": _contains,
+}  # fmt: skip

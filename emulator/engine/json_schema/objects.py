@@ -1,0 +1,178 @@
+"""An object whose names, number of members and values are as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import TYPE_CHECKING
+
+from emulator.core.json import JSON
+from emulator.core.seed import derive, draw_uniform
+from emulator.engine.json_schema.bounds import Exhausted, Unsatisfiable
+from emulator.engine.json_schema.matching import matches
+from emulator.engine.json_schema.merge import Shape
+from emulator.engine.json_schema.regex import parse_pattern
+from emulator.engine.json_schema.regex_text import Walk
+from emulator.engine.json_schema.resolve import Node
+
+if TYPE_CHECKING:
+    from emulator.engine.json_schema.build import Builder, Place
+
+_NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
+
+
+def write_object(builder: Builder, shape: Shape, place: Place) -> JSON:
+    """An object of the shape.
+
+    Raises:
+        Unsatisfiable: none was found.
+    """
+    low, high = shape.member_count
+    builder.budget.fill(2 * low)
+    needed = _closed(shape, list(shape.required))
+    if high is not None and len(needed) > high:
+        raise Unsatisfiable("more properties are required than are allowed")
+    chosen = dict.fromkeys(needed)
+    _add_optional(builder, shape, place, chosen, high)
+    built = {}
+    for name in _in_order(shape, chosen):
+        try:
+            built[name] = _member(builder, shape, place, name)
+        except Exhausted:
+            raise
+        except Unsatisfiable:
+            if name in needed:
+                raise
+    _fill(builder, shape, place, built, low)
+    return {name: built[name] for name in built if name in needed or _stays(shape, built, name)}
+
+
+def _member(builder: Builder, shape: Shape, place: Place, name: str) -> JSON:
+    nodes = member_nodes(shape, name)
+    if nodes is None or not builder.checker.all_valid(tuple(shape.names), name):
+        raise Unsatisfiable(f"the property {name!r} is not allowed")
+    builder.budget.fill(len(name) + 6)
+    return builder.solve(nodes, place.below(name, name))
+
+
+def member_nodes(shape: Shape, name: str) -> tuple[Node, ...] | None:
+    """Every schema that speaks of the property; ``None`` if one forbids it."""
+    found: list[Node] = []
+    spoken = False
+    for node in shape.members:
+        schema = node.schema
+        below = [schema["properties"][name]] if name in schema.get("properties", ()) else []
+        below += [s for pattern, s in schema.get("patternProperties", {}).items() if matches(pattern, name)]
+        if not below and "additionalProperties" in schema:
+            below = [schema["additionalProperties"]]
+        spoken = spoken or bool(below)
+        if any(s is False for s in below):
+            return None
+        found += [node.below(s) for s in below if s is not True]
+    if not spoken:
+        found += shape.unevaluated_members
+    return None if any(node.schema is False for node in found) else tuple(found)
+
+
+def _closed(shape: Shape, names: list[str]) -> list[str]:
+    """With every property the presence of others asks for."""
+    found = dict.fromkeys(names)
+    for name in (pending := list(names)):
+        for trigger, needed in shape.dependent:
+            if trigger == name:
+                pending.extend(n for n in needed if n not in found)
+                found.update(dict.fromkeys(needed))
+    return list(found)
+
+
+def _stays(shape: Shape, built: dict[str, JSON], name: str) -> bool:
+    return all(other in built for other in _closed(shape, [name]))
+
+
+def _add_optional(builder: Builder, shape: Shape, place: Place, chosen: dict[str, None], high: int | None) -> None:
+    if not builder.style.optional or builder.frugal(place):
+        return
+    names = [name for name in _declared(shape) if name not in chosen]
+    share = builder.style.optional
+    if builder.style.extreme:
+        share = float(derive(place.key, "all")[0] % 2)
+    elif not builder.style.hostile:
+        share = min(share, 8 / max(1, len(names)))
+    for name in names:
+        if draw_uniform(place.key, "optional", name) < share:
+            more = [n for n in _closed(shape, [name]) if n not in chosen]
+            if (high is None or len(chosen) + len(more) <= high) and member_nodes(shape, name) is not None:
+                chosen.update(dict.fromkeys(more))
+
+
+def _declared(shape: Shape) -> dict[str, None]:
+    names: dict[str, None] = {}
+    for node in shape.members:
+        names.update(dict.fromkeys(node.schema.get("properties", ())))
+    return names
+
+
+def _in_order(shape: Shape, chosen: dict[str, None]) -> list[str]:
+    declared = [name for name in _declared(shape) if name in chosen]
+    return declared + [name for name in chosen if name not in declared]
+
+
+def _fill(builder: Builder, shape: Shape, place: Place, built: dict[str, JSON], low: int) -> None:
+    """Add properties until there are ``low``."""
+    if len(built) >= low and not _lonely(builder, shape, place, built):
+        return
+    goal = max(low, len(built) + 1)
+    for name in _possible_names(builder, shape, place):
+        if len(built) >= goal:
+            return
+        if name in built or any(n not in built for n in _closed(shape, [name])[1:]):
+            continue
+        try:
+            built[name] = _member(builder, shape, place, name)
+        except Exhausted:
+            raise
+        except Unsatisfiable:
+            continue
+    if len(built) < low:
+        raise Unsatisfiable(f"no {low} properties found")
+
+
+def _lonely(builder: Builder, shape: Shape, place: Place, built: dict[str, JSON]) -> bool:
+    """An empty map of something: one entry tells a reader more."""
+    if built or not builder.style.hints or builder.frugal(place) or shape.member_count.high == 0:
+        return False
+    return any(
+        isinstance(node.schema.get("additionalProperties"), dict) or node.schema.get("patternProperties")
+        for node in shape.members
+    )
+
+
+def _possible_names(builder: Builder, shape: Shape, place: Place) -> Iterator[str]:
+    """Names to add, the likeliest first."""
+    yield from _declared(shape)
+    for pattern in [p for node in shape.members for p in node.schema.get("patternProperties", ())]:
+        for attempt in range(4 + shape.member_count.low):
+            random = Random(int.from_bytes(derive(place.key, pattern, attempt)[:8], "big"))
+            yield Walk(random, builder.budget).text(parse_pattern(pattern))
+    if not any(n.schema.get("additionalProperties") is False for n in shape.members):
+        yield from _fresh(builder, shape, place)
+
+
+def _fresh(builder: Builder, shape: Shape, place: Place) -> Iterator[str]:
+    if not shape.names:
+        yield from _NAMES
+        yield from (f"{_NAMES[i % 8]}{i // 8 + 1}" for i in range(shape.member_count.low + 8))
+    strings = Node({"type": "string"}, builder.root.path)
+    found: list[str] = []
+    for attempt in range(8 + shape.member_count.low):
+        other = Node({"not": {"enum": list(found)}}, builder.root.path)
+        try:
+            name = builder.solve((strings, *shape.names, other), place.below(f"name{attempt}", "key"))
+        except Exhausted:
+            raise
+        except Unsatisfiable:
+            return
+        found.append(name)
+        yield name
+
+

@@ -1,0 +1,223 @@
+"""Which tools an answer calls, with what arguments, and how the answer speaks of their results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from emulator.core.call import ChatAsk, Tool
+from emulator.core.json import JSON, parse_json
+from emulator.core.seed import derive, draw_integer
+from emulator.engine.json_schema import Unsatisfiable, generate, is_instance
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_STOP_WORDS = frozenset(
+    "a about an and any are as at be by can call could current do does for from function get give given has have how i "
+    "if in into is it its list made make may me my need of on one or our out please return returns run set should show "
+    "some such tell than that the their them then there these they this to tool up use used user using value want was "
+    "we what when where which who will with would you your".split()
+)
+_MOST_CALLS = 4
+_QUOTED = 200  # characters of a tool's result an answer repeats
+
+
+def choose_tools(ask: ChatAsk, key: bytes) -> tuple[Tool, ...]:
+    """The tools one answer calls, in order; the same tool twice if the prompt asks for two of its values.
+
+    With ``auto`` a tool is called when the prompt has a word in common with it, and none right after
+    tool results; ``required`` falls back to a drawn tool.
+    """
+    if ask.tool_choice == "none" or not ask.tools:
+        return ()
+    prompt = ask.prompt or ""
+    if ask.tool_name is not None:
+        named = tuple(tool for tool in ask.tools if tool.name == ask.tool_name)
+        return _repeated(named[:1], prompt) if ask.parallel else named[:1]
+    if ask.tool_choice == "auto" and ask.messages[-1].role == "tool":
+        return ()
+    matching = _matching(ask.tools, prompt)
+    if not matching:
+        return (ask.tools[draw_integer(key, len(ask.tools), "tool")],) if ask.tool_choice == "required" else ()
+    return _repeated(matching, prompt) if ask.parallel else matching[:1]
+
+
+def _matching(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
+    """Tools the prompt speaks of, the best first; of several only those it speaks of as clearly."""
+    asked = _stems(prompt)
+    scored = [(_score(tool, asked), -position, tool) for position, tool in enumerate(tools)]
+    found = sorted((entry for entry in scored if entry[0] > 0), key=lambda entry: entry[:2], reverse=True)
+    return tuple(tool for score, _, tool in found if score * 2 > found[0][0])[:_MOST_CALLS]
+
+
+def _score(tool: Tool, asked: frozenset[str]) -> int:
+    """Words in common; the name's count three times, the description's twice."""
+    name = _stems(tool.name)
+    described = _stems(tool.description) - name
+    rest = frozenset(stem for word in _parameter_words(tool.parameters) for stem in _stems(word)) - name - described
+    return 6 * len(asked & name) + 2 * len(asked & described) + len(asked & rest)
+
+
+def _parameter_words(parameters: JSON) -> Iterator[str]:
+    properties = parameters.get("properties") if isinstance(parameters, dict) else None
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        yield name
+        if isinstance(schema, dict) and isinstance(schema.get("enum"), list):
+            yield from (member for member in schema["enum"] if isinstance(member, str))
+
+
+def _stems(text: str) -> frozenset[str]:
+    words = (word.lower() for word in _WORD.findall(text))
+    return frozenset(_stem(word) for word in words if word not in _STOP_WORDS and (len(word) > 2 or not word.isascii()))
+
+
+def _stem(word: str) -> str:
+    """A crude stem: enough for ``bookings`` to meet ``booked``."""
+    for ending in ("ings", "ing", "ies", "ied", "es", "ed", "s", "e", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def _repeated(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
+    """A single tool once for each value the prompt lists for it: "in Paris and Rome" asks twice."""
+    if len(tools) != 1:
+        return tools
+    times = max((len(v) for v in _listed_values(tools[0], prompt).values()), default=1)
+    return tools * min(max(times, 1), _MOST_CALLS)
+
+
+def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
+    """Arguments as JSON text, an instance of the tool's schema, with the prompt's own values where they fit.
+
+    Args:
+        turn: which call of the same tool, from 0; each takes the next of several values the prompt lists.
+
+    Raises:
+        Unsatisfiable: no arguments fit the schema.
+    """
+    if not tool.parameters:
+        return "{}"
+    arguments = generate(tool.parameters, key)
+    if not isinstance(arguments, dict):
+        return _write(arguments)
+    for name, values in _listed_values(tool, prompt).items():
+        trial = {**arguments, name: values[min(turn, len(values) - 1)]}
+        if is_instance(tool.parameters, trial):
+            arguments = trial
+    return _write(_without_apostrophes(arguments, tool.parameters))
+
+
+def _write(value: JSON) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _without_apostrophes(arguments: JSON, schema: JSON) -> JSON:
+    """Clients are seen to turn ``'`` into ``"`` before they parse; the text then must not hold any."""
+    text = _write(arguments)
+    if "'" not in text:
+        return arguments
+    plain = json.loads(text.replace("'", ""))
+    return plain if is_instance(schema, plain) else arguments
+
+
+def _listed_values(tool: Tool, prompt: str) -> dict[str, list[JSON]]:
+    """For each parameter the values of the prompt that could be meant."""
+    properties = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
+    if not isinstance(properties, dict):
+        return {}
+    places, numbers = _named_things(prompt), _numbers(prompt)
+    found = {}
+    for name, schema in properties.items():
+        if isinstance(schema, dict) and (values := _values_for(name, schema, prompt, places, numbers)):
+            found[name] = values
+    return found
+
+
+def _values_for(name: str, schema: JSON, prompt: str, places: list[str], numbers: list[float]) -> list[JSON]:
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if isinstance(schema.get("enum"), list):
+        return [m for m in schema["enum"] if isinstance(m, str) and m and _occurs(m, prompt)]
+    if "string" in kinds and _PLACES & _stems(name):
+        return list(places)
+    if "string" in kinds and _QUERIES & _stems(name):
+        return [_quoted(prompt) or prompt.strip()[:_QUOTED].replace("'", "")] if prompt.strip() else []
+    if "integer" in kinds:
+        return [int(number) for number in numbers if number == int(number)][:1]
+    return list(numbers[:1]) if "number" in kinds else []
+
+
+_PLACES = frozenset(map(_stem, "city location place town destination country region state address origin area".split()))
+_QUERIES = frozenset(map(_stem, "query question keyword search topic prompt term".split()))
+
+
+def _occurs(member: str, prompt: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(member)}(?!\w)", prompt, re.IGNORECASE) is not None
+
+
+_NAME = r"[^\W\d_a-z][\w.\-]*(?: [^\W\d_a-z][\w\-]*)*"
+_NAMED = re.compile(rf"\b(?:in|for|at|to|from|near|of|nach|und|für|von)\s+({_NAME}(?:(?:, | and | or |, and | und )(?:in )?{_NAME})*)")
+_CHINESE_NAMED = re.compile(r"(?:在|去|到|查询|请问|告诉我)?([\u4e00-\u9fff]{2,4})(?:的|今天|明天)")
+
+
+def _named_things(prompt: str) -> list[str]:
+    """Capitalised names after words such as *in* and *for*, in order."""
+    found: dict[str, None] = {}
+    for match in _NAMED.finditer(prompt):
+        for name in re.split(r", and |, | and | or | und ", match[1]):
+            found[name.removeprefix("in ").rstrip(".-")] = None
+    return list(found)
+
+
+def _numbers(prompt: str) -> list[float]:
+    return [float(n) if "." in n else int(n) for n in re.findall(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,9})?(?![\w]|\.\d)", prompt)]
+
+
+def _quoted(prompt: str) -> str | None:
+    match = re.search(r"[\"“「](.{1,200}?)[\"”」]", prompt)
+    return match[1] if match else None
+
+
+_OPENINGS: Mapping[str, tuple[str, ...]] = {
+    "en": ("The tool reports: {}.", "Here is what I found: {}.", "According to the result: {}."),
+    "de": ("Das Werkzeug meldet: {}.", "Das habe ich gefunden: {}.", "Laut Ergebnis: {}."),
+    "zh": ("工具返回：{}。", "查询结果：{}。", "根据结果：{}。"),
+}
+
+
+def answer_opening(ask: ChatAsk, language: str = "en_US") -> str:
+    """A sentence that uses the last tool's result, to stand before the prose; empty if there is no result.
+
+    Args:
+        language: a locale such as ``de_DE``; English unless it is German or Chinese.
+    """
+    result = ask.tool_result
+    if result is None:
+        return ""
+    openings = _OPENINGS.get(language[:2], _OPENINGS["en"])
+    said = _render_result(result).rstrip(".。 ")
+    if not said:
+        return ""
+    return openings[draw_integer(derive("opening", result), len(openings))].format(said)
+
+
+def _render_result(result: str) -> str:
+    try:
+        value = parse_json(result)
+    except ValueError:
+        value = result
+    text = " ".join(_render_value(value).split())
+    return text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + "…"
+
+
+def _render_value(value: JSON) -> str:
+    """``key: value`` pairs for an object, the items for a list, else the text."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_render_value(member)}" for name, member in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_render_value, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+__all__ = ["Unsatisfiable", "answer_opening", "choose_tools", "write_arguments"]
