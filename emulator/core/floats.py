@@ -161,8 +161,9 @@ def _digit_words() -> tuple[Words, Words, Words]:
 def _scale(row: Row) -> NDArray[np.int16]:
     import numpy as np
 
-    largest = np.abs(row).max(initial=0.0)
-    return np.rint(row * (127.0 / largest if largest else 0.0)).astype(np.int16)
+    wide = row.astype(np.float64)
+    largest = np.abs(wide).max(initial=0.0)
+    return np.rint(wide * (127.0 / largest if largest else 0.0)).astype(np.int16)
 
 
 def _pack_signs(row: Row) -> list[int]:
