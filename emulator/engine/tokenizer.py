@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, count, filterfalse
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from emulator.engine.vocabulary import load_contractions, load_pieces, load_scripts, measure_longest
 
-_Item = TypeVar("_Item", int, str)
+_Item = TypeVar("_Item")
 
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
 _MEMO_BUDGET = 1 << 20  # items all remembered pieces together may hold
@@ -125,7 +125,7 @@ def tokenizer_for(name: str) -> "ProfileTokenizer":
     return ProfileTokenizer(profile)
 
 
-class _Memo(dict[str, tuple[_Item, ...]]):
+class _Memo(dict[str, tuple[_Item, ...]], Generic[_Item]):
     """Remembers what each pre-token was cut into; forgets everything once it holds too much."""
 
     def __init__(self, cut: Callable[[str], tuple[_Item, ...]]) -> None:

@@ -71,7 +71,7 @@ def _list_symbols() -> Iterator[str]:
     for character, longest in ((" ", 32), ("\t", 8), ("\n", 4), ("=", 8), ("-", 8), ("*", 8), ("#", 8), ("_", 4)):
         yield from (character * length for length in range(2, longest + 1))
     yield from ("\r\n", "\r\n\r\n", " \n", "  \n")
-    yield from (mark + "\n" for mark in "; , { } ( ) ): : [ ], }, );".split())
+    yield from (mark + "\n" for mark in (";", ",", "{", "}", "(", ")", "):", ":", "[", "],", "},", ");"))
     yield from (f"{number:0{digits}}" for digits in (1, 2, 3) for number in range(10**digits))
     yield from map(chr, chain.from_iterable(_SCRIPTS))
 

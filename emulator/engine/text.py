@@ -1,0 +1,160 @@
+"""Readable prose of an exact number of tokens.
+
+An answer is a walk over a language's standing sentences, tokenized once: its key chooses where the
+walk begins, how wide its steps are and where the paragraphs break. Nothing is generated per answer.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count as count_from
+
+from emulator.core.seed import derive, draw_integer
+from emulator.core.tokenizer import Tokenizer
+from emulator.engine.prose import load_prose
+
+Tokens = tuple[str, ...]
+Ids = tuple[int, ...]
+Passage = tuple[Tokens, Ids]
+
+_LONGEST = 1024  # tokens of an answer that ends by itself
+_FALLBACK = "en_US"
+_FEWEST_SENTENCES = 32
+
+# Lengths, in tokens, below which k/64 of the answers fall: lognormal, median 180, sigma 0.45. A table,
+# because ``exp`` and ``log`` differ in the last bit from one C library to the next.
+_QUANTILES = (
+    *(24, 68, 78, 85, 90, 95, 99, 103, 107, 111, 114, 118, 121, 124, 127, 130, 133, 136, 139, 142, 144, 147),
+    *(150, 153, 156, 159, 162, 165, 168, 171, 174, 177, 180, 183, 186, 190, 193, 197, 200, 204, 208, 212, 216, 220),
+    *(224, 229, 234, 239, 244, 249, 255, 262, 268, 276, 284, 292, 302, 313, 326, 341, 359, 383, 416, 474, 1024),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """One language's sentences as one tokenizer cuts them.
+
+    Fields:
+        separator: what stands between two sentences.
+        openers: first sentences.
+        flowing: sentences that follow another.
+        breaking: the same, each behind a blank line.
+    """
+
+    separator: str
+    openers: tuple[Passage, ...]
+    flowing: tuple[Passage, ...]
+    breaking: tuple[Passage, ...]
+
+
+def natural_length(key: bytes) -> int:
+    """How many tokens an answer would like to have: lognormal, median 180, within [24, 1024]."""
+    place, within = divmod(draw_integer(key, 64 << 16, "length"), 1 << 16)
+    low, high = _QUANTILES[place], _QUANTILES[place + 1]
+    return low + ((high - low) * within >> 16)
+
+
+def write_tokens(tokenizer: Tokenizer, key: bytes, language: str, count: int, opening: str = "") -> Passage:
+    """Texts and ids of exactly ``count`` tokens of prose, beginning with ``opening``.
+
+    With the same key, a smaller count gives the beginning of a larger one.
+    """
+    tokens: list[str] = []
+    ids: list[int] = []
+    for more_tokens, more_ids in _walk(tokenizer, key, language, opening):
+        tokens += more_tokens
+        ids += more_ids
+        if len(ids) >= count:
+            break
+    return tuple(tokens[:count]), tuple(ids[:count])
+
+
+def write_answer(
+    tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
+) -> tuple[Tokens, Ids, bool]:
+    """Texts and ids of an answer, and whether it ended by itself: then with a whole sentence.
+
+    It ends at the sentence end nearest to its natural length that ``limit`` allows; where the natural
+    length is above ``limit``, or no sentence ends within it, the answer is cut at ``limit``. With
+    ``ignore_eos`` it is always cut, without a ``limit`` at the longest natural length.
+    """
+    wanted = natural_length(key)
+    if ignore_eos or (limit is not None and wanted > limit):
+        return (*write_tokens(tokenizer, key, language, _LONGEST if limit is None else limit, opening), False)
+    tokens: list[str] = []
+    ids: list[int] = []
+    for more_tokens, more_ids in _walk(tokenizer, key, language, opening):
+        before, after = len(ids), len(ids) + len(more_ids)
+        fits = limit is None or after <= limit
+        if before and not (fits and after - wanted <= wanted - before):
+            break
+        tokens += more_tokens
+        ids += more_ids
+        if after >= wanted:
+            break
+    if limit is not None and len(ids) > limit:
+        return tuple(tokens[:limit]), tuple(ids[:limit]), False
+    return tuple(tokens), tuple(ids), True
+
+
+def _walk(tokenizer: Tokenizer, key: bytes, language: str, opening: str) -> Iterator[Passage]:
+    """Sentences without end; none comes twice before all have come once."""
+    bank = load_bank(tokenizer, language)
+    draw = int.from_bytes(derive(key, "text"), "big")
+    opener = bank.openers[draw % len(bank.openers)]
+    yield _join(tokenizer, opening, bank.separator, opener) if opening else opener
+    flowing, breaking, mask = bank.flowing, bank.breaking, len(bank.flowing) - 1
+    place, rhythm = draw >> 16 & 0xFFFF, draw >> 32 & 0xFFFFFFFF
+    left = 2 + (rhythm & 3)  # sentences before the next blank line
+    for stride in count_from(draw >> 64 & 0xFFFF | 1, 2):  # odd, so that it visits every place
+        for _ in flowing:
+            place = place + stride & mask
+            if left:
+                left -= 1
+                yield flowing[place]
+            else:
+                rhythm = rhythm >> 2 | (rhythm & 3) << 30
+                left = 2 + (rhythm & 3)
+                yield breaking[place]
+
+
+def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -> Passage:
+    gap = "" if opening[-1].isspace() else separator
+    return _tokenize(tokenizer, opening + gap + "".join(opener[0]))
+
+
+def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
+    """The kept bank of a Faker locale, or of English where the vocabulary lacks the language's characters.
+
+    A sentence with a character in several tokens is left out: a cut within it would lose it.
+
+    Raises:
+        ValueError: Faker has no such locale.
+    """
+    return _build_bank(tokenizer, language)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
+
+
+@lru_cache(maxsize=32)
+def _build_bank(tokenizer: Tokenizer, language: str) -> Bank:
+    prose = load_prose(language)
+    openers = _tokenize_whole(tokenizer, prose.openers)
+    whole = _tokenize_whole(tokenizer, prose.sentences)
+    size = 1 << len(whole).bit_length() >> 1  # a power of two: any odd stride visits every place
+    if language != _FALLBACK and (not openers or size < _FEWEST_SENTENCES):
+        return load_bank(tokenizer, _FALLBACK)
+    texts = ["".join(tokens) for tokens, _ in whole[:size]]
+    return Bank(
+        prose.separator,
+        tuple(openers),
+        tuple(_tokenize(tokenizer, prose.separator + text) for text in texts),
+        tuple(_tokenize(tokenizer, "\n\n" + text) for text in texts),
+    )
+
+
+def _tokenize_whole(tokenizer: Tokenizer, sentences: tuple[str, ...]) -> list[Passage]:
+    passages = [_tokenize(tokenizer, sentence) for sentence in sentences]
+    return [passage for passage in passages if all(passage[0])]
+
+
+def _tokenize(tokenizer: Tokenizer, text: str) -> Passage:
+    return tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text))
