@@ -15,19 +15,22 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
+SpanKind = Literal["reasoning", "text", "refusal", "tool_call"]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """Which tokens of a choice are what: ``tokens[start:end]``.
 
-    A ``tool_call`` span holds the call's arguments; ``name`` is the tool's.
+    A ``tool_call`` span holds the call's arguments; ``name`` is the tool's. ``id`` is set only where a
+    scenario fixes the call's id; else it is drawn in the vendor's form.
     """
 
-    kind: Literal["reasoning", "text", "refusal", "tool_call"]
+    kind: SpanKind
     start: int
     end: int
     name: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ Nothing here depends on how the answer is delivered: streamed or whole, a draft 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Sampling
 from emulator.core.json import JSON, dump_text
-from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage
+from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, SpanKind, Usage
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
@@ -31,15 +31,20 @@ class FixedReply:
 
     Fields:
         pieces: texts sent as one token each, after ``text``.
+        tool_calls: name, arguments as JSON text and, if it is fixed too, id.
+        usage: counts to report by name, in place of the true ones.
+        mode: make an instance of the request's schema, in this mode.
     """
 
     text: str | None = None
     pieces: tuple[str, ...] = ()
     refusal: str | None = None
     reasoning: str | None = None
-    tool_calls: tuple[tuple[str, str], ...] = ()
+    tool_calls: tuple[tuple[str, str, str], ...] = ()
     embedding: tuple[float, ...] | None = None
     finish_reason: FinishReason | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)
+    mode: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,10 +61,11 @@ class Draft:
 class _Part:
     """A stretch of one kind, still whole; ``ended``: it came to its own end."""
 
-    kind: str
+    kind: SpanKind
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
     name: str = ""
+    id: str = ""
     ended: bool = True
 
 
@@ -94,7 +100,10 @@ def write(
     details = ()
     if ask.sampling.prompt_details:
         details = tuple(_read_prompt(p, tokenizer, k) for p, k in zip(prompts, keys, strict=True))
-    return Draft(choices=tuple(choices), prompts=details, usage=_count_usage(choices, prompt_tokens))
+    usage = _count_usage(choices, prompt_tokens)
+    if reply is not None and reply.usage:
+        usage = replace(usage, **reply.usage)
+    return Draft(choices=tuple(choices), prompts=details, usage=usage)
 
 
 def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
@@ -125,7 +134,7 @@ def _write_choice(
     ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
 ) -> Choice:
     limit = ask.sampling.max_tokens
-    parts = _fixed_parts(reply, tokenizer) if reply else _own_parts(ask, prompt, key, tokenizer, limit)
+    parts = _parts(ask, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
     spans = []
@@ -133,7 +142,7 @@ def _write_choice(
     finish: FinishReason = "stop"
     for part in parts:
         part, stopped_by, whole = _fit(part, ask.sampling, None if limit is None else limit - len(tokens))
-        spans.append(Span(part.kind, len(tokens), len(tokens) + len(part.tokens), part.name))  # type: ignore[arg-type]
+        spans.append(Span(part.kind, len(tokens), len(tokens) + len(part.tokens), part.name, part.id))
         tokens += part.tokens
         ids += part.ids
         if stopped_by is not None or not whole:
@@ -169,6 +178,16 @@ def _fit(part: _Part, sampling: Sampling, room: int | None) -> tuple[_Part, str 
     if room is not None and len(part.tokens) > room:
         return replace(part, tokens=part.tokens[:room], ids=part.ids[:room]), None, False
     return part, None, part.ended
+
+
+def _parts(
+    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
+) -> list[_Part]:
+    if reply is None:
+        return _own_parts(ask, prompt, key, tokenizer, ask.sampling.max_tokens)
+    if reply.mode is not None and isinstance(ask, ChatAsk):
+        return [_structured(ask, key, tokenizer, reply.mode)]
+    return _fixed_parts(reply, tokenizer)
 
 
 def _own_parts(
@@ -224,13 +243,11 @@ def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> 
     ]
 
 
-def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer) -> _Part:
+def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: str = "typical") -> _Part:
     from emulator.engine.json_schema import generate
 
-    schema: JSON = ask.schema if ask.format == "json_schema" else {"type": "object"}
-    if ask.format == "json_object":
-        schema = _ANY_OBJECT
-    return _whole("text", dump_text(generate(schema, derive(key, "json"))), tokenizer)
+    schema: JSON = ask.schema if ask.format == "json_schema" else _ANY_OBJECT
+    return _whole("text", dump_text(generate(schema, derive(key, "json"), mode=mode)), tokenizer)
 
 
 _ANY_OBJECT: JSON = {
@@ -245,8 +262,8 @@ _ANY_OBJECT: JSON = {
 }
 
 
-def _whole(kind: str, text: str, tokenizer: Tokenizer, name: str = "") -> _Part:
-    return _Part(kind, tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), name)
+def _whole(kind: SpanKind, text: str, tokenizer: Tokenizer, name: str = "", call_id: str = "") -> _Part:
+    return _Part(kind, tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), name, call_id)
 
 
 def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[_Part]:
@@ -260,7 +277,7 @@ def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[_Part]:
     if reply.pieces:
         ids = tuple((tokenizer.encode(piece) or [tokenizer.eos])[0] for piece in reply.pieces)
         parts.append(_Part("text", reply.pieces, ids))
-    parts += [_whole("tool_call", arguments, tokenizer, name) for name, arguments in reply.tool_calls]
+    parts += [_whole("tool_call", arguments, tokenizer, name, id_) for name, arguments, id_ in reply.tool_calls]
     return parts or [_Part("text", (), ())]
 
 

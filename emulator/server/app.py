@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 from urllib.parse import quote
 
 from aiohttp import web
 
-from emulator.control.journal import Entry
+from emulator.control.journal import Entry, Journal
 from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
@@ -38,11 +39,14 @@ class _Answer:
 class VendorApp:
     """One vendor, mounted."""
 
-    def __init__(self, vendor: Vendor, service: Service[VendorSettings], emulator: Emulator) -> None:
+    def __init__(
+        self, vendor: Vendor, service: Service[VendorSettings], emulator: Emulator, journal: Journal
+    ) -> None:
         self.vendor = vendor
         self.service = service
-        self.metrics = service.metrics
+        self._metrics = cast(VendorMetrics, service.metrics)
         self._emulator = emulator
+        self._journal = journal
         self._router = Router(vendor.endpoints)
 
     async def serve(self, http: web.BaseRequest, path: str, base_url: str) -> Played:
@@ -57,7 +61,7 @@ class VendorApp:
             base_url=base_url,
             session=http.headers.get("x-emulator-session", ""),
         )
-        metrics: VendorMetrics = self.metrics  # type: ignore[assignment]
+        metrics = self._metrics
         metrics.running += 1
         answer = _Answer()
         sent = Sent(0, whole=False)
@@ -105,7 +109,8 @@ class VendorApp:
         answer.rule = match.name
         if isinstance(parsed, WireResponse):
             answer.response = parsed
-            match.refuse()
+            if match.outcome.error is not None:
+                raise match.outcome.error.to_error()
             return
         answer.call = parsed
         plan = self._emulator.decide(parsed, match, wire.key, started)
@@ -160,12 +165,12 @@ class VendorApp:
             duration=now - started,
             whole=sent.whole,
         )
-        self._emulator.journal.add(entry)
+        self._journal.add(entry)
         self._count(entry, is_call=call is not None)
 
     def _count(self, entry: Entry, *, is_call: bool) -> None:
-        metrics: VendorMetrics = self.metrics  # type: ignore[assignment]
-        metrics.add("requests", path=entry.path if is_call else "")
+        metrics = self._metrics
+        metrics.add("requests")
         metrics.add("succeeded" if 200 <= entry.status < 400 else "failed", error=entry.error or "")
         if is_call:
             metrics.add("prompt_tokens", entry.prompt_tokens)

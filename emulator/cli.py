@@ -1,0 +1,116 @@
+"""The command line: ``emulator serve``, ``health``, ``env``."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+
+from emulator import __version__
+from emulator.settings import FRONT_PORT, LOG_FORMATS, LOG_LEVELS, Settings, SettingsError, load_settings, variable
+
+VENDOR_NAMES = ("databricks", "azure", "mindie", "tgi", "openvino")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.verb is None:
+        parser.print_help()
+        return 2
+    try:
+        settings = load_settings(vars(options))
+        for line in settings.unknown:
+            print(f"emulator: warning: {line}", file=sys.stderr)
+        return int(options.run(options, settings))
+    except SettingsError as error:
+        print(f"emulator: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every verb, flag and default."""
+    parser = argparse.ArgumentParser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
+    parser.add_argument("--version", action="version", version=f"emulator {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    _add_serve(verbs.add_parser("serve", help="answer as the vendors do", formatter_class=_Help))
+    health = verbs.add_parser("health", help="ask a running emulator whether it is ready", formatter_class=_Help)
+    health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
+    health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
+    health.set_defaults(run=_run_health)
+    env = verbs.add_parser("env", help="print the variables a vendor's client reads", formatter_class=_Help)
+    env.add_argument("vendor", choices=VENDOR_NAMES, help="whose client")
+    env.add_argument("--host", help=_text("where the emulator listens", "host", "127.0.0.1"))
+    env.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
+    env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
+    env.set_defaults(run=_run_env)
+    return parser
+
+
+class _Help(argparse.HelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=118)
+
+
+def _text(what: str, name: str, default: object) -> str:
+    return f"{what} [{variable(name)}] (default {default})"
+
+
+def _add_serve(serve: argparse.ArgumentParser) -> None:
+    flag = serve.add_argument
+    flag("paths", nargs="*", metavar="PATH", help="scenario files or folders; none: everything simply answers")
+    flag("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    flag("--host", help=_text("address to listen on", "host", "127.0.0.1"))
+    flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
+    flag("--port-file", metavar="FILE", help=_text("write base URLs as JSON when all listens", "port_file", "none"))
+    flag("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    flag("--ttft", metavar="DURATION", help=_text("time to first token, such as 100ms", "ttft", "the scenario's"))
+    flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
+    flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
+    flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
+    flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port, self-signed", "tls", "false"))
+    flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
+    flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
+    serve.set_defaults(run=_run_serve)
+
+
+def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.server.run import run
+
+    return run(settings)
+
+
+def _run_health(options: argparse.Namespace, settings: Settings) -> int:
+    """0 and one line if ready; 1 and the reason if not."""
+    import ssl
+    import urllib.error
+    import urllib.request
+
+    url = (options.url or f"{settings.scheme}://127.0.0.1:{settings.port}").rstrip("/") + "/_emulator/ready"
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # our own certificate, on this machine
+    try:
+        with urllib.request.urlopen(url, timeout=2, context=context):
+            print("ready")
+            return 0
+    except urllib.error.HTTPError as error:
+        print(f"not ready: HTTP {error.code}", file=sys.stderr)
+    except OSError as error:
+        print(f"not ready: {getattr(error, 'reason', error)}", file=sys.stderr)
+    return 1
+
+
+def _run_env(options: argparse.Namespace, settings: Settings) -> int:
+    """Lines for ``eval``."""
+    import shlex
+
+    from emulator.vendors import VENDORS
+
+    position = VENDOR_NAMES.index(options.vendor)
+    url = f"{settings.scheme}://{settings.host}:{settings.port + 1 + position}"
+    variables: Mapping[str, str] = VENDORS[position].environment(url)
+    for name, value in variables.items():
+        print(f"export {name}={shlex.quote(value)}")
+    return 0

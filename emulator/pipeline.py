@@ -1,0 +1,126 @@
+"""Deciding the answer to a call: match, generate, pace. Sends nothing and waits for nothing."""
+
+from dataclasses import replace
+
+from emulator.core.call import Call
+from emulator.core.clock import Clock
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_text
+from emulator.core.plan import Plan
+from emulator.core.seed import derive
+from emulator.core.state import State
+from emulator.core.vendor import WireRequest, WireResponse
+from emulator.engine.json_schema import Unsatisfiable
+from emulator.engine.tokenizer import tokenizer_for
+from emulator.engine.write import Draft, FixedReply, write
+from emulator.latency import Latency
+from emulator.scenario.match import Facts, Match, Matcher, compile_rules
+from emulator.scenario.schema import ReplyOutcome, Scenario
+
+
+class Emulator:
+    """One scenario at work: what all vendors share while they answer."""
+
+    def __init__(self, scenario: Scenario, *, clock: Clock, state: State, seed: int, latency: Latency) -> None:
+        self.clock = clock
+        self.state = state
+        self.seed = seed
+        self.started = clock.now()
+        self._latency = latency
+        self._matcher: Matcher = compile_rules(scenario)
+
+    async def match(
+        self, vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int
+    ) -> Match:
+        """Which rule takes the request, and with what outcome."""
+        call = parsed if isinstance(parsed, Call) else None
+        facts = Facts(
+            vendor=vendor,
+            endpoint=wire.path,
+            principal=wire.principal,
+            session=wire.session,
+            headers=wire.headers,
+            query=wire.query,
+            body=wire.json,
+            body_bytes=len(wire.body),
+            deployment=call.deployment.name if call is not None else None,
+            ask=call.ask if call is not None else None,
+            stream=call.stream if call is not None else None,
+            prompt_tokens=sum(call.prompt_tokens) if call is not None else None,
+            identity=identity,
+            attempt=attempt,
+        )
+        return await self._matcher.match(facts, self.state, self.seed, self.clock.now() - self.started)
+
+    def decide(self, call: Call, match: Match, key: bytes, now: float) -> Plan:
+        """The answer to a call; ``key`` names it, ``now`` is when it was admitted.
+
+        Raises:
+            EmulatedError: a rule refuses the call, or nothing satisfies the schema it asks for.
+        """
+        if match.outcome.error is not None:
+            raise match.outcome.error.to_error()
+        latency = self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
+        reply = None if match.outcome.reply is None else fix_reply(match.outcome.reply)
+        draft = self._write(call, reply)
+        return pace(draft, call, latency, key, now, rule=match.name)
+
+    def _write(self, call: Call, reply: FixedReply | None) -> Draft:
+        tokenizer = tokenizer_for(call.deployment.tokenizer)
+        try:
+            return write(
+                call.ask,
+                call.deployment,
+                tokenizer,
+                seed=self.seed,
+                prompt_tokens=call.prompt_tokens,
+                reply=reply,
+            )
+        except Unsatisfiable as error:
+            raise EmulatedError(ErrorKind.INVALID_PARAMETER, f"No JSON satisfies the schema: {error}") from None
+
+
+def fix_reply(reply: ReplyOutcome) -> FixedReply:
+    """A scenario's reply in the engine's words."""
+    text = dump_text(reply.json_) if reply.has_json else reply.text
+    return FixedReply(
+        text=text,
+        pieces=tuple(reply.chunks or ()),
+        refusal=reply.refusal,
+        reasoning=reply.reasoning,
+        tool_calls=tuple((call.name, _arguments(call.arguments), call.id or "") for call in reply.tool_calls or ()),
+        embedding=None if reply.embedding is None else tuple(reply.embedding),
+        finish_reason=reply.finish_reason,
+        usage={} if reply.usage is None else reply.usage.model_dump(exclude_none=True),
+        mode=reply.generate,
+    )
+
+
+def _arguments(value: JSON) -> str:
+    return value if isinstance(value, str) else dump_text(value)
+
+
+def pace(draft: Draft, call: Call, latency: Latency, key: bytes, now: float, *, rule: str | None) -> Plan:
+    """Say when each token of a draft is due."""
+    prompt_tokens = draft.usage.prompt_tokens
+    choices = []
+    due = 0.0
+    for number, choice in enumerate(draft.choices):
+        times = latency.pace(len(choice.tokens), prompt_tokens, derive(key, "latency", number))
+        choices.append(replace(choice, due=times))
+        due = max(due, times[-1] if len(times) else 0.0)
+    if not choices:
+        times = latency.pace(1, prompt_tokens, derive(key, "latency", 0))
+        due = times[-1]
+    return Plan(
+        key=key,
+        created=now,
+        choices=tuple(choices),
+        vectors=draft.vectors,
+        prompts=draft.prompts,
+        usage=draft.usage,
+        due=due,
+        rule=rule,
+    )
+
+

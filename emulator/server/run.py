@@ -1,0 +1,96 @@
+"""From settings to a running emulator, and out again."""
+
+import asyncio
+import gc
+import ssl
+import sys
+from collections.abc import Iterator
+
+from emulator import __version__
+from emulator.core.duration import parse_duration
+from emulator.latency import Latency
+from emulator.scenario.load import LoadedScenario, ScenarioError, load_paths
+from emulator.server.build import Built, build
+from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
+from emulator.server.log import AccessLog, configure_logging
+from emulator.server.tls import load_context, make_certificate
+from emulator.settings import Settings, SettingsError
+from emulator.vendors import VENDORS
+
+
+def run(settings: Settings) -> int:
+    """Serve until told to stop; 2 with one clear line for what cannot be used."""
+    try:
+        loaded, _ = load_paths(settings.paths, settings.scenario)
+        built = build(loaded, seed=settings.seed, latency=_latency(settings))
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return 2
+    context, trusted = _context(settings)
+    try:
+        asyncio.run(_serve(settings, loaded, built, context, trusted))
+    except PortInUse as error:
+        print(f"emulator: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _latency(settings: Settings) -> Latency | None:
+    """Latency given by flags."""
+    given = {name: value for name in ("ttft", "itl") if (value := getattr(settings, name)) is not None}
+    try:
+        for value in given.values():
+            parse_duration(value)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    return Latency.model_validate(given) if given else None
+
+
+def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
+    """The TLS context, and the certificate a client has to trust if it is our own."""
+    if not settings.tls:
+        return None, None
+    try:
+        if settings.tls_cert is not None and settings.tls_key is not None:
+            return load_context(settings.tls_cert, settings.tls_key), None
+        files = make_certificate(settings.host)
+        return load_context(*files), str(files[0])
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(f"cannot use the TLS certificate: {error}") from None
+
+
+async def _serve(
+    settings: Settings, loaded: LoadedScenario, built: Built, context: ssl.SSLContext | None, trusted: str | None
+) -> None:
+    access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
+    if settings.log_level in ("debug", "info"):
+        built.journal.listen = access
+    listeners = Listeners(built.apps, built.control)
+    names = [app.vendor.name for app in built.apps]
+    ports = number_ports([vendor.name for vendor in VENDORS], settings.port, names)
+    async with stop_signals() as stopped:
+        await listeners.open(settings.host, ports, context)
+        if settings.port_file is not None:
+            write_port_file(settings.port_file, listeners.urls)
+        for line in banner(loaded, built, listeners, trusted):
+            print(line, file=sys.stderr)
+        sys.stderr.flush()
+        gc.freeze()
+        await stopped.wait()
+        await listeners.close()
+    access.flush()
+
+
+def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: str | None) -> Iterator[str]:
+    """What a user copies from: one complete line for each client."""
+    scenario = loaded.scenario
+    yield f"emulator {__version__}   scenario {scenario.name}   seed {built.emulator.seed}"
+    front = listeners.urls["front"]
+    for app in built.apps:
+        name = app.vendor.name
+        variables = app.vendor.environment(listeners.urls[name])
+        exports = " ".join(f"{key}={value}" for key, value in variables.items())
+        yield f"  {name:<11} {front}/{name:<12} {exports}"
+    yield f"  {'health':<11} {front}/_emulator/health"
+    if trusted is not None:
+        yield f"  to trust it, give clients  SSL_CERT_FILE={trusted}"

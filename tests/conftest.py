@@ -1,0 +1,117 @@
+"""A running emulator for tests: on the test's own loop, or on a thread for clients that block."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario.load import load_text
+from emulator.server.build import build
+from emulator.server.listen import Listeners, number_ports
+from emulator.server.tls import load_context, make_certificate
+from emulator.vendors import VENDORS
+from tests.wire import Running
+
+Start = Callable[..., Awaitable[Running]]
+FROZEN = "version: 1\nname: test\nclock: frozen\n"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-goldens", action="store_true", help="rewrite the golden exchanges that differ")
+
+
+@asynccontextmanager
+async def running(scenario: str, tls: Path | None = None) -> AsyncIterator[Running]:
+    """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
+    text = scenario if "version:" in scenario else FROZEN + scenario
+    built = build(load_text(text))
+    listeners = Listeners(built.apps, built.control)
+    files = make_certificate("127.0.0.1", tls) if tls is not None else None
+    context = load_context(*files) if files is not None else None
+    ports = number_ports([v.name for v in VENDORS], 0, [app.vendor.name for app in built.apps])
+    await listeners.open("127.0.0.1", ports, context)
+    try:
+        yield Running(built, listeners.urls, certificate=files[0] if files is not None else None)
+    finally:
+        await listeners.close()
+
+
+@pytest.fixture
+async def start() -> AsyncIterator[Start]:
+    """Start an emulator: ``running = await start("rules: …")``; without a ``version`` line the clock is frozen."""
+    opened = []
+
+    async def begin(scenario: str = "") -> Running:
+        context = running(scenario)
+        value = await context.__aenter__()
+        opened.append(context)
+        return value
+
+    yield begin
+    for context in reversed(opened):
+        await context.__aexit__(None, None, None)
+
+
+class LiveServer:
+    """An emulator on a thread of its own."""
+
+    def __init__(self, scenario: str = "version: 1\nname: live\n", tls: Path | None = None) -> None:
+        self._scenario = scenario
+        self._tls = tls
+        self._ready: Future[Running] = Future()
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        async with running(self._scenario, self._tls) as value:
+            self._ready.set_result(value)
+            await self._stop.wait()
+
+    def __enter__(self) -> Running:
+        self._thread.start()
+        return self._ready.result(timeout=20)
+
+    def __exit__(self, *exception: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def live() -> Iterator[Running]:
+    """One emulator with the real clock and no scenario, for clients that block."""
+    with LiveServer() as value:
+        yield value
+
+
+@pytest.fixture(scope="session")
+def live_tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The same over TLS; ``running.certificate`` is what a client has to trust."""
+    with LiveServer(tls=tmp_path_factory.mktemp("tls")) as value:
+        yield value
+
+
+@pytest.fixture
+def live_with() -> Iterator[Callable[[str], Running]]:
+    """A blocking client's emulator with a scenario: ``running = live_with("rules: …")``."""
+    servers: list[LiveServer] = []
+
+    def begin(scenario: str) -> Running:
+        text = scenario if "version:" in scenario else "version: 1\nname: live\n" + scenario
+        server = LiveServer(text)
+        servers.append(server)
+        return server.__enter__()
+
+    yield begin
+    for server in servers:
+        server.__exit__()

@@ -1,0 +1,35 @@
+"""Golden exchanges: one file holds a request and the whole answer, head and body.
+
+The request is what stands above the line of dashes: request line, headers, a blank line, body. Below it
+is the answer; its head is shown with plain line ends, its body exactly, without chunk framing.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.wire import Running
+
+_SEPARATOR = "\n" + "-" * 72 + "\n"
+_PORT = re.compile(r"127\.0\.0\.1:\d+")
+
+
+def golden_files(test_file: str) -> list[object]:
+    """Parameters for a test: every ``golden/*.http`` beside it."""
+    folder = Path(test_file).parent / "golden"
+    return [pytest.param(path, id=path.stem.replace("_", " ")) for path in sorted(folder.glob("*.http"))]
+
+
+async def check_golden(running: Running, vendor: str, path: Path, *, update: bool) -> None:
+    """Send the request of a file and compare the answer with the one that stands there."""
+    request, _, expected = path.read_bytes().decode().partition(_SEPARATOR)
+    head, _, body = request.partition("\n\n")
+    lines = "".join(line + "\r\n" for line in head.strip("\n").split("\n"))
+    answer = await running.send(vendor, lines.encode(), body.strip("\n").encode())
+    actual = answer.head.decode().replace("\r\n", "\n") + "\n\n" + answer.body.decode()
+    actual = _PORT.sub("127.0.0.1:PORT", actual)
+    if update and actual != expected:
+        path.write_bytes((request + _SEPARATOR + actual).encode())
+    else:
+        assert actual == expected

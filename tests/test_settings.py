@@ -1,0 +1,56 @@
+"""Flags, environment and defaults."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.settings import Settings, SettingsError, load_settings
+
+
+def test_defaults() -> None:
+    assert load_settings({}, {}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "name", "value"),
+    [
+        pytest.param({"port": "5000"}, {}, "port", 5000, id="a flag"),
+        pytest.param({}, {"EMULATOR_PORT": "5001"}, "port", 5001, id="a variable"),
+        pytest.param({"port": "5000"}, {"EMULATOR_PORT": "5001"}, "port", 5000, id="a flag wins over a variable"),
+        pytest.param({"seed": "7"}, {}, "seed", 7, id="a seed"),
+        pytest.param({}, {"EMULATOR_TLS": "True"}, "tls", True, id="a boolean in any case"),
+        pytest.param({}, {"EMULATOR_TLS": "0"}, "tls", False, id="a boolean as a digit"),
+        pytest.param({}, {"EMULATOR_PORT_FILE": "/x/p.json"}, "port_file", Path("/x/p.json"), id="a path"),
+        pytest.param({}, {"EMULATOR_LOG_LEVEL": "error"}, "log_level", "error", id="a choice"),
+        pytest.param({"paths": ["a.yaml", "b"]}, {}, "paths", (Path("a.yaml"), Path("b")), id="positional paths"),
+    ],
+)
+def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str], name: str, value: object) -> None:
+    assert getattr(load_settings(flags, environment), name) == value
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "message"),
+    [
+        pytest.param({"port": "x"}, {}, "--port takes a whole number from 0 to 65535, not 'x'", id="a port that is text"),
+        pytest.param({"port": "65536"}, {}, "--port takes a whole number from 0 to 65535, not '65536'", id="too high"),
+        pytest.param({"port": "-1"}, {}, "--port takes a whole number from 0 to 65535, not '-1'", id="negative"),
+        pytest.param({}, {"EMULATOR_SEED": "1.5"}, "EMULATOR_SEED takes a whole number", id="a fractional seed"),
+        pytest.param({}, {"EMULATOR_TLS": "yes"}, "EMULATOR_TLS takes 1, 0, true or false, not 'yes'", id="yes"),
+        pytest.param({}, {"EMULATOR_LOG_LEVEL": "loud"}, "takes debug, info, warning, error, not 'loud'", id="a choice"),
+        pytest.param({"tls": "true", "tls_cert": "c"}, {}, "--tls-cert and --tls-key go together", id="half a pair"),
+        pytest.param({"tls_cert": "c", "tls_key": "k"}, {}, "--tls-cert needs --tls", id="a certificate without TLS"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_one_clear_line(
+    flags: dict[str, object], environment: dict[str, str], message: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(flags, environment)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_variable_names_the_nearest() -> None:
+    settings = load_settings({}, {"EMULATOR_PRT": "1", "OTHER": "2"})
+    assert settings.unknown == ("EMULATOR_PRT is not a setting; did you mean EMULATOR_PORT?",)

@@ -1,0 +1,99 @@
+"""Raw HTTP for tests: what went over the socket, byte for byte."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from emulator.core.json import JSON
+from emulator.server.build import Built
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """One response: ``head`` and ``body`` as received; ``body`` without chunk framing."""
+
+    head: bytes
+    body: bytes
+    chunks: tuple[bytes, ...] = ()
+
+    @property
+    def status(self) -> int:
+        return int(self.head.split(b" ", 2)[1])
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """Names and values in the order and case of the wire."""
+        lines = self.head.decode().split("\r\n")[1:]
+        return [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines if line)]
+
+    def header(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key.lower() == name.lower()), None)
+
+    def json(self) -> JSON:
+        return json.loads(self.body)
+
+    def events(self) -> list[JSON]:
+        """Parsed ``data:`` lines; ``[DONE]`` stays a string."""
+        lines = [line[5:].strip() for line in self.body.decode().split("\n") if line.startswith("data:")]
+        return [line if line == "[DONE]" else json.loads(line) for line in lines]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running:
+    """An emulator that listens; ``urls``: base URL by vendor, and ``front``."""
+
+    built: Built
+    urls: Mapping[str, str]
+    certificate: Path | None = None
+
+    def front(self, vendor: str) -> str:
+        """The vendor's base URL on the front port."""
+        return f"{self.urls['front']}/{vendor}"
+
+    async def ask(
+        self,
+        vendor: str,
+        target: str,
+        body: JSON | bytes | None = None,
+        *,
+        method: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One request on the vendor's own port: POST with a body (JSON unless bytes), else GET."""
+        payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        kind = {} if body is None else {"Content-Type": "application/json"}
+        lines = {**kind, **(headers or {})}
+        verb = method or ("GET" if body is None else "POST")
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        return await self.send(vendor, f"{verb} {target} HTTP/1.1\r\n{head}".encode(), payload)
+
+    async def send(self, vendor: str, head: bytes, body: bytes = b"") -> Answer:
+        """A head (without Host, Content-Length and the blank line) and a body, as they are."""
+        url = urlsplit(self.urls[vendor])
+        reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
+        try:
+            length = f"Content-Length: {len(body)}\r\n" if body else ""
+            writer.write(head + f"Host: {url.netloc}\r\n{length}\r\n".encode() + body)
+            await writer.drain()
+            return await read_answer(reader)
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+
+async def read_answer(reader: asyncio.StreamReader) -> Answer:
+    """One response; a connection that ends early gives what had come."""
+    head = (await reader.readuntil(b"\r\n\r\n"))[:-4]
+    fields = {k.strip().lower(): v.strip() for k, _, v in (line.partition(b":") for line in head.split(b"\r\n")[1:])}
+    if fields.get(b"transfer-encoding") == b"chunked":
+        chunks = []
+        while size := int((await reader.readline()).strip() or b"0", 16):
+            chunks.append(await reader.readexactly(size))
+            await reader.readexactly(2)
+        return Answer(head, b"".join(chunks), tuple(chunks))
+    if b"content-length" in fields:
+        return Answer(head, await reader.readexactly(int(fields[b"content-length"])))
+    return Answer(head, await reader.read())
