@@ -1,0 +1,235 @@
+"""Which rule takes a call, and why the others did not. First match wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from emulator.core.json import JSON, dump_text
+from emulator.core.seed import derive, draw_uniform
+from emulator.core.state import State
+from emulator.scenario.facets import ABSENT, Check, Facts, compile_when
+from emulator.scenario.outcomes import NOTHING, PASS, Outcome
+from emulator.scenario.schema import Rule, Scenario, Times
+
+__all__ = ["Facts", "Match", "Matcher", "Verdict", "compile_rules", "find_nearest"]
+
+_ADDRESS = ("vendor", "deployment", "task")  # facets that rules are indexed by
+_MOST_ADDRESSES = 1024
+_SHOWN = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools")  # no prompt, no credential
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """The rule that takes a call, if one does, and what it makes of it.
+
+    Fields:
+        outcome: the rule's, or the step of its sequence; ``NOTHING`` without a rule.
+        counts: for each rule that counted the call, by name: the how-manieth it was, from 1.
+    """
+
+    rule: Rule | None = None
+    outcome: Outcome = NOTHING
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a rule said to a call.
+
+    Fields:
+        failed: the first facet that does not hold, or ``times.<key>``; ``None``: the rule takes the call.
+        detail: what was found and what was wanted; no prompt and no credential.
+        missing: how many facets do not hold.
+        draw: the chance that was drawn, for a rule with a probability.
+    """
+
+    rule: str
+    failed: str | None = None
+    detail: str = ""
+    missing: int = 0
+    draw: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A rule ready to match; ``checks`` are those of ``all_checks`` the index does not answer."""
+
+    rule: Rule
+    all_checks: tuple[Check, ...]
+    checks: tuple[Check, ...]
+    times: Times | None
+    counts: bool
+
+    def holds(self, facts: Facts, seen: dict[str, JSON]) -> bool:
+        """All facets hold; ``seen`` keeps values from rule to rule."""
+        for check in self.checks:
+            name = check.name
+            if name in seen:
+                value = seen[name]
+            else:
+                value = seen[name] = check.extract(facts)
+            if value is ABSENT or not check.test(value):
+                return False
+        return True
+
+    def find_failed(self, facts: Facts) -> Sequence[tuple[Check, JSON]]:
+        """Every check that fails, with the value it met."""
+        values = [(check, check.extract(facts)) for check in self.all_checks]
+        return [(check, value) for check, value in values if value is ABSENT or not check.test(value)]
+
+
+class Matcher:
+    """The rules of one scenario, compiled."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._rules = tuple(_compile(rule) for rule in scenario.rules)
+        self._key = derive("chance", scenario.seed)
+        self._by_address: dict[tuple[str, ...], tuple[_Compiled, ...]] = {}
+
+    async def match(self, facts: Facts, state: State) -> Match:
+        """Find the rule that takes the call, counting it for every rule it comes to that counts."""
+        seen: dict[str, JSON] = {}
+        counts: dict[str, int] = {}
+        for compiled in self._at_address(facts):
+            if not compiled.holds(facts, seen):
+                continue
+            rule, ordinal = compiled.rule, 0
+            if compiled.counts:
+                ordinal = 1 + await state.count(facts.session, "rule", _count_key(rule, facts))
+                counts[rule.name] = ordinal
+            times = compiled.times
+            if times is None or _find_failed_time(times, ordinal, facts.since_start, self._draw(rule, facts)) is None:
+                return Match(rule, _resolve(rule, ordinal), counts)
+        return Match(counts=counts)
+
+    def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
+        """What each rule said, up to the one that took the call; counts nothing."""
+        verdicts = []
+        for compiled in self._rules:
+            verdict = self._judge(compiled, facts, match)
+            verdicts.append(verdict)
+            if verdict.failed is None:
+                break
+        return tuple(verdicts)
+
+    def _judge(self, compiled: _Compiled, facts: Facts, match: Match) -> Verdict:
+        rule, times = compiled.rule, compiled.times
+        failed = compiled.find_failed(facts)
+        if failed:
+            check, value = failed[0]
+            return Verdict(rule.name, check.name, _compare(check, value), len(failed))
+        if times is None:
+            return Verdict(rule.name)
+        draw = self._draw(rule, facts)
+        ordinal = match.counts.get(rule.name, 0)
+        taken = match.rule is not None and match.rule.name == rule.name
+        key = None if taken else _find_failed_time(times, ordinal, facts.since_start, draw)
+        detail = _describe_time(times, key, ordinal, facts.since_start, draw) if key else ""
+        return Verdict(rule.name, key and f"times.{key}", detail, int(key is not None), draw)
+
+    def _at_address(self, facts: Facts) -> tuple[_Compiled, ...]:
+        address = (facts.vendor, facts.deployment, facts.task)
+        found = self._by_address.get(address)
+        if found is None:
+            if len(self._by_address) >= _MOST_ADDRESSES:
+                self._by_address.clear()
+            found = tuple(compiled for compiled in self._rules if _is_addressed(compiled, facts))
+            self._by_address[address] = found
+        return found
+
+    def _draw(self, rule: Rule, facts: Facts) -> float | None:
+        if rule.times is None or rule.times.probability is None:
+            return None
+        return draw_uniform(self._key, rule.name, facts.identity, facts.attempt)
+
+
+def compile_rules(scenario: Scenario) -> Matcher:
+    """Make the rules of a scenario ready to match."""
+    return Matcher(scenario)
+
+
+def find_nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The rule that came closest to taking the call: fewest facets fail, then the first."""
+    return min(verdicts, key=lambda verdict: verdict.missing, default=None)
+
+
+def _compile(rule: Rule) -> _Compiled:
+    checks = compile_when(rule.when)
+    rest = tuple(check for check in checks if check.name not in _ADDRESS)
+    counts = rule.sequence is not None or (rule.times is not None and rule.times.counts)
+    return _Compiled(rule, checks, rest, rule.times, counts)
+
+
+def _is_addressed(compiled: _Compiled, facts: Facts) -> bool:
+    for check in compiled.all_checks:
+        if check.name in _ADDRESS:
+            value = check.extract(facts)
+            if value is ABSENT or not check.test(value):
+                return False
+    return True
+
+
+def _count_key(rule: Rule, facts: Facts) -> bytes:
+    """The counter a call belongs to; sessions have counters of their own anyway."""
+    match rule.scope:
+        case "request":
+            return derive(rule.name, "request", facts.identity)
+        case "principal":
+            return derive(rule.name, "principal", facts.principal)
+        case "deployment":
+            return derive(rule.name, "deployment", facts.vendor, facts.deployment)
+        case _:
+            return derive(rule.name)
+
+
+def _find_failed_time(times: Times, ordinal: int, since_start: float, draw: float | None) -> str | None:
+    """The first key of ``times`` that does not hold."""
+    holds = {
+        "first": times.first is None or ordinal <= times.first,
+        "nth": times.nth is None or ordinal in times.nth,
+        "every": times.every is None or ordinal % times.every == 0,
+        "after": times.after is None or ordinal > times.after,
+        "between": times.between is None or times.between[0] <= since_start < times.between[1],
+        "repeat": times.repeat is None or since_start % times.repeat.every < times.repeat.for_,
+        "probability": draw is None or times.probability is None or draw < times.probability,
+    }
+    return next((key for key, held in holds.items() if not held), None)
+
+
+def _resolve(rule: Rule, ordinal: int) -> Outcome:
+    """What the rule makes of its ``ordinal``-th call."""
+    steps = rule.sequence
+    if steps is None:
+        return rule
+    if ordinal <= len(steps):
+        return steps[ordinal - 1]
+    if rule.then == "repeat":
+        return steps[(ordinal - 1) % len(steps)]
+    return steps[-1] if rule.then == "last" else PASS
+
+
+def _compare(check: Check, value: JSON) -> str:
+    wanted = f"wanted {_show(check.wanted)}"
+    if value is ABSENT:
+        return f"the call has none, {wanted}"
+    shown = check.name in _SHOWN or isinstance(value, bool | int | float)
+    return f"is {_show(value)}, {wanted}" if shown else wanted
+
+
+def _describe_time(times: Times, key: str, ordinal: int, since_start: float, draw: float | None) -> str:
+    wanted = _show(getattr(times, key))
+    if key == "probability":
+        return f"drew {draw:.6f}, wanted below {wanted}"
+    if key in ("between", "repeat"):
+        return f"at {since_start:g} s, wanted {wanted}"
+    return f"call {ordinal}, wanted {key} {wanted}"
+
+
+def _show(value: JSON) -> str:
+    if isinstance(value, BaseModel):
+        value = value.model_dump(by_alias=True, exclude_unset=True)
+    text = dump_text(value[0] if isinstance(value, tuple) and len(value) == 1 else value)
+    return text if len(text) <= 80 else text[:79] + "…"
