@@ -121,10 +121,21 @@ def _dump_doubles(values: list[float]) -> bytes:
     text = to_json(values, inf_nan_mode="null")
     if b"n" in text:
         raise ValueError("infinite or not a number is not JSON")
-    if b"e" not in text:
-        return text
-    numbers = zip(text[1:-1].decode().split(","), values, strict=True)  # only exponents are written otherwise
-    return f"[{','.join([format_float(value) if 'e' in number else number for number, value in numbers])}]".encode()
+    return _respell(text) if b"e" in text else text
+
+
+def _respell(text: bytes) -> bytes:
+    """Write the numbers with an exponent, few as they are, as :func:`format_float` does."""
+    parts: list[bytes] = []
+    done, at = 0, text.find(b"e")
+    while at >= 0:
+        start = text.rfind(b",", 0, at) + 1 or 1
+        end = text.find(b",", at)
+        if end < 0:
+            end = len(text) - 1
+        parts += text[done:start], format_float(float(text[start:end])).encode()
+        done, at = end, text.find(b"e", end)
+    return b"".join([*parts, text[done:]])
 
 
 def _dump_sevenths(numerators: NDArray[np.int32]) -> bytes:

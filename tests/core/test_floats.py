@@ -46,6 +46,12 @@ def test_every_encoding_carries_the_same_bits(values: list[float]) -> None:
 
 
 @given(ROWS)
+def test_promoted_numbers_are_written_one_like_the_other(values: list[float]) -> None:
+    row = make_row(values)
+    assert dump_float64(row).decode() == f"[{','.join(format_float(float(value)) for value in row)}]"
+
+
+@given(ROWS)
 def test_float32_takes_the_fewest_digits(values: list[float]) -> None:
     row = make_row(values)
     assert json.loads(dump_float32(row)) == [float(str(value)) for value in row]
@@ -73,6 +79,9 @@ def test_the_table_of_digits_writes_what_each_number_alone_would_be(values: list
         pytest.param(dump_float64, [1.0, 2.0, 3.0], b"[1.0,2.0,3.0]", id="whole numbers, promoted"),
         pytest.param(dump_float64, [22.33], b"[22.329999923706055]", id="promoted to double"),
         pytest.param(dump_float64, [0.5, 3e-9], b"[0.5,3.000000026176508e-9]", id="tiny, promoted"),
+        pytest.param(
+            dump_float64, [2**-30, 1.0, 2**-30], b"[9.313225746154785e-10,1.0,9.313225746154785e-10]", id="ends"
+        ),
         pytest.param(dump_float64, [2**-18], b"[0.000003814697265625]", id="small in plain decimals, promoted"),
         pytest.param(dump_float64, [2.0**60], b"[1152921504606847000.0]", id="large in plain decimals, promoted"),
     ],

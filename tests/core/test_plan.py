@@ -1,6 +1,6 @@
 """Reading a plan: its texts, its tool calls, its totals."""
 
-from emulator.core.plan import NOTHING_USED, Choice, Plan, Span, Usage
+from emulator.core.plan import NOTHING_USED, Choice, Span, Usage
 
 CHOICE = Choice(
     tokens=("hm", "m", "Hel", "", "lo", '{"city"', ':"Ulm"}', "{}", " bye"),
@@ -30,8 +30,3 @@ def test_tool_calls_keep_their_order() -> None:
 def test_total_counts_reasoning_once() -> None:
     assert Usage(prompt_tokens=5, completion_tokens=7, reasoning_tokens=3).total_tokens == 12
     assert NOTHING_USED.total_tokens == 0
-
-
-def test_a_plan_is_nothing_until_it_is_filled() -> None:
-    plan = Plan(key=b"k", created=1.0)
-    assert (plan.choices, plan.vectors, plan.usage, plan.error, plan.due) == ((), None, NOTHING_USED, None, 0.0)
