@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk
@@ -62,12 +63,18 @@ Test = Callable[[JSON], bool]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One facet of one rule: its name as the author wrote it, its value, what must hold of that."""
+    """One facet of one rule: its name as the author wrote it, its value, what must hold of that or of any of it."""
 
     name: str
     extract: Extract
     test: Test
     wanted: JSON
+
+    def holds(self, value: JSON) -> bool:
+        """The call has such a thing and the test holds; of several values one will do."""
+        if isinstance(value, tuple):
+            return any(map(self.test, value))
+        return value is not ABSENT and self.test(value)
 
 
 # Tests
@@ -83,40 +90,30 @@ def compile_names(names: tuple[str, ...]) -> Test:
 
 
 def compile_text(condition: str | Comparison) -> Test:
-    """Equality, or a comparison of strings; a value that is no string contains and matches nothing."""
+    """Equality, or a comparison; of strings only."""
     if isinstance(condition, str):
         return condition.__eq__
-    tests = list(_compile_comparison(condition))
-    if len(tests) == 1:
-        return tests[0]
-    return lambda text: all(test(text) for test in tests)
+    return reduce(_both, _compile_comparison(condition))
+
+
+def _both(left: Test, right: Test) -> Test:
+    return lambda value: left(value) and right(value)
 
 
 def _compile_comparison(condition: Comparison) -> Iterator[Test]:
     contains, prefix, suffix = condition.contains, condition.prefix, condition.suffix
     if prefix is not None:
-        yield lambda text: isinstance(text, str) and text.startswith(prefix)
+        yield lambda text: text.startswith(prefix)
     if suffix is not None:
-        yield lambda text: isinstance(text, str) and text.endswith(suffix)
+        yield lambda text: text.endswith(suffix)
     if contains is not None:
-        yield lambda text: isinstance(text, str) and contains in text
+        yield lambda text: contains in text
     if condition.regex is not None:
         search = re.compile(condition.regex).search
-        yield lambda text: isinstance(text, str) and search(text) is not None
+        yield lambda text: search(text) is not None
     if condition.not_ is not None:
         refused = compile_text(condition.not_)
-        yield lambda text: refused(text) is not True  # equality of unlike types is NotImplemented
-
-
-def compile_texts(condition: str | Comparison) -> Test:
-    """The same of one string, or of any of several."""
-    test = compile_text(condition)
-    return lambda texts: test(texts) if isinstance(texts, str) else any(map(test, texts))
-
-
-def compile_any_name(names: tuple[str, ...]) -> Test:
-    test = compile_names(names)
-    return lambda found: any(map(test, found))
+        yield lambda text: not refused(text)
 
 
 def compile_number(condition: float | Bounds) -> Test:
@@ -134,8 +131,16 @@ def compile_flag(condition: bool) -> Test:
 def compile_value(condition: JSON) -> Test:
     """A comparison, or equality with any JSON value."""
     if isinstance(condition, Comparison):
-        return compile_text(condition)
+        test, otherwise = compile_text(condition), _holds_without_text(condition)
+        return lambda value: test(value) if isinstance(value, str) else otherwise
     return lambda value: same_json(value, condition)
+
+
+def _holds_without_text(condition: str | Comparison) -> bool:
+    """Whether a comparison holds of what is no string: it contains and matches nothing, and is no string's equal."""
+    if isinstance(condition, str) or condition.model_fields_set != {"not_"}:
+        return False
+    return condition.not_ is not None and not _holds_without_text(condition.not_)
 
 
 def same_json(left: JSON, right: JSON) -> bool:
@@ -242,8 +247,8 @@ FACETS: Mapping[str, Facet] = {  # cheapest first: so they are checked
     ),
     "structured": Facet(_extract_structured, compile_flag),
     "multimodal": Facet(_extract_multimodal, compile_flag),
-    "tools": Facet(_extract_tools, compile_any_name),
-    "prompt": Facet(_extract_prompt, compile_texts),
+    "tools": Facet(_extract_tools, compile_names),
+    "prompt": Facet(_extract_prompt, compile_text),
     "system": Facet(_of_ask("system"), compile_text),
     "tool_result": Facet(_of_ask("tool_result"), compile_text),
 }

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from emulator.core.json import JSON, dump_text
 from emulator.core.seed import derive, draw_uniform
 from emulator.core.state import State
-from emulator.scenario.facets import ABSENT, Check, Facts, compile_when
+from emulator.scenario.facets import ABSENT, Check, Extract, Facts, Test, compile_when
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
 from emulator.scenario.schema import Rule, Scenario, Times
 
@@ -55,38 +55,35 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A rule ready to match; ``checks`` are those of ``all_checks`` the index does not answer."""
+    """A rule ready to match.
+
+    Fields:
+        quick: what :meth:`Matcher.match` checks, as bare tuples: the checks the index does not answer.
+        counts: which call it is matters.
+    """
 
     rule: Rule
-    all_checks: tuple[Check, ...]
     checks: tuple[Check, ...]
+    quick: tuple[tuple[str, Extract, Test], ...]
     times: Times | None
     counts: bool
 
-    def holds(self, facts: Facts, seen: dict[str, JSON]) -> bool:
-        """All facets hold; ``seen`` keeps values from rule to rule."""
-        for check in self.checks:
-            name = check.name
-            if name in seen:
-                value = seen[name]
-            else:
-                value = seen[name] = check.extract(facts)
-            if value is ABSENT or not check.test(value):
-                return False
-        return True
+    def is_addressed(self, facts: Facts) -> bool:
+        """The facets the index answers hold."""
+        return all(check.holds(check.extract(facts)) for check in self.checks if check.name in _ADDRESS)
 
     def find_failed(self, facts: Facts) -> Sequence[tuple[Check, JSON]]:
         """Every check that fails, with the value it met."""
-        values = [(check, check.extract(facts)) for check in self.all_checks]
-        return [(check, value) for check, value in values if value is ABSENT or not check.test(value)]
+        values = [(check, check.extract(facts)) for check in self.checks]
+        return [(check, value) for check, value in values if not check.holds(value)]
 
 
 class Matcher:
     """The rules of one scenario, compiled."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, seed: int) -> None:
         self._rules = tuple(_compile(rule) for rule in scenario.rules)
-        self._key = derive("chance", scenario.seed)
+        self._key = derive("chance", seed)
         self._by_address: dict[tuple[str, ...], tuple[_Compiled, ...]] = {}
 
     async def match(self, facts: Facts, state: State) -> Match:
@@ -94,7 +91,7 @@ class Matcher:
         seen: dict[str, JSON] = {}
         counts: dict[str, int] = {}
         for compiled in self._at_address(facts):
-            if not compiled.holds(facts, seen):
+            if not _holds(compiled.quick, facts, seen):
                 continue
             rule, ordinal = compiled.rule, 0
             if compiled.counts:
@@ -136,7 +133,7 @@ class Matcher:
         if found is None:
             if len(self._by_address) >= _MOST_ADDRESSES:
                 self._by_address.clear()
-            found = tuple(compiled for compiled in self._rules if _is_addressed(compiled, facts))
+            found = tuple(compiled for compiled in self._rules if compiled.is_addressed(facts))
             self._by_address[address] = found
         return found
 
@@ -146,9 +143,9 @@ class Matcher:
         return draw_uniform(self._key, rule.name, facts.identity, facts.attempt)
 
 
-def compile_rules(scenario: Scenario) -> Matcher:
-    """Make the rules of a scenario ready to match."""
-    return Matcher(scenario)
+def compile_rules(scenario: Scenario, seed: int | None = None) -> Matcher:
+    """Make the rules of a scenario ready to match; ``seed`` takes the place of the scenario's own."""
+    return Matcher(scenario, scenario.seed if seed is None else seed)
 
 
 def find_nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
@@ -158,17 +155,23 @@ def find_nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
 
 def _compile(rule: Rule) -> _Compiled:
     checks = compile_when(rule.when)
-    rest = tuple(check for check in checks if check.name not in _ADDRESS)
+    rest = tuple((check.name, check.extract, check.test) for check in checks if check.name not in _ADDRESS)
     counts = rule.sequence is not None or (rule.times is not None and rule.times.counts)
     return _Compiled(rule, checks, rest, rule.times, counts)
 
 
-def _is_addressed(compiled: _Compiled, facts: Facts) -> bool:
-    for check in compiled.all_checks:
-        if check.name in _ADDRESS:
-            value = check.extract(facts)
-            if value is ABSENT or not check.test(value):
+def _holds(quick: tuple[tuple[str, Extract, Test], ...], facts: Facts, seen: dict[str, JSON]) -> bool:
+    """All facets hold; ``seen`` keeps values from rule to rule. The hot loop: no call that can be spared."""
+    for name, extract, test in quick:
+        try:
+            value = seen[name]
+        except KeyError:
+            value = seen[name] = extract(facts)
+        if value.__class__ is tuple:
+            if not any(map(test, value)):
                 return False
+        elif value is ABSENT or not test(value):
+            return False
     return True
 
 
