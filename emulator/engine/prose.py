@@ -18,7 +18,7 @@ SENTENCES = 512
 _UNSPACED = frozenset({"zh_CN", "ja_JP"})
 _PROVIDERS = [f"faker.providers.{name}" for name in ("address", "company", "job", "lorem", "person")]
 _GAP = re.compile(r"\{(\w+)\}")
-_PLAIN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+)*")  # a name without brackets, dots and the like
+_PLAIN = re.compile(r"[^\W_]+(?:[ -][^\W_]+)*")  # a name without brackets, dots and the like
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,11 @@ def load_prose(language: str) -> Prose:
 def _filler(generator: "Generator", templates: Templates) -> Callable[[str], str]:
     """A function that fills a template's gaps, never twice with the same word."""
     words = {gap: choices.split() for gap, choices in templates.words.items()}
-    spaced = " " in templates.sentences[0]
 
     def draw(gap: str) -> str:
         if gap in words:
             return str(generator.random.choice(words[gap]))
-        if gap == "person" and spaced:
+        if gap == "person" and templates.spaced_names:
             return f"{generator.format('first_name')} {generator.format('last_name')}"
         value = str(generator.format({"person": "name", "first": "first_name"}.get(gap, gap)))
         return value.lower() if gap == "job" and templates.lower_jobs else value

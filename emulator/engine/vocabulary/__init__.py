@@ -33,8 +33,9 @@ def load_pieces() -> tuple[str, ...]:
 
 @cache
 def load_scripts() -> tuple[str, ...]:
-    """The characters only a large vocabulary holds: all of CJK Unified Ideographs, Hangul, Hebrew and Arabic."""
-    return tuple(map(chr, chain.from_iterable(_MORE_SCRIPTS)))
+    """What only a large vocabulary holds: CJK ideographs, Hangul, Hebrew, Arabic, and Cyrillic syllables."""
+    syllables = [consonant + vowel for consonant in "бвгджзйклмнпрстфхцчшщ" for vowel in "аеиоуыьюяё"]
+    return (*syllables, *map(chr, chain.from_iterable(_MORE_SCRIPTS)))
 
 
 @cache
