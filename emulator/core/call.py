@@ -148,12 +148,21 @@ class ChatAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionAsk:
-    """Prompts to go on with, each a text or its token ids; ``raw``: no template around them."""
+    """Prompts to go on with, each a text or its token ids.
+
+    Fields:
+        raw: no template around the prompts.
+        known: what the deployment is known to answer; cut, counted and paced like any other text.
+        schema: the answer is JSON that fits it, or, with ``bare``, the text of the string that fits it.
+    """
 
     prompts: tuple[str | tuple[int, ...], ...]
     sampling: Sampling = Sampling()
     raw: bool = True
     media: int = 0
+    known: str | None = None
+    schema: JSON | None = None
+    bare: bool = False
     task: Literal["completions"] = "completions"
 
     @property

@@ -20,6 +20,7 @@ from emulator.engine.text import write_answer
 
 if TYPE_CHECKING:
     from emulator.core.plan import Vectors
+    from emulator.engine.json_schema import Mode
 
 _REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 160, "xhigh": 240, "max": 320}
 _NOT_PACED: tuple[float, ...] = ()
@@ -44,7 +45,7 @@ class FixedReply:
     embedding: tuple[float, ...] | None = None
     finish_reason: FinishReason | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
-    mode: str | None = None
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,7 +98,7 @@ def write(
             key = prompt_key if number == 0 or ask.sampling.greedy else derive(prompt_key, number)
             choice = _write_choice(ask, prompt, key, tokenizer, reply)
             choices.append(replace(choice, prompt=position) if position else choice)
-    details = ()
+    details: tuple[PromptTokens, ...] = ()
     if ask.sampling.prompt_details:
         details = tuple(_read_prompt(p, tokenizer, k) for p, k in zip(prompts, keys, strict=True))
     usage = _count_usage(choices, prompt_tokens)
@@ -194,6 +195,10 @@ def _own_parts(
     ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, limit: int | None
 ) -> list[_Part]:
     if isinstance(ask, CompletionAsk):
+        if ask.known is not None:
+            return [_whole("text", ask.known, tokenizer)]
+        if ask.schema is not None:
+            return [_constrained(ask.schema, key, tokenizer, bare=ask.bare)]
         return [_prose(prompt, key, tokenizer, ask.sampling, limit)]
     parts = []
     if ask.reasoning is not None:
@@ -243,11 +248,18 @@ def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> 
     ]
 
 
-def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: str = "typical") -> _Part:
+def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> _Part:
     from emulator.engine.json_schema import generate
 
     schema: JSON = ask.schema if ask.format == "json_schema" else _ANY_OBJECT
     return _whole("text", dump_text(generate(schema, derive(key, "json"), mode=mode)), tokenizer)
+
+
+def _constrained(schema: JSON, key: bytes, tokenizer: Tokenizer, *, bare: bool) -> _Part:
+    from emulator.engine.json_schema import generate
+
+    value = generate(schema, derive(key, "json"))
+    return _whole("text", value if bare and isinstance(value, str) else dump_text(value), tokenizer)
 
 
 _ANY_OBJECT: JSON = {
@@ -281,9 +293,7 @@ def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[_Part]:
     return parts or [_Part("text", (), ())]
 
 
-def _write_logprobs(
-    sampling: Sampling, tokens: tuple[str, ...], key: bytes
-) -> tuple[Logprob, ...] | None:
+def _write_logprobs(sampling: Sampling, tokens: tuple[str, ...], key: bytes) -> tuple[Logprob, ...] | None:
     if sampling.logprobs is None:
         return None
     from emulator.engine.logprobs import token_logprobs
@@ -320,5 +330,3 @@ def _write_vectors(
         return Draft(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
     keys = [derive(seed, "embedding", deployment.name, ask.instruction, text) for text in texts]
     return Draft(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
-
-

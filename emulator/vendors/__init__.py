@@ -1,5 +1,6 @@
 """Every vendor the emulator can stand in for, in the order of their ports."""
 
 from emulator.core.vendor import Vendor
+from emulator.vendors.mindie import VENDOR as MINDIE
 
-VENDORS: tuple[Vendor, ...] = ()
+VENDORS: tuple[Vendor, ...] = (MINDIE,)

@@ -1,0 +1,70 @@
+"""The shapes of Hugging Face text-generation-inference that more than one vendor speaks."""
+
+from collections.abc import Sequence
+
+from emulator.core.call import Deployment
+from emulator.core.plan import Choice, Logprob
+from emulator.core.seed import draw_integer, draw_uniform
+from emulator.core.tokenizer import Tokenizer
+
+# Source: text-generation-inference, clients/python/text_generation/errors.py and router/src/infer/mod.rs.
+ERROR_TYPES = {422: "validation", 424: "generation", 429: "overloaded", 500: "incomplete_generation"}
+
+
+def reason(choice: Choice) -> str:
+    """``finish_reason``: at its end of sequence, at a stop string, or at a limit."""
+    if choice.finish_reason == "length":
+        return "length"
+    return "eos_token" if choice.stopped_by is None else "stop_sequence"
+
+
+def pick_seed(key: bytes, asked: int | None, bits: int = 64) -> int:
+    """The seed of an answer: the request's own, or one drawn for it."""
+    return asked if asked is not None else draw_integer(key, 2**bits, "seed")
+
+
+def read_prompt(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Ids of a prompt as the model reads it, with its begin-of-sequence token."""
+    ids = list(tokenizer.encode(text))
+    return ids if tokenizer.bos is None else [tokenizer.bos, *ids]
+
+
+def truncate_prompt(tokenizer: Tokenizer, text: str, count: int) -> tuple[str, list[int]]:
+    """The last ``count`` tokens of a prompt, as text and as ids."""
+    ids = read_prompt(tokenizer, text)[-count:]
+    pieces = tokenizer.pieces(text)
+    return "".join(pieces[-count:]), ids
+
+
+def spell(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """The text of each id by itself."""
+    return [tokenizer.decode([token]) for token in ids]
+
+
+def draw_prefill_logprob(key: bytes, position: int) -> float | None:
+    """The log-probability of a prompt token; the first has none."""
+    return -round(12.0 * draw_uniform(key, "prefill", position) ** 2, 6) if position else None
+
+
+def top_entries(entry: Logprob, count: int) -> tuple[tuple[str, float], ...]:
+    """The ``count`` likeliest tokens, best first."""
+    return entry.top[:count]
+
+
+def encode_first(tokenizer: Tokenizer, text: str) -> int:
+    """The id a text begins with; 0 for one that has none."""
+    ids = tokenizer.encode(text)
+    return int(ids[0]) if ids else 0
+
+
+def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
+    """Which deployment a server of one model answers with.
+
+    It is the one named last, so a scenario's own stands in front of the built-in one. Deployments of
+    kind ``lora`` are adapters and answer only where a request names them.
+    """
+    for deployment in deployments:
+        if deployment.kind == "lora" and deployment.name == adapter:
+            return deployment
+    models = [deployment for deployment in deployments if deployment.kind != "lora"]
+    return (models or list(deployments))[-1]

@@ -1,0 +1,5 @@
+"""Huawei Ascend MindIE."""
+
+from emulator.vendors.mindie.routes import VENDOR
+
+__all__ = ["VENDOR"]

@@ -1,0 +1,128 @@
+"""Reading one field of a request the way the server does: null is absent, the first failure is the answer.
+
+Source: MindIE-LLM, ``src/server/endpoint/utils/parameters_checker.cpp`` and ``parse_protocol.cpp``.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.vendor import WireRequest
+
+MAX_INT32 = 2147483647
+MAX_INT64 = 2**63 - 1
+MAX_UINT64 = 2**64 - 1
+MAX_FLOAT = 3.4028234663852886e38
+_FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Python's from 1e16
+
+
+def refuse(message: str, param: str | None = None, status: int = 422) -> EmulatedError:
+    """What the server answers a request it will not run."""
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, message=message, param=param, status=status)
+
+
+def show(value: JSON) -> str:
+    """A value as the server's compact encoder writes it."""
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value <= MAX_UINT64:
+        value = _to_float(value)
+    if isinstance(value, float) and _FROM_EXPONENT <= abs(value) < 1e16:
+        digits = repr(abs(value)).partition(".")[0].rstrip("0")
+        return f"{'-' if value < 0 else ''}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e+15"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def count_units(text: str) -> int:
+    """UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _to_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _is_number(value: JSON) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_integer(value: JSON) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
+
+
+def read_float(fields: Mapping[str, JSON], key: str) -> float | None:
+    """A JSON number of any form."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if not _is_number(value):
+        raise refuse(f"{key} must be float type.", key)
+    return value if isinstance(value, float) else _to_float(value)
+
+
+def read_integer(fields: Mapping[str, JSON], key: str) -> int | None:
+    """A JSON number without fraction or exponent, in 64 bits."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if not _is_integer(value):
+        raise refuse(f"{key} must be integer type.", key)
+    return int(value)
+
+
+def read_unsigned(fields: Mapping[str, JSON], key: str) -> int | None:
+    """An integer from 0 to 2**64 - 1."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if not _is_integer(value) or value < 0:
+        raise refuse(f"{key} must be unsigned type.", key)
+    return int(value)
+
+
+def read_boolean(fields: Mapping[str, JSON], key: str) -> bool | None:
+    value = fields.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise refuse(f"{key} must be boolean type.", key)
+    return value
+
+
+def read_string(fields: Mapping[str, JSON], key: str) -> str | None:
+    value = fields.get(key)
+    if value is not None and not isinstance(value, str):
+        raise refuse(f"{key} must be string type.", key)
+    return value
+
+
+def read_object(fields: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
+    """An object, empty if absent."""
+    value = fields.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise refuse(f"{key} must be object type.", key)
+    return value or {}
+
+
+def parse_body(request: WireRequest, max_depth: int, message: str) -> JSON:
+    """The body as JSON, whatever its content type; ``message`` is what a broken one gets."""
+    try:
+        body = request.json()
+    except ValueError:
+        raise refuse(message) from None
+    brackets = request.body.count(b"{") + request.body.count(b"[")
+    if brackets > max_depth and _is_deeper(body, max_depth):
+        raise refuse(message)
+    return body
+
+
+def _is_deeper(value: JSON, limit: int) -> bool:
+    """Something stands inside more than ``limit`` arrays and objects."""
+    level = [value]
+    for _ in range(limit + 1):
+        containers = [v for v in level if isinstance(v, dict | list)]
+        level = [inner for v in containers for inner in (v.values() if isinstance(v, dict) else v)]
+        if not level:
+            return False
+    return True

@@ -1,0 +1,155 @@
+"""What MindIE says when it refuses.
+
+Source: MindIE-LLM, ``utils/http_rest_resource.cpp``, ``http_wrapper/http_server.cpp`` and
+``http_wrapper/http_handler.cpp``; MindIE-Motor, ``RequestListener.cpp``. Kinds the server itself does not
+know keep its envelope under the common status; their wording is unverified.
+"""
+
+import math
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.dialects.tgi import ERROR_TYPES
+from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers
+from emulator.vendors.mindie.settings import MindieSettings
+
+DROPPED = 0  # status of an answer that is none: the connection closes
+
+CLASSES: Mapping[int, str] = MappingProxyType(
+    {
+        400: "Bad Request",
+        404: "NotFoundError",
+        422: "Input Validation Error",
+        424: "Generation Error",
+        500: "Incomplete Generation",
+        503: "Service Unavailable",
+    }
+)
+
+WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
+    {
+        ErrorKind.INVALID_REQUEST: (422, "Failed to parse context to json body"),
+        ErrorKind.INVALID_PARAMETER: (422, "Check tgi req parameter error"),
+        ErrorKind.UNAUTHENTICATED: (401, "Unauthorized"),
+        ErrorKind.FORBIDDEN: (403, "Forbidden"),
+        ErrorKind.NOT_FOUND: (404, "Model not found."),
+        ErrorKind.METHOD_NOT_ALLOWED: (404, ""),
+        ErrorKind.PAYLOAD_TOO_LARGE: (413, "Request body too large. Maximum allowed size is {limit}MB."),
+        ErrorKind.CONTEXT_LENGTH: (
+            424,
+            "Failed to enqueue inferRequest. This model's maximum input ids length cannot be greater than {most},"
+            "the input ids length is {count}",
+        ),
+        ErrorKind.CONTENT_FILTER: (424, "Failed to generate infer request"),
+        ErrorKind.RATE_LIMITED: (429, "Too many requests"),
+        ErrorKind.OVERLOADED: (DROPPED, ""),
+        ErrorKind.NOT_READY: (503, "The service has been stopped"),
+        ErrorKind.TIMEOUT: (500, "Engine callback timeout: server tokenTimeout"),
+        ErrorKind.INTERNAL: (500, "Server internal error"),
+    }
+)
+
+# What the Coordinator answers by itself: plain text that ends in CRLF.
+COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
+    {
+        ErrorKind.INVALID_REQUEST: (400, "Request format is invalid"),
+        ErrorKind.RATE_LIMITED: (429, "Too many requests"),
+        ErrorKind.NOT_READY: (503, "MindIE-MS Coordinator is not ready"),
+        ErrorKind.TIMEOUT: (408, "Request inference timeout"),
+        ErrorKind.INTERNAL: (500, "Scheduler proc req failed"),
+    }
+)
+
+
+def render_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """Word any refusal; overrides of status, message and body win over the server's own."""
+    settings: MindieSettings = service.settings
+    if error.body is not None:
+        return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_given(error.body))
+    if _is_route_miss(error):
+        return WireResponse(error.status or 404, b"", closing_headers(request.key, ""), close=True)
+    if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
+        return WireResponse(DROPPED, b"", (), close=True)
+    status, text = _words(error, settings)
+    return _respond(error, request, status, *_body(error, status, text, settings))
+
+
+def render_stream_error(error: EmulatedError) -> bytes:
+    """A failure after the stream has begun: bare text, no event.
+
+    Source: MindIE-LLM, ``single_llm_pnd_req_handler.cpp``.
+    """
+    if error.message is not None:
+        return error.message.encode()
+    if error.kind is ErrorKind.TIMEOUT:
+        return WORDS[ErrorKind.TIMEOUT][1].encode()
+    return b"Failed to get engine response"
+
+
+def _is_route_miss(error: EmulatedError) -> bool:
+    """A path or method that nobody serves: an empty 404, whatever the method."""
+    missing = error.kind is ErrorKind.NOT_FOUND and "path" in error.details
+    return (missing or error.kind is ErrorKind.METHOD_NOT_ALLOWED) and error.message is None
+
+
+def _words(error: EmulatedError, settings: MindieSettings) -> tuple[int, str]:
+    status, text = WORDS[error.kind]
+    if settings.coordinator and error.kind in COORDINATOR_WORDS:
+        status, text = COORDINATOR_WORDS[error.kind]
+    if error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
+        text = text.format(limit=settings.max_request_length)
+    elif error.kind is ErrorKind.CONTEXT_LENGTH:
+        most = min(settings.max_input_token_len, settings.max_seq_len - 1)
+        text = text.format(most=most, count=most + 1)
+    elif error.kind is ErrorKind.INVALID_PARAMETER and error.param is not None:
+        text = f"Input validation error: param {error.param} is invalid"
+    return error.status or status or 503, text if error.message is None else error.message
+
+
+def _body(error: EmulatedError, status: int, text: str, settings: MindieSettings) -> tuple[bytes, str]:
+    if error.kind is ErrorKind.RATE_LIMITED or (settings.coordinator and _is_coordinators(error)):
+        return f"{text}\r\n".encode(), "text/plain"
+    if error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
+        return dump_json({"message": text}), JSON_TYPE
+    if error.kind is ErrorKind.INTERNAL and error.message is None:
+        return text.encode(), JSON_TYPE  # the text itself under a JSON content type
+    return wrap(text, status, settings), JSON_TYPE
+
+
+def _is_coordinators(error: EmulatedError) -> bool:
+    """The Coordinator words its own failures, and passes on what a node says about parameters."""
+    return error.kind in COORDINATOR_WORDS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST)
+
+
+def wrap(text: str, status: int, settings: MindieSettings) -> bytes:
+    """A message in the envelope of the release."""
+    name = CLASSES.get(status) or _phrase(status)
+    shapes: dict[str, JSON] = {
+        "class": {"error": text, "error_type": name},
+        "bare": {"error": text},
+        "typed": {"type": name, "error": text},
+        "tgi": {"error": text, "error_type": ERROR_TYPES.get(status, name)},
+    }
+    return dump_json(shapes[settings.error_shape])
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
+
+
+def _given(body: JSON) -> tuple[bytes, str]:
+    return (body.encode(), "text/plain") if isinstance(body, str) else (dump_json(body), JSON_TYPE)
+
+
+def _respond(error: EmulatedError, request: WireRequest, status: int, body: bytes, content_type: str) -> WireResponse:
+    headers = closing_headers(request.key, content_type)
+    if error.retry_after is not None:
+        headers = (*headers, ("Retry-After", str(math.ceil(error.retry_after))))
+    return WireResponse(status, body, headers, close=True)

@@ -1,0 +1,179 @@
+"""``POST /``, ``/generate`` and ``/generate_stream`` in TGI's form: from the wire to a call.
+
+Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wrapper/http_handler.cpp``,
+``single_req_tgi_text_infer_interface.cpp`` and ``llm_manager_impl.cpp``.
+"""
+
+from dataclasses import dataclass
+
+from emulator.core.call import Call, CompletionAsk, Deployment
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.dialects.tgi import read_prompt, serves, truncate_prompt
+from emulator.vendors.mindie.checks import parse_body, read_object, refuse
+from emulator.vendors.mindie.headers import check_headers
+from emulator.vendors.mindie.inputs import Inputs, check_length, fetch_media, read_inputs
+from emulator.vendors.mindie.parameters import NO_ADAPTER, Parameters, read_parameters, shape_sampling
+from emulator.vendors.mindie.render import GENERATE, GENERATE_ARRAY, Generation
+from emulator.vendors.mindie.settings import MindieSettings
+
+MAX_PROMPT_TOKENS = 1048576
+DEFAULT_NEW_TOKENS = 20
+MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
+BROKEN = "Failed to parse context to json body"
+BROKEN_REQUEST = "Failed to parse request context to json"
+MISSING = "Request should contain 'inputs' and the type should be string."
+
+# Source: MindIE documentation, "text/stream inference", the samples of both modes.
+_SAMPLE_PROMPT = "My name is Olivier and I"
+_SAMPLES = {
+    False: (
+        "'m a software engineer from France. I love to build things, especially web applications and mobile apps.",
+        789070824,
+    ),
+    True: ("'m a French guy who is looking for a place to live in. I'm a", 218884523),
+}
+_SAMPLE_TOKENS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many tokens a prompt has, and the most its answer may have."""
+
+    prompt: int
+    answer: int
+
+
+def parse_root(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+    """``POST /``: whether the answer streams is said in the body alone."""
+    check_headers(request, service)
+    body = parse_body(request, service.settings.max_json_depth, BROKEN)
+    stream = body.get("stream") if isinstance(body, dict) else None
+    if stream is not None and not isinstance(stream, bool):
+        raise refuse("Stream must be boolean type.", "stream")
+    return parse_tgi(request, service, body, stream=bool(stream), array=True)
+
+
+def parse_generate_stream(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+    """``POST /generate_stream``: always streams."""
+    check_headers(request, service)
+    body = parse_body(request, service.settings.max_json_depth, BROKEN_REQUEST)
+    return parse_tgi(request, service, body, stream=True, array=False)
+
+
+def parse_tgi(
+    request: WireRequest, service: Service[MindieSettings], body: JSON, *, stream: bool, array: bool
+) -> Call:
+    """A request in TGI's form; ``array``: a whole answer is an array of one."""
+    settings = service.settings
+    value = body.get("inputs") if isinstance(body, dict) else None
+    if value is None:
+        raise refuse(MISSING, "inputs")
+    inputs = read_inputs(value)
+    check_length(inputs.echo, settings.max_input_chars)
+    if isinstance(value, list):
+        fetch_media(value)
+    deployment = serves(tuple(service.deployments.values()))
+    (count,) = service.count_prompt(_ask(inputs.prompt, inputs.media), deployment)
+    check_tokens(count)
+    parameters = read_parameters(
+        read_object(body, "parameters"), stream=stream, disaggregated=settings.disaggregated
+    )
+    if parameters.adapter_id != NO_ADAPTER:
+        deployment = serves(tuple(service.deployments.values()), parameters.adapter_id)
+    return _shape(request, service, inputs, parameters, deployment, count, stream=stream, array=array)
+
+
+def _shape(
+    request: WireRequest,
+    service: Service[MindieSettings],
+    inputs: Inputs,
+    parameters: Parameters,
+    deployment: Deployment,
+    count: int,
+    *,
+    stream: bool,
+    array: bool,
+) -> Call:
+    settings = service.settings
+    tokenizer = service.tokenizer(deployment)
+    prompt = inputs.prompt
+    ids: list[int] | None = None
+    if parameters.truncate is not None and parameters.truncate < count:
+        count = parameters.truncate
+        prompt, ids = truncate_prompt(tokenizer, prompt, count)
+    room = measure_room(settings, deployment, count, parameters.max_new_tokens or default_length(deployment))
+    if parameters.decoder_input_details:
+        ids = ids if ids is not None else read_prompt(tokenizer, prompt)
+        ids = [*ids, *(min(t, tokenizer.vocabulary_size - 1) for t in MEDIA_TOKENS * inputs.media)][-room.prompt :]
+    sampling = shape_sampling(
+        parameters,
+        max_tokens=room.answer,
+        vocabulary=tokenizer.vocabulary_size,
+        logprobs=settings.token_fields == "filled",
+    )
+    known, seed = None, parameters.seed
+    if seed is None and prompt == _SAMPLE_PROMPT and room.answer <= _SAMPLE_TOKENS and not inputs.media:
+        known, seed = _SAMPLES[tokenizer.bos is not None]
+    return Call(
+        request=request,
+        deployment=deployment,
+        ask=CompletionAsk(prompts=(prompt,), sampling=sampling, media=inputs.media, known=known),
+        codec=GENERATE_ARRAY if array else GENERATE,
+        stream=stream,
+        prompt_tokens=(room.prompt,),
+        context=Generation(
+            limit=room.answer,
+            details=parameters.details or (parameters.decoder_input_details and not stream),
+            prefill=tuple(ids or ()) if parameters.decoder_input_details else (),
+            echo=inputs.echo if parameters.return_full_text else None,
+            seed=seed,
+        ),
+    )
+
+
+def _ask(prompt: str, media: int) -> CompletionAsk:
+    return CompletionAsk(prompts=(prompt,), media=media)
+
+
+def check_tokens(count: int) -> None:
+    """A prompt has 1 to 1048576 tokens."""
+    if not 0 < count <= MAX_PROMPT_TOKENS:
+        raise refuse(f"Inputs token length must be in (0, {MAX_PROMPT_TOKENS}], but got {count}", "inputs")
+
+
+def default_length(deployment: Deployment) -> int:
+    """``max_new_tokens`` of a request that sets none."""
+    return deployment.default_max_tokens or DEFAULT_NEW_TOKENS
+
+
+def measure_room(settings: MindieSettings, deployment: Deployment, count: int, asked: int) -> Room:
+    """Refuse a prompt the engine has no room for, and say how long the answer may get.
+
+    Where prefill and decode are apart, an answer bounded by ``maxIterTimes`` has the prefill's token on top.
+    """
+    sequence = deployment.context or settings.max_seq_len
+    iterations = deployment.max_output or settings.max_iter_times
+    positions = settings.max_position_embeddings
+    most = min(settings.max_input_token_len if sequence == settings.max_seq_len else sequence - 1, sequence - 1)
+    if settings.truncation:
+        count = min(count, most if positions is None else min(most, positions))
+    if positions is not None and count > positions:
+        raise _refuse_length(f"maxPositionEmbeddings {positions}", count)
+    if count > most:
+        raise _refuse_length(str(most), count)
+    if settings.disaggregated and asked > iterations:
+        iterations += 1
+    bounds = [asked, iterations, sequence - count]
+    if positions is not None:
+        bounds.append(positions - count)
+    return Room(count, max(1, min(bounds)))
+
+
+def _refuse_length(bound: str, count: int) -> EmulatedError:
+    text = (
+        "Failed to enqueue inferRequest. This model's maximum input ids length "
+        f"cannot be greater than {bound},the input ids length is {count}"
+    )
+    return EmulatedError(ErrorKind.CONTEXT_LENGTH, message=text, status=424)

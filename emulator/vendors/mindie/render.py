@@ -1,0 +1,219 @@
+"""Answers of the TGI-style routes.
+
+Source: MindIE documentation, "text/stream inference", samples and tables of both modes, and MindIE-LLM,
+``single_req_tgi_text_infer_interface.cpp`` and ``single_req_infer_interface_base.cpp``.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import repeat
+
+from emulator.core.call import Call, EmbeddingAsk, Sampling
+from emulator.core.json import dump_text
+from emulator.core.plan import Choice, Plan
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.vendor import Service, WireResponse, WireStream
+from emulator.dialects.sse import quote
+from emulator.dialects.tgi import draw_prefill_logprob, pick_seed, reason, spell
+from emulator.vendors.mindie.checks import count_units
+from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.settings import MindieSettings
+
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NULL_TOKEN = '{"id":%d,"logprob":null,"special":null,"text":null}'
+_SEED_BITS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """What a codec remembers of a TGI-style request.
+
+    Fields:
+        limit: most tokens of the answer; one that reaches it reports ``length``.
+        prefill: ids of the prompt, if asked for.
+        echo: goes in front of the answer, with a space.
+        seed: as asked, or ``None``: one is drawn.
+    """
+
+    limit: int
+    details: bool
+    prefill: tuple[int, ...]
+    echo: str | None
+    seed: int | None
+
+
+def clean(text: str) -> str:
+    """Without the control characters the server does not send."""
+    return _NOT_TEXT.sub("", text)
+
+
+def finish(choice: Choice, limit: int, settings: MindieSettings) -> str:
+    """``finish_reason``: the limit is looked at last, so it hides an end that falls on it.
+
+    Source: MindIE-LLM, ``mindie_llm/text_generator/utils/output_filter.py``.
+    """
+    if choice.finish_reason == "content_filter":
+        return settings.invalid_finish_reason
+    return "length" if len(choice.tokens) >= limit else reason(choice)
+
+
+def find_end(choice: Choice, tokenizer: Tokenizer) -> int:
+    """Index of the token a stream ends with: the last, or the one in which a stop string begins."""
+    last = len(choice.tokens) - 1
+    if choice.stopped_by is None:
+        return last
+    index = next((i for i in range(last, -1, -1) if choice.tokens[i]), -1)
+    whole = index >= 0 and tokenizer.decode(choice.ids[index : index + 1]) == choice.tokens[index]
+    return min(last, index + 1) if whole or index < 0 else index
+
+
+def release(choice: Choice, end: int, window: int) -> list[float]:
+    """When each streamed token leaves: once ``window`` code units have followed it, or at the end."""
+    lengths = [count_units(token) for token in choice.tokens]
+    final = choice.due[-1]
+    times = []
+    followed = 0
+    newest = 0
+    for index in range(end):
+        newest = max(newest, index)
+        while followed < window and newest < len(lengths) - 1:
+            newest += 1
+            followed += lengths[newest]
+        times.append(choice.due[newest] if followed >= window else final)
+        if newest > index:
+            followed -= lengths[index + 1]
+    return [*times, final]
+
+
+class GenerateCodec:
+    """TGI's form; ``array``: a whole answer is an array of one object."""
+
+    def __init__(self, *, array: bool) -> None:
+        self._array = array
+
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+        asked: Generation = call.context
+        choice = plan.choices[0]
+        text = quote_answer(choice.text(), asked)
+        body = b'{"generated_text":%b}' % text
+        if asked.details:
+            body = b'{"details":%b,"generated_text":%b}' % (_details(plan, call, service).encode(), text)
+        return WireResponse(200, b"[%b]" % body if self._array else body, closing_headers(plan.key), close=True)
+
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+        return WireStream(_stream(plan, call, service), stream_headers(plan.key))
+
+
+GENERATE = GenerateCodec(array=False)
+GENERATE_ARRAY = GenerateCodec(array=True)
+
+
+def quote_answer(text: str, asked: Generation) -> bytes:
+    """``generated_text`` as JSON."""
+    whole = text if asked.echo is None else f"{asked.echo} {text}"
+    return dump_text(clean(whole)).encode()
+
+
+def _details(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:
+    asked: Generation = call.context
+    choice = plan.choices[0]
+    if service.settings.token_fields == "filled":
+        prefill, tokens = _fill_prefill(plan, call, service), _fill_tokens(choice, service.tokenizer(call.deployment))
+    else:
+        prefill, tokens = _null_tokens(asked.prefill), _null_tokens(choice.ids)
+    return (
+        f'{{"prompt_tokens":{call.prompt_tokens[0]},"finish_reason":"{finish(choice, asked.limit, service.settings)}",'
+        f'"generated_tokens":{len(choice.ids)},"prefill":[{prefill}],'
+        f'"seed":{pick_seed(plan.key, asked.seed, _SEED_BITS)},"tokens":[{tokens}]}}'
+    )
+
+
+def _null_tokens(ids: tuple[int, ...]) -> str:
+    return ",".join([_NULL_TOKEN] * len(ids)) % ids
+
+
+def _fill_prefill(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:
+    asked: Generation = call.context
+    tokenizer = service.tokenizer(call.deployment)
+    rows = []
+    for position, (token, text) in enumerate(zip(asked.prefill, spell(tokenizer, asked.prefill), strict=True)):
+        logprob = draw_prefill_logprob(plan.key, position)
+        special = "true" if not text and token == tokenizer.bos else "false"
+        shown = "null" if logprob is None else repr(logprob)
+        rows.append(f'{{"id":{token},"logprob":{shown},"special":{special},"text":{dump_text(text)}}}')
+    return ",".join(rows)
+
+
+def _fill_tokens(choice: Choice, tokenizer: Tokenizer) -> str:
+    rows = (
+        f'{{"id":{token},"logprob":{_logprob(choice, i)},'
+        f'"special":{"true" if token == tokenizer.eos else "false"},"text":{dump_text(text)}}}'
+        for i, (token, text) in enumerate(zip(choice.ids, choice.tokens, strict=True))
+    )
+    return ",".join(rows)
+
+
+def _logprob(choice: Choice, index: int) -> str:
+    return repr(choice.logprobs[index].logprob) if choice.logprobs is not None else "null"
+
+
+def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterator[tuple[float, bytes]]:
+    settings = service.settings
+    asked: Generation = call.context
+    choice = plan.choices[0]
+    if not choice.tokens:
+        return
+    tokenizer = service.tokenizer(call.deployment)
+    end = find_end(choice, tokenizer)
+    window = max(map(count_units, sampling_of(call).stop), default=0)
+    due = release(choice, end, window) if window else choice.due
+    texts = accumulate(choice.tokens) if settings.full_text else map(quote, choice.tokens)
+    weights, specials = _fill_columns(choice, tokenizer) if settings.token_fields == "filled" else (_NULLS, _NULLS)
+    template = _SCALAR_EVENT if settings.stream_token_id == "scalar" else _LIST_EVENT
+    columns = zip(range(end + 1), choice.ids, texts, weights, specials, strict=False)
+    for index, token, text, weight, special in columns:
+        if index < end:
+            yield due[index], template % (token, text, weight, special, b"null", b"null")
+        else:
+            last = (quote_answer(choice.text(), asked), _stream_details(plan, call, end + 1, settings))
+            yield due[index], template % (token, text, weight, special, *last)
+
+
+_LIST_EVENT = (
+    b'data: {"token":{"id":[%d],"text":%b,"logprob":%b,"special":%b},"generated_text":%b,"details":%b}\n\n'
+)
+_SCALAR_EVENT = _LIST_EVENT.replace(b"[%d]", b"%d")
+_NULLS = repeat(b"null")
+
+
+def sampling_of(call: Call) -> Sampling:
+    """How the tokens of a call are chosen; embeddings choose none."""
+    return Sampling() if isinstance(call.ask, EmbeddingAsk) else call.ask.sampling
+
+
+def accumulate(tokens: Iterable[str]) -> Iterator[bytes]:
+    """All text up to each token, as JSON."""
+    text = b""
+    for token in tokens:
+        text += quote(token)[1:-1]
+        yield b'"%b"' % text
+
+
+def _fill_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Iterable[bytes], Iterable[bytes]]:
+    weights = (_logprob(choice, index).encode() for index in range(len(choice.tokens)))
+    specials = (b"true" if token == tokenizer.eos else b"false" for token in choice.ids)
+    return weights, specials
+
+
+def _stream_details(plan: Plan, call: Call, count: int, settings: MindieSettings) -> bytes:
+    """``details`` of the last event; ``count``: tokens sent so far, which leaves out those inside a stop string."""
+    asked: Generation = call.context
+    if not asked.details:
+        return b"null"
+    return b'{"prompt_tokens":%d,"finish_reason":"%b","generated_tokens":%d,"seed":%d}' % (
+        call.prompt_tokens[0],
+        finish(plan.choices[0], asked.limit, settings).encode(),
+        count,
+        pick_seed(plan.key, asked.seed, _SEED_BITS),
+    )
