@@ -1,6 +1,7 @@
 """Every vendor the emulator can stand in for, in the order of their ports."""
 
 from emulator.core.vendor import Vendor
+from emulator.vendors.databricks import VENDOR as DATABRICKS
 from emulator.vendors.mindie import VENDOR as MINDIE
 
-VENDORS: tuple[Vendor, ...] = (MINDIE,)
+VENDORS: tuple[Vendor, ...] = (DATABRICKS, MINDIE)

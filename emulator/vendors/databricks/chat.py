@@ -1,0 +1,259 @@
+"""The chat task: a validated request becomes a call.
+
+Source: Databricks, "Foundation model REST API reference", chat task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from emulator.core.call import Call, ChatAsk
+from emulator.core.json import dump_text
+from emulator.core.vendor import Service, WireRequest
+from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
+from emulator.vendors.databricks.catalogue import Family, trait
+from emulator.vendors.databricks.chat_codec import ChatCodec
+from emulator.vendors.databricks.fields import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    STRING,
+    STRINGS,
+    Shape,
+    Struct,
+    refuse,
+)
+from emulator.vendors.databricks.messages import CACHED, LISTED, MESSAGES, check_messages
+from emulator.vendors.databricks.render import Reply
+from emulator.vendors.databricks.tools import (
+    CACHED_TOOLS,
+    RESPONSE_FORMAT,
+    TOOL_CHOICE,
+    TOOLS,
+    check_effort,
+    check_format,
+    check_tool_choice,
+    check_tools,
+)
+from emulator.vendors.databricks.wire import (
+    COMMON,
+    TOLERATED,
+    Query,
+    check_output_limit,
+    check_positive,
+    check_range,
+    check_sampling,
+    count,
+    find_by_model,
+    limit_output,
+    prompt_too_long,
+    read_sampling,
+)
+
+_FIELDS: dict[str, Shape] = {
+    **COMMON,
+    **TOLERATED,
+    "max_tokens": INTEGER,
+    "stream": BOOLEAN,
+    "temperature": NUMBER,
+    "top_p": NUMBER,
+    "top_k": INTEGER,
+    "stop": STRINGS,
+    "n": INTEGER,
+    "tool_choice": TOOL_CHOICE,
+    "tools": TOOLS,
+    "response_format": RESPONSE_FORMAT,
+    "logprobs": BOOLEAN,
+    "top_logprobs": INTEGER,
+    "user": STRING,
+}
+_HOSTED_ELSEWHERE: dict[str, Shape] = {
+    "max_completion_tokens": INTEGER,
+    "stream_options": Struct({"include_usage": BOOLEAN}),
+    "parallel_tool_calls": BOOLEAN,
+}
+_OWN: dict[Family, dict[str, Shape]] = {
+    "open": {},
+    "gpt-oss": {"reasoning_effort": STRING},
+    "claude": {
+        **_HOSTED_ELSEWHERE,
+        "tools": CACHED_TOOLS,
+        "thinking": Struct({"type": STRING, "budget_tokens": INTEGER}),
+        "output_config": Struct({"effort": STRING}),
+    },
+    "gpt": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING},
+    "gemini": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING, "google_search": OBJECT},
+}
+_CODEC = ChatCodec()
+
+
+@cache
+def _fields(family: Family, lists: bool) -> Struct:
+    messages = CACHED if family == "claude" and lists else LISTED if lists else MESSAGES
+    return Struct({**_FIELDS, **_OWN[family], "messages": messages})
+
+
+def parse_chat(request: WireRequest, service: Service[Any]) -> Call:
+    """``POST /serving-endpoints/chat/completions``."""
+    return read_chat(find_by_model(request, service))
+
+
+def read_chat(query: Query) -> Call:
+    """Validate and read a chat request.
+
+    Raises:
+        EmulatedError: what the endpoint refuses.
+    """
+    if query.deployment.task != "chat" or trait(query.deployment, "responses_only"):
+        # unverified
+        raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
+    query.check(_fields(query.family, query.lists))
+    if not query.get("messages"):
+        raise refuse("Missing required Chat parameter: 'messages'", "messages")
+    check_messages(query, query.body["messages"])
+    _check_family(query)
+    check_sampling(query)
+    check_range(query, "frequency_penalty", -2, 2)
+    check_range(query, "presence_penalty", -2, 2)
+    _check_tools(query)
+    _check_logprobs(query)
+    _check_reasoning(query)
+    return _make_call(query)
+
+
+def _check_family(query: Query) -> None:
+    """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
+    sampling = [name for name in ("temperature", "top_p", "top_k") if query.get(name) is not None]
+    if sampling and trait(query.deployment, "fixed_sampling"):
+        raise refuse(f"{sampling[0]} is not supported with this model.", sampling[0])  # unverified
+    if query.family != "gpt":
+        return
+    if query.settings.gpt_refuses_temperature and query.get("temperature") is not None:
+        raise refuse("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
+    if query.settings.gpt_refuses_max_tokens and query.get("max_tokens") is not None:
+        text = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+        raise refuse(text, "max_tokens")
+
+
+def _check_tools(query: Query) -> None:
+    tools = query.get("tools", [])
+    check_tools(query, tools)
+    check_tool_choice(query.get("tool_choice"), [tool["function"]["name"] for tool in tools])
+    wanted = query.get("response_format")
+    if wanted is None:
+        return
+    check_format(query, wanted)
+    kind = wanted["type"]
+    if query.family == "claude" and kind != "text":
+        _check_claude_format(query, kind)
+    if kind == "json_object":
+        _check_json_word(query)
+
+
+def _check_json_word(query: Query) -> None:
+    """OpenAI's models take JSON mode only from those who speak of it."""
+    asked = query.settings.json_word
+    if asked == "off" or (asked == "gpt" and query.family != "gpt"):
+        return
+    if "json" not in dump_text([m.get("content") for m in query.body["messages"]]).lower():
+        text = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+        raise refuse(text, "messages")
+
+
+def _check_claude_format(query: Query, kind: str) -> None:
+    """Source: docs.databricks.com, "Structured outputs on Databricks"; the texts are unverified."""
+    if kind == "json_object":
+        raise refuse('Bad request: Claude models support only response_format of type "json_schema"', "response_format")
+    if query.get("tools") or query.get("tool_choice"):
+        raise refuse("Bad request: response_format cannot be used with tools on Claude models", "response_format")
+    if wants_stream(query):
+        raise refuse("Bad request: response_format cannot be used with stream on Claude models", "response_format")
+
+
+def _check_logprobs(query: Query) -> None:
+    top = query.get("top_logprobs")
+    if top is None:
+        return
+    if not query.get("logprobs"):
+        raise refuse("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
+    if not 0 <= top <= 20:
+        raise refuse(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
+
+
+def _check_reasoning(query: Query) -> None:
+    check_effort(query, query.get("reasoning_effort"), "reasoning_effort")
+    check_effort(query, (query.get("output_config") or {}).get("effort"), "output_config.effort")
+    thinking = query.get("thinking")
+    if thinking is None:
+        return
+    if thinking.get("type") not in ("enabled", "disabled", "adaptive"):
+        raise refuse('thinking.type: Input should be "enabled", "disabled" or "adaptive"', "thinking")
+    budget = thinking.get("budget_tokens")
+    if thinking["type"] == "enabled" and (budget is None or budget < 1):
+        raise refuse("thinking.enabled.budget_tokens: Input should be greater than or equal to 1", "thinking")
+
+
+def wants_stream(query: Query) -> bool:
+    """Whether the answer is to be streamed; left out, a setting says."""
+    return bool(query.get("stream", query.settings.stream_default))
+
+
+def _effort(query: Query) -> str | None:
+    """How hard the model thinks, if it does."""
+    mode = trait(query.deployment, "reasoning")
+    if mode == "on-request":
+        thinking = query.get("thinking") or {}
+        if thinking.get("type") not in ("enabled", "adaptive"):
+            return None
+        chosen = (query.get("output_config") or {}).get("effort")
+        budget = thinking.get("budget_tokens")
+        return str(chosen or ("medium" if budget is None else "low" if budget <= 2048 else "high"))
+    if not mode:
+        return None
+    effort = query.get("reasoning_effort", "medium")
+    return None if effort == "none" else str(effort)
+
+
+def _make_call(query: Query) -> Call:
+    body = query.body
+    tools = tuple(read_tool(tool) for tool in query.get("tools", ()))
+    choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
+    kind, schema = read_format(query.get("response_format"))
+    ask = ChatAsk(
+        messages=tuple(read_message(message) for message in body["messages"]),
+        tools=tools,
+        tool_choice=choice,
+        tool_name=named,
+        parallel=parallel(query),
+        format=kind,
+        schema=schema,
+        reasoning=_effort(query),
+    )
+    name = "max_tokens" if query.get("max_tokens") is not None else "max_completion_tokens"
+    wanted = query.get(name)
+    check_positive(query, name)
+    check_output_limit(query, name, wanted)
+    counts = count(query, ask)
+    context = query.deployment.context
+    if context is not None and counts[0] > context:
+        raise prompt_too_long(query, counts[0])
+    logprobs = query.get("top_logprobs", 0) if query.get("logprobs") else None
+    sampling = read_sampling(query, limit_output(query, wanted, counts[0]), logprobs)
+    return Call(
+        request=query.request,
+        deployment=query.deployment,
+        ask=replace(ask, sampling=sampling),
+        codec=_CODEC,
+        stream=wants_stream(query),
+        prompt_tokens=counts,
+        context=Reply.of(query),
+    )
+
+
+def parallel(query: Query) -> bool:
+    """Whether an answer may call several tools: an endpoint or a setting allows it, the client does not forbid it."""
+    allowed = query.settings.parallel_tool_calls or bool(trait(query.deployment, "parallel_tool_calls"))
+    return allowed and bool(query.get("parallel_tool_calls", True))

@@ -1,0 +1,66 @@
+"""Custom (pyfunc) models: data frames in, predictions out.
+
+Sources: databricks-sdk ``serving_endpoints.query``; mlflow's scoring protocol for the shapes of input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from emulator.core.json import JSON, canonical_json, dump_json
+from emulator.core.seed import derive, draw_uniform
+from emulator.core.vendor import WireResponse
+from emulator.vendors.databricks.errors import base_headers
+from emulator.vendors.databricks.fields import refuse
+from emulator.vendors.databricks.wire import Query
+
+_INPUTS = ("instances", "dataframe_records", "dataframe_split", "inputs")
+_BAD_INPUT = (
+    "Encountered an unexpected error while evaluating the model."
+    " Verify that the input is compatible with the model for inference."
+)
+
+
+def predict(query: Query) -> WireResponse:
+    """One number for each row, from the row's own content.
+
+    Raises:
+        EmulatedError: not exactly one kind of input, or one that holds no rows.
+    """
+    given = [name for name in _INPUTS if name in query.body]
+    if len(given) != 1:
+        names = ", ".join(f"'{name}'" for name in query.body)
+        expected = ", ".join(f"'{name}'" for name in _INPUTS)
+        text = (
+            "Invalid input. The input must be a JSON dictionary with exactly one of the input fields"
+            f" {{{expected}}}. Received dictionary with input fields: [{names}]."
+        )  # wording unverified
+        raise refuse(text)
+    predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], query.body[given[0]])]
+    headers = (
+        ("Content-Type", "application/json"),
+        *base_headers(query.request, query.settings),
+        ("served-model-name", query.served),
+    )
+    return WireResponse(200, dump_json({"predictions": predictions}), headers)
+
+
+def _read_rows(name: str, value: JSON) -> Iterable[JSON]:
+    if name == "dataframe_split":
+        value = value.get("data") if isinstance(value, dict) else None
+    if name == "inputs" and isinstance(value, dict):  # columns by name
+        columns = list(value.values())
+        if not columns or not all(isinstance(column, list) for column in columns):
+            raise refuse(_BAD_INPUT)
+        return zip(*columns, strict=False)
+    if not isinstance(value, list):
+        raise refuse(_BAD_INPUT)
+    return value
+
+
+def _weigh(name: str, row: JSON) -> float:
+    try:
+        text = canonical_json(row)
+    except (ValueError, RecursionError):
+        raise refuse(_BAD_INPUT) from None
+    return round(draw_uniform(derive("prediction", name, text)), 6)

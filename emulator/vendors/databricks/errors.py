@@ -1,0 +1,192 @@
+"""How Databricks words a refusal.
+
+Sources: github.com threads that quote real answers (named at each text), docs.databricks.com "Model Serving
+limits and regions", databricks-sdk error mapping. What no trace was found of is marked unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json, dump_text
+from emulator.core.seed import draw_uuid
+from emulator.core.vendor import Headers, Service, WireRequest, WireResponse
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+NO_CREDENTIAL = "Credential was not sent or was of an unsupported type for this API."  # PipedreamHQ/pipedream#20701
+BAD_TOKEN = "Invalid access token."
+NO_ENDPOINT = (
+    "The given endpoint does not exist, please retry after checking the specified model and version deployment exists."
+)
+_CAPACITY = (
+    "Databricks is unable to satisfy this request due to unexpected capacity constraints"
+    " - we apologize for the inconvenience."
+)
+# Status, ``error_code`` and text of each kind; the texts that name something are made by ``_WORDED``.
+WIRE: Mapping[ErrorKind, tuple[int, str | int, str]] = {
+    ErrorKind.INVALID_REQUEST: (400, "BAD_REQUEST", "Bad request: invalid JSON"),
+    ErrorKind.INVALID_PARAMETER: (400, "BAD_REQUEST", "Bad request: invalid request"),
+    ErrorKind.UNAUTHENTICATED: (401, 401, NO_CREDENTIAL),
+    ErrorKind.FORBIDDEN: (403, "PERMISSION_DENIED", "User does not have permission 'Query' on Endpoint"),
+    ErrorKind.NOT_FOUND: (404, "ENDPOINT_NOT_FOUND", NO_ENDPOINT),
+    ErrorKind.METHOD_NOT_ALLOWED: (405, "METHOD_NOT_ALLOWED", "Method not allowed"),  # unverified
+    ErrorKind.PAYLOAD_TOO_LARGE: (413, "MAX_REQUEST_SIZE_EXCEEDED", "Request size is too large."),  # unverified
+    ErrorKind.CONTEXT_LENGTH: (400, "BAD_REQUEST", "Input is too long for requested model."),
+    ErrorKind.CONTENT_FILTER: (400, "BAD_REQUEST", ""),
+    ErrorKind.RATE_LIMITED: (429, "REQUEST_LIMIT_EXCEEDED", ""),
+    ErrorKind.OVERLOADED: (503, "TEMPORARILY_UNAVAILABLE", _CAPACITY),
+    ErrorKind.NOT_READY: (503, "TEMPORARILY_UNAVAILABLE", "The endpoint is not ready."),  # unverified
+    ErrorKind.TIMEOUT: (504, "TEMPORARILY_UNAVAILABLE", ""),
+    ErrorKind.INTERNAL: (
+        500,
+        "INTERNAL_ERROR",
+        "The server received an invalid response from an upstream server.",
+    ),
+}
+_RETRIED = {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY}
+# Phrase of the observed 429, and the documented one's name, unit and (Enterprise tier) limit.
+_LIMITS: Mapping[str, tuple[str, str, str, int]] = {
+    "requests": ("QPS", "QPS", "queries_per_second", 200),
+    "input_tokens": ("input tokens per minute", "ITPM", "input_tokens_per_minute", 200_000),
+    "output_tokens": ("output tokens per minute", "OTPM", "output_tokens_per_minute", 10_000),
+}
+
+
+def render_error(error: EmulatedError, request: WireRequest, service: Service[Any]) -> WireResponse:
+    """Any refusal on Databricks' wire; what the error leaves open takes Databricks' own words."""
+    settings: DatabricksSettings = service.settings
+    status, code, _ = WIRE[error.kind]
+    status = error.status or status
+    headers = [*base_headers(request, settings)]
+    if (wait := _wait(error, settings)) is not None:
+        headers.append(("Retry-After", str(wait)))
+    if error.kind is ErrorKind.METHOD_NOT_ALLOWED and "allow" in error.details:
+        headers.append(("Allow", str(error.details["allow"])))
+    if status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
+        headers.append(("X-Databricks-Reason-Phrase", BAD_TOKEN))
+    kind = ("Content-Type", "application/json")
+    if isinstance(error.body, str):
+        body = error.body.encode()
+        kind = ("Content-Type", "text/plain") if not error.body.lstrip().startswith(("{", "[")) else kind
+    elif error.body is not None:
+        body = dump_json(error.body)
+    else:
+        body = dump_json(_envelope(error, request, settings, status, code))
+    return WireResponse(status, body, (kind, *headers))
+
+
+def base_headers(request: WireRequest, settings: DatabricksSettings) -> Headers:
+    """What every answer carries: which request and which workspace."""
+    name = draw_uuid(request.key, "request")
+    return (
+        ("x-request-id", name),
+        ("x-databricks-request-id", name),
+        ("x-databricks-org-id", settings.workspace_id),
+    )
+
+
+def _wait(error: EmulatedError, settings: DatabricksSettings) -> int | None:
+    """Whole seconds: databricks-sdk takes a fraction for an absent header."""
+    if error.kind not in _RETRIED and error.retry_after is None:
+        return None
+    if settings.retry_after is False:
+        return None
+    if settings.retry_after is not True:
+        return settings.retry_after
+    return 1 if error.retry_after is None else max(0, ceil(error.retry_after))
+
+
+def _envelope(
+    error: EmulatedError, request: WireRequest, settings: DatabricksSettings, status: int, code: str | int
+) -> JSON:
+    if "oauth" in error.details:
+        return {"error": error.details["oauth"], "error_description": error.message}
+    if error.kind is ErrorKind.RATE_LIMITED and settings.rate_limit_body == "docs":
+        return _documented_limit(error, request, settings)
+    code = error.details.get("error_code", code)
+    message = error.message
+    if message is None:
+        code, message = _word(error, request, code)
+    if error.kind is ErrorKind.UNAUTHENTICATED:
+        code = status
+        message = f"{message} [ReqId: {draw_uuid(request.key, 'request')}]" if "[ReqId" not in message else message
+    return {"error_code": code, "message": message}
+
+
+def _word(error: EmulatedError, request: WireRequest, code: str | int) -> tuple[str | int, str]:
+    """The vendor's own text, and the code that goes with it, where the error has none."""
+    kind = error.kind
+    name = endpoint_name(request)
+    text = WIRE[kind][2]
+    if kind is ErrorKind.NOT_FOUND:
+        return _word_missing(request, name)
+    if kind is ErrorKind.RATE_LIMITED:
+        phrase = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])[0]
+        text = (
+            f"REQUEST_LIMIT_EXCEEDED: Exceeded workspace {phrase} rate limit for {name or 'this endpoint'}."
+            " Work with your Databricks account team to request a higher FMAPI rate limit tier."
+        )
+    elif kind is ErrorKind.CONTENT_FILTER:
+        text = _word_guardrail()
+    elif kind is ErrorKind.TIMEOUT:
+        text = (
+            f"The service at {request.path} is taking too long to process your request."
+            " Please try again later or try a faster operation."
+        )
+    elif kind is ErrorKind.FORBIDDEN:
+        text = f"{text} {name}".rstrip()
+    elif kind is ErrorKind.INVALID_PARAMETER and error.param:
+        text = f"Bad request: invalid value for parameter '{error.param}'"
+    elif kind is ErrorKind.PAYLOAD_TOO_LARGE and "limit" in error.details:
+        text = f"Request size cannot exceed {error.details['limit']} bytes."
+    return code, text
+
+
+def _word_missing(request: WireRequest, name: str) -> tuple[str | int, str]:
+    """Source: databricks-demos/dbdemos#220 for management; the text for an unknown path is unverified."""
+    if request.path.startswith("/api/2.0/serving-endpoints") and name:
+        return "RESOURCE_DOES_NOT_EXIST", f"Endpoint with name '{name}' does not exist."
+    if request.path.startswith("/serving-endpoints"):
+        return "ENDPOINT_NOT_FOUND", NO_ENDPOINT
+    return "NOT_FOUND", f"No API found for '{request.method} {request.path}'"
+
+
+def _word_guardrail() -> str:
+    """What an input guardrail says: JSON inside the message. Source: an inference-table row of August 2026."""
+    finding = {"flagged": True, "categories": None, "category_scores": None, "pii_detection": False}
+    body = {
+        "usage": {"prompt_tokens": 0, "total_tokens": 0},
+        "input_guardrail": [finding],
+        "finishReason": "input_guardrail_triggered",
+    }
+    return dump_text(body)
+
+
+def _documented_limit(error: EmulatedError, request: WireRequest, settings: DatabricksSettings) -> JSON:
+    """Source: docs.databricks.com, "Model Serving limits and regions"; never seen in a trace."""
+    _, short, kind, usual = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])
+    limit = error.details.get("limit", usual)
+    wait = _wait(error, settings)
+    text = error.message or f"Rate limit exceeded: {short} limit of {limit:,} {_unit(kind)} reached"
+    inner: dict[str, JSON] = {"message": text, "type": "rate_limit_exceeded", "code": error.status or 429}
+    inner |= {"limit_type": kind, "limit": limit, "current": error.details.get("current", limit)}
+    return {"error": inner if wait is None else {**inner, "retry_after": wait}}
+
+
+def _unit(kind: str) -> str:
+    return "tokens" if "tokens" in kind else "queries"
+
+
+def endpoint_name(request: WireRequest) -> str:
+    """Which endpoint a request is for: by its path, else by ``model``."""
+    if "name" in request.params:
+        return request.params["name"]
+    try:
+        body = request.json()
+    except (ValueError, RecursionError):
+        return ""
+    model = body.get("model") if isinstance(body, dict) else None
+    return model if isinstance(model, str) else ""

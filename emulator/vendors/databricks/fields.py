@@ -1,0 +1,140 @@
+"""Request bodies as Go's strict decoder reads them: the first unknown or mistyped field in document order is named.
+
+A shape says what a field may hold; the rules that join fields come after, elsewhere. A ``null`` is never
+mistyped: the decoder leaves the field as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+
+_BIGGEST = 2**63  # what does not fit an int64 is no integer to the decoder
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value of one JSON type, as the wire names it; ``any`` takes all."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """An array whose items have one shape."""
+
+    item: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several shapes; the first names what was expected."""
+
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """An object with known fields."""
+
+    fields: Mapping[str, Shape] = field(default_factory=dict)
+
+
+Shape = Scalar | Many | Either | Struct
+
+STRING = Scalar("string")
+INTEGER = Scalar("integer")
+NUMBER = Scalar("number")
+BOOLEAN = Scalar("boolean")
+OBJECT = Scalar("object")
+ANY = Scalar("any")
+STRINGS = Either((Many(STRING), STRING))
+TEXTS = Either((STRING, Many(STRING)))
+
+Allow = Callable[[str, str], bool]
+
+
+def type_of(value: JSON) -> str:
+    """The JSON type of a value."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, list):
+        return "array"
+    return "null" if value is None else "object"
+
+
+def fits(value: JSON, shape: Shape) -> bool:
+    """Whether a value has the type a shape asks for; not whether its inside has."""
+    if isinstance(shape, Struct):
+        return isinstance(value, dict)
+    if isinstance(shape, Many):
+        return isinstance(value, list)
+    if isinstance(shape, Either):
+        return any(fits(value, one) for one in shape.shapes)
+    kind = shape.type
+    if kind == "integer":
+        return isinstance(value, int) and not isinstance(value, bool) and -_BIGGEST <= value < _BIGGEST
+    return kind in ("any", type_of(value))
+
+
+def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
+    """Walk a body in document order and refuse the first field that is unknown or mistyped.
+
+    Args:
+        path: dotted, without indices: ``messages.content``.
+        allow: whether an unknown field of a path may stay.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``.
+    """
+    if value is None:
+        return
+    if isinstance(shape, Either):
+        shape = next((one for one in shape.shapes if fits(value, one)), shape.shapes[0])
+    if not fits(value, shape):
+        raise mistyped(path, shape, value)
+    if isinstance(shape, Struct):
+        _check_fields(value, shape, path, allow)
+    elif isinstance(shape, Many):
+        for inner in value:
+            check_shape(inner, shape.item, path, allow)
+
+
+def _check_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow) -> None:
+    for name, inner in value.items():
+        known = shape.fields.get(name)
+        if known is not None:
+            check_shape(inner, known, f"{path}.{name}" if path else name, allow)
+        elif not allow(path, name):
+            raise unknown_field(name)
+
+
+def unknown_field(name: str) -> EmulatedError:
+    """Source: databricks-sdk-py issue 1263; the line end is part of the message."""
+    return refuse(f"Bad request: json: unknown field {_quote(name)}\n", name)
+
+
+def mistyped(path: str, shape: Shape, value: JSON) -> EmulatedError:
+    """Source: llama_index issue 17239, of ``messages.content``; the same words for other fields are unverified."""
+    expected = shape.type if isinstance(shape, Scalar) else "object" if isinstance(shape, Struct) else "array"
+    where = f"field '{path}' expects" if path else "the body expects"
+    actual = "array" if isinstance(value, list) else type_of(value)
+    text = f"Unable to parse json body for request, {where} input with json type '{expected}' but got '{actual}'"
+    return refuse(text, path)
+
+
+def refuse(message: str, param: str | None = None, code: str = "BAD_REQUEST") -> EmulatedError:
+    """A 400 about one field."""
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, message, param, details={"error_code": code})
+
+
+def _quote(name: str) -> str:
+    """A field name as Go's ``%q`` writes it."""
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -1,0 +1,106 @@
+"""Databricks as a table of endpoints.
+
+Source: docs.databricks.com, "Query serving endpoints" and "Foundation model REST API reference"; databricks-sdk
+for discovery and management.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from emulator.core.call import Call
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.vendors.databricks import auth, management
+from emulator.vendors.databricks.catalogue import is_agent, is_custom, list_deployments, trait
+from emulator.vendors.databricks.chat import parse_chat, read_chat
+from emulator.vendors.databricks.completions import parse_completions, read_completions
+from emulator.vendors.databricks.custom import predict
+from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
+from emulator.vendors.databricks.errors import render_error
+from emulator.vendors.databricks.responses import parse_responses, read_responses
+from emulator.vendors.databricks.settings import DatabricksSettings
+from emulator.vendors.databricks.wire import find_named
+
+Parse = Callable[[WireRequest, Service[Any]], Call | WireResponse]
+
+_READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
+
+
+def parse_invocations(request: WireRequest, service: Service[Any]) -> Call | WireResponse:
+    """``POST /serving-endpoints/{name}/invocations``: the endpoint's task says what the body is.
+
+    Raises:
+        EmulatedError: what the endpoint refuses.
+    """
+    query = find_named(request, service)
+    deployment = query.deployment
+    if is_custom(deployment):
+        return predict(query)
+    speaks_responses = is_agent(deployment) or trait(deployment, "responses_api")
+    if is_agent(deployment) or (speaks_responses and "input" in query.body and "messages" not in query.body):
+        return read_responses(query)
+    reader = _READERS.get(deployment.task)
+    if reader is None:
+        raise EmulatedError(ErrorKind.NOT_FOUND)
+    return reader(query)
+
+
+def name_environment(base_url: str) -> Mapping[str, str]:
+    """What databricks-sdk, mlflow and litellm read."""
+    return {
+        "DATABRICKS_HOST": base_url,
+        "DATABRICKS_TOKEN": "dapi-emulator",
+        "DATABRICKS_API_BASE": f"{base_url}/serving-endpoints",
+        "DATABRICKS_API_KEY": "dapi-emulator",
+    }
+
+
+def _both(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[Endpoint]:
+    """A route with and without a slash at its end."""
+    return (Endpoint(method=method, path=p, parse=parse, open=open) for p in (path, path + "/"))
+
+
+_INFERENCE: tuple[tuple[str, Parse], ...] = (
+    ("/chat/completions", parse_chat),
+    ("/completions", parse_completions),
+    ("/embeddings", parse_embeddings),
+    ("/responses", parse_responses),
+    ("/{name}/invocations", parse_invocations),
+    ("/{name}/served-models/{served}/invocations", parse_invocations),
+)
+_QUESTIONS: tuple[tuple[str, Parse, bool], ...] = (
+    ("/.well-known/databricks-config", management.show_config, True),
+    ("/oidc/.well-known/oauth-authorization-server", management.show_oidc, True),
+    ("/oidc/.well-known/openid-configuration", management.show_oidc, True),
+    ("/oidc/v1/authorize", auth.serve_authorize, True),
+    ("/api/2.0/preview/scim/v2/Me", management.show_me, False),
+    ("/serving-endpoints/models", management.list_models, False),
+    ("/serving-endpoints/v1/models", management.list_models, False),
+    ("/api/2.0/serving-endpoints", management.list_endpoints, False),
+    ("/api/2.0/serving-endpoints/{name}", management.get_endpoint, False),
+)
+
+
+def _list_endpoints() -> Iterable[Endpoint]:
+    for path, parse in _INFERENCE:
+        yield from _both("POST", f"/serving-endpoints{path}", parse)
+        if "{" not in path:
+            yield from _both("POST", f"/serving-endpoints/v1{path}", parse)
+    for path, parse, is_open in _QUESTIONS:
+        yield from _both("GET", path, parse, open=is_open)
+    yield from _both("POST", "/oidc/v1/token", auth.serve_token, open=True)
+
+
+VENDOR = Vendor(
+    name="databricks",
+    title="Databricks Foundation Model APIs",
+    endpoints=tuple(_list_endpoints()),
+    settings=DatabricksSettings,
+    catalogue=list_deployments,
+    authenticate=auth.authenticate,
+    render_error=render_error,
+    environment=name_environment,
+    body_limit=64 * 1024**2,
+)
