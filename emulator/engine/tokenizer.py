@@ -13,7 +13,14 @@ from itertools import chain, count, filterfalse
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-from emulator.engine.vocabulary import load_contractions, load_pieces, load_scripts, measure_longest
+from emulator.engine.vocabulary import (
+    CJK_IDEOGRAPHS,
+    HANGUL_SYLLABLES,
+    load_contractions,
+    load_pieces,
+    load_scripts,
+    measure_longest,
+)
 
 _Item = TypeVar("_Item")
 
@@ -154,6 +161,7 @@ class ProfileTokenizer:
         contraction = _CONTRACTION if profile.contractions else ""
         self._find = re.compile(_PRE_TOKEN.format(contraction=contraction, digits=profile.digits)).findall
         self._bytes = _number_bytes(profile)
+        self._scripts = _place_scripts(profile)
         self._ids = _number_pieces(profile, self._bytes)
         self._longest = measure_longest(profile.fixed)
         self._texts = dict(zip(self._ids.values(), self._ids, strict=True))
@@ -182,7 +190,7 @@ class ProfileTokenizer:
         return b"".join(map(self._decode_one, ids)).decode("utf-8", "replace")
 
     def _decode_one(self, id: int) -> bytes:
-        text = self._texts.get(id)
+        text = self._texts.get(id) or self._character(id)
         if text is not None:
             return text.encode()
         value = self._values.get(id)
@@ -211,7 +219,7 @@ class ProfileTokenizer:
     def _cut_ids(self, pre_token: str) -> tuple[int, ...]:
         ids: list[int] = []
         for piece in self._cut(pre_token):
-            id = self._ids.get(piece)
+            id = self._number(piece)
             if id is None:
                 ids += [self._bytes[value] for value in piece.encode("utf-8", "replace")]
             else:
@@ -221,11 +229,26 @@ class ProfileTokenizer:
     def _cut_texts(self, pre_token: str) -> tuple[str, ...]:
         texts: list[str] = []
         for piece in self._cut(pre_token):
-            id = self._ids.get(piece)
+            id = self._number(piece)
             if id is None:
                 texts += [""] * (len(piece.encode("utf-8", "replace")) - 1)
-            texts.append(piece if id is None else self._texts[id])
+            texts.append(piece if id is None else self._texts.get(id, piece))
         return tuple(texts)
+
+    def _number(self, piece: str) -> int | None:
+        id = self._ids.get(piece)
+        if id is None:
+            for first, script in self._scripts:
+                if ord(piece) in script:
+                    return first + ord(piece) - script.start
+        return id
+
+    def _character(self, id: int) -> str | None:
+        """The ideograph or syllable an id stands for."""
+        for first, script in self._scripts:
+            if first <= id < first + len(script):
+                return chr(script.start + id - first)
+        return None
 
 
 def _number_bytes(profile: TokenizerProfile) -> tuple[int, ...]:
@@ -239,6 +262,18 @@ def _number_bytes(profile: TokenizerProfile) -> tuple[int, ...]:
         order.sort(key=lambda value: (value not in printable, value))
     places = {value: place for place, value in enumerate(order)}
     return tuple(profile.first_byte + places[value] for value in range(256))
+
+
+def _place_scripts(profile: TokenizerProfile) -> tuple[tuple[int, range], ...]:
+    """The first id of each script whose ids follow its code points: too many characters for a table.
+
+    They take the last of the ordinary ids.
+    """
+    if not profile.cjk:
+        return ()
+    end = profile.special.start or profile.vocabulary_size
+    hangul = end - len(HANGUL_SYLLABLES)
+    return (hangul - len(CJK_IDEOGRAPHS), CJK_IDEOGRAPHS), (hangul, HANGUL_SYLLABLES)
 
 
 def _number_pieces(profile: TokenizerProfile, byte_ids: Sequence[int]) -> dict[str, int]:

@@ -22,7 +22,10 @@ _SCRIPTS = (
     *(range(0xA1, 0x180), range(0x370, 0x460), range(0x2010, 0x2028), range(0x20A0, 0x20C0)),
     *(range(0x3000, 0x3020), range(0x3041, 0x3100), range(0xFF01, 0xFF5F)),
 )
-_MORE_SCRIPTS = (range(0x5D0, 0x5EB), range(0x621, 0x653), range(0x4E00, 0xA000), range(0xAC00, 0xD7A4))
+_MORE_SCRIPTS = (range(0x5D0, 0x5EB), range(0x621, 0x653))
+
+CJK_IDEOGRAPHS = range(0x4E00, 0xA000)
+HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
 
 
 @cache
@@ -33,7 +36,7 @@ def load_pieces() -> tuple[str, ...]:
 
 @cache
 def load_scripts() -> tuple[str, ...]:
-    """What only a large vocabulary holds: CJK ideographs, Hangul, Hebrew, Arabic, and Cyrillic syllables."""
+    """What only a large vocabulary holds, beside ideographs and Hangul: Hebrew, Arabic, Cyrillic syllables."""
     syllables = [consonant + vowel for consonant in "бвгджзйклмнпрстфхцчшщ" for vowel in "аеиоуыьюяё"]
     return (*syllables, *map(chr, chain.from_iterable(_MORE_SCRIPTS)))
 
