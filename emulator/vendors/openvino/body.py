@@ -1,0 +1,82 @@
+"""The request body as the server's JSON reader sees it, and JSON text as it writes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import WireRequest
+from emulator.vendors.openvino.release import Release
+
+_CONTROL = re.compile(rb"(?<!\\)((?:\\\\)*\\u00)([01][a-f])")
+
+
+def load_body(request: WireRequest) -> JSON:
+    """The body, where of equal keys the first counts.
+
+    Source: rapidjson, GenericValue::FindMember, which returns the first match.
+
+    Raises:
+        EmulatedError: ``INVALID_REQUEST``, the body is not JSON.
+    """
+    try:
+        body = request.json()
+        if isinstance(body, dict) and _count_keys(body) != request.body.count(b'":'):
+            body = json.loads(request.body, object_pairs_hook=_keep_first)
+        return body
+    except (ValueError, RecursionError):
+        message = "The file is not valid json - Cannot parse JSON body"
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, message=message) from None
+
+
+def _count_keys(value: JSON) -> int:
+    """Keys of all objects: fewer than the text shows if one came twice. Cheap, where a second parse is not."""
+    count = 0
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if type(value) is dict:
+            count += len(value)
+            waiting.extend([v for v in value.values() if type(v) is dict or type(v) is list])
+        else:
+            waiting.extend([v for v in value if type(v) is dict or type(v) is list])
+    return count
+
+
+def _keep_first(pairs: list[tuple[str, JSON]]) -> JSON:
+    first: dict[str, JSON] = {}
+    for name, value in pairs:
+        first.setdefault(name, value)
+    return first
+
+
+def is_too_deep(value: JSON, text: bytes, limit: int) -> bool:
+    """More than ``limit`` objects and arrays stand inside one another; 0 is no limit."""
+    if not limit or text.count(b"{") + text.count(b"[") <= limit:
+        return False
+    depth = 0
+    level = [value]
+    while level := [v for v in level if isinstance(v, dict | list)]:
+        depth += 1
+        level = [inner for v in level for inner in (v.values() if isinstance(v, dict) else v)]
+    return depth > limit
+
+
+def may_stream(path: str, release: Release) -> bool:
+    """The server looks at ``stream`` only where the path says so."""
+    return "completions" in path or (release.responses_endpoint and "responses" in path)
+
+
+@lru_cache(maxsize=65536)
+def quote(text: str) -> bytes:
+    r"""``text`` as a JSON string in UTF-8, control characters as ``\u001F``: upper-case, unlike most writers.
+
+    Source: rapidjson, include/rapidjson/writer.h, WriteString.
+    """
+    quoted = dump_json(text)
+    if b"\\u00" in quoted:
+        return _CONTROL.sub(lambda match: match[1] + match[2].upper(), quoted)
+    return quoted

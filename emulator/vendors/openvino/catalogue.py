@@ -1,0 +1,237 @@
+"""What is served, and what the server tells of it: KServe metadata, configuration status, model lists.
+
+Source: model_server, src/http_rest_api_handler.cpp, src/kfs_frontend/kfs_grpc_inference_service.cpp,
+src/model_service.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulator.core.call import Deployment
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.seed import draw_hex
+from emulator.core.vendor import Service, VendorSettings, WireRequest, WireResponse
+from emulator.vendors.openvino.body import quote
+from emulator.vendors.openvino.errors import refuse_path
+from emulator.vendors.openvino.front import ADD_PACKET
+from emulator.vendors.openvino.settings import OpenVinoSettings
+
+Ovms = Service[OpenVinoSettings]
+_MISSING = "Model with requested name is not found"
+_RELOADS = {
+    "cannot_open": "Config file not found or cannot open.",
+    "failed": "Reloading config file failed. Check server logs for more info.",
+    "versions_failed": "Reloading models versions failed. Check server logs for more info.",
+    "statuses_failed": "Retrieving all model statuses failed. Check server logs for more info.",
+    "serializing_failed": "Serializing model statuses to json failed. Check server logs for more info.",
+}
+_STATUS = """{
+ "model_version_status": [
+  {
+   "version": "1",
+   "state": "%s",
+   "status": {
+    "error_code": "%s",
+    "error_message": "%s"
+   }
+  }
+ ]
+}
+"""
+
+
+def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
+    """A text graph and an embeddings graph, as the server's own quick starts have them."""
+    return (
+        Deployment(vendor="openvino", name="llama3", task="chat", kind="text", context=8192, tokenizer="llama3"),
+        Deployment(
+            vendor="openvino",
+            name="embeddings",
+            task="embeddings",
+            kind="embeddings",
+            context=512,
+            dimensions=1024,
+            tokenizer="bert",
+        ),
+        Deployment(vendor="openvino", name="rerank", task="rerank", kind="rerank", context=512, tokenizer="bert"),
+    )
+
+
+def _answer(service: Ovms, body: bytes = b"", status: int = 200) -> WireResponse:
+    return WireResponse(status, body, service.settings.json_headers)
+
+
+def _find(request: WireRequest, service: Ovms) -> Deployment:
+    """The servable the path names.
+
+    Raises:
+        EmulatedError: 404.
+    """
+    deployment = service.deployments.get(request.params["name"])
+    if deployment is None:
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+    return deployment
+
+
+def show_server(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v2``."""
+    release = service.settings.release.name
+    version = service.settings.server_version or f"{release}.0.{draw_hex(bytes(16), release, digits=8)}"
+    return _answer(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
+
+
+def show_live(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v2/health/live``: an empty body."""
+    return _answer(service)
+
+
+def show_ready(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v2/health/ready``: an empty body once every servable is loaded.
+
+    Raises:
+        EmulatedError: some servable is not.
+    """
+    if all(d.state in ("ready", "retired") for d in service.deployments.values()):
+        return _answer(service)
+    status = service.settings.release.not_ready_status
+    message = "Error while loading a model" if status == 500 else "Server is not ready"
+    raise EmulatedError(ErrorKind.NOT_READY, message=message, status=status)
+
+
+def show_model(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v2/models/{name}``: a graph is always version 1, its tensors have no type of their own."""
+    deployment = _find(request, service)
+    body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
+    inputs, outputs = (
+        dump_json([{"name": name, "datatype": "INVALID", "shape": []}])
+        if deployment.kind != "classic"
+        else dump_json(deployment.traits.get(f"{name}s", []))
+        for name in ("input", "output")
+    )
+    return _answer(service, body % (quote(deployment.name), inputs, outputs))
+
+
+def show_model_ready(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v2/models/{name}/ready``: an empty body.
+
+    Raises:
+        EmulatedError: 404, unknown or not available.
+    """
+    if _find(request, service).state != "ready":
+        raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not loaded yet")
+    return _answer(service)
+
+
+def infer(request: WireRequest, service: Ovms) -> WireResponse:
+    """``POST /v2/models/{name}/infer``: graphs that generate take no tensors.
+
+    Raises:
+        EmulatedError: 412 for a graph, 404 for an unknown name. Tensors of classic models are not emulated.
+    """
+    if _find(request, service).kind == "classic":
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+    raise EmulatedError(ErrorKind.INVALID_REQUEST, message=ADD_PACKET)
+
+
+def _list_status(deployment: Deployment) -> str:
+    """The status of one servable, as protobuf prints it with one blank a level."""
+    state, code = {
+        "ready": ("AVAILABLE", "OK"),
+        "retired": ("END", "OK"),
+        "failed": ("LOADING", "FAILED_PRECONDITION"),
+    }.get(deployment.state, ("LOADING", "OK"))
+    return _STATUS % (state, code, code)
+
+
+def show_config(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v1/config``: the status of every servable, sorted by name."""
+    return _answer(service, _render_config(service))
+
+
+def _render_config(service: Ovms) -> bytes:
+    if not service.deployments:
+        return b"{}"
+    rows = [
+        b"%b : \n%b" % (quote(name), _list_status(deployment).rstrip("\n").encode())
+        for name, deployment in sorted(service.deployments.items())
+    ]
+    return b"{\n%b\n}" % b",\n".join(rows)
+
+
+def reload_config(request: WireRequest, service: Ovms) -> WireResponse:
+    """``POST /v1/config/reload``: what the setting ``config_reload`` says it comes to.
+
+    Raises:
+        EmulatedError: the reload failed; status unverified.
+    """
+    outcome = service.settings.config_reload
+    if outcome in _RELOADS:
+        raise EmulatedError(ErrorKind.INTERNAL, message=_RELOADS[outcome])
+    return _answer(service, _render_config(service), 201 if outcome == "reloaded" else 200)
+
+
+def show_status(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
+
+    Raises:
+        EmulatedError: 404.
+    """
+    if not service.settings.release.tf_serving:
+        refuse_path(request)
+    deployment = _find(request, service)
+    wanted = request.path.removeprefix(f"/v1/models/{deployment.name}")
+    if wanted.startswith("/versions/") and wanted.removeprefix("/versions/") != "1":
+        raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not found")
+    return _answer(service, _list_status(deployment).encode())
+
+
+def predict(request: WireRequest, service: Ovms) -> WireResponse:
+    """``POST /v1/models/{name}:predict`` of TensorFlow Serving: no graph can be asked so.
+
+    Raises:
+        EmulatedError: 404; the path itself is unknown since 2026.3.
+    """
+    raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+
+
+def list_models(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v3/models``, since 2025.3; ``GET /v1/models`` since 2026.3.
+
+    Raises:
+        EmulatedError: the release has no such list.
+    """
+    _check_list(request, service)
+    data = [_describe(d.name, service) for d in _list_available(service)]
+    return _answer(service, dump_json({"data": data, "object": "list"}))
+
+
+def show_listed(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v3/models/{id}``; an unknown id is a 500.
+
+    Raises:
+        EmulatedError: 500, or the release has no such list.
+    """
+    _check_list(request, service)
+    name = request.params["id"]
+    if name not in {d.name for d in _list_available(service)}:
+        raise EmulatedError(ErrorKind.INTERNAL, message="Model not found")
+    return _answer(service, dump_json(_describe(name, service)))
+
+
+def _check_list(request: WireRequest, service: Ovms) -> None:
+    release = service.settings.release
+    if not release.models_list:
+        refuse_path(request)
+
+
+def _list_available(service: Ovms) -> Iterator[Deployment]:
+    """Classic models, then graphs."""
+    available = [d for d in service.deployments.values() if d.state == "ready"]
+    yield from (d for d in available if d.kind == "classic")
+    yield from (d for d in available if d.kind != "classic")
+
+
+def _describe(name: str, service: Ovms) -> JSON:
+    return {"id": name, "object": "model", "created": int(service.clock.now()), "owned_by": "OVMS"}

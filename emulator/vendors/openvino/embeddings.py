@@ -1,0 +1,133 @@
+"""Requests to an embeddings graph.
+
+Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_parser.cpp.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from emulator.core.call import Call, EmbeddingAsk
+from emulator.core.floats import dump_base64, dump_float64
+from emulator.core.json import JSON
+from emulator.core.plan import Plan
+from emulator.core.vendor import Service, WireResponse, WireStream
+from emulator.vendors.openvino.errors import refuse
+from emulator.vendors.openvino.front import Accepted
+from emulator.vendors.openvino.numbers import is_int32
+from emulator.vendors.openvino.settings import OpenVinoSettings
+
+_LONGEST = 1024  # tokens of one input where the model does not say
+Inputs = tuple[str | tuple[int, ...], ...]
+
+
+class EmbeddingsCodec:
+    """A list of vectors; ``context`` is whether they are base64. It never streams."""
+
+    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+        rows = plan.vectors if plan.vectors is not None else ()
+        form = b'{"object":"embedding","embedding":"%b","index":%d}' if call.context else _NUMBERS
+        data = b",".join(
+            form % (dump_base64(row).encode() if call.context else dump_float64(row), index)
+            for index, row in enumerate(rows)
+        )
+        count = plan.usage.prompt_tokens
+        body = b'{"object":"list","data":[%b],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (data, count, count)
+        return WireResponse(200, body, service.settings.json_headers)
+
+    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+        response = self.render(plan, call, service)
+        return WireStream(iter([(plan.due, response.body)]), response.headers)
+
+
+_NUMBERS = b'{"object":"embedding","embedding":%b,"index":%d}'
+EMBEDDINGS = EmbeddingsCodec()
+
+
+def parse_embeddings(accepted: Accepted) -> Call:
+    """Texts or token ids, on whatever path they come.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    if accepted.body is None:
+        refuse("Non-json request received in embeddings calculator")
+    inputs = _read_inputs(accepted, accepted.body)
+    base64 = _read_encoding(accepted.body)
+    deployment = accepted.deployment
+    vocabulary = accepted.service.tokenizer(deployment).vocabulary_size
+    if any(not isinstance(i, str) and not all(0 <= token < vocabulary for token in i) for i in inputs):
+        _fail()
+    if not inputs or any(i == () for i in inputs):
+        _fail()
+    ask = EmbeddingAsk(inputs=inputs)
+    counted = accepted.service.count_prompt(ask, deployment)
+    longest = deployment.context or _LONGEST
+    for count in counted:
+        if count > longest:
+            refuse(f"Input length {count} longer than allowed {longest}")
+    return Call(
+        request=accepted.request,
+        deployment=deployment,
+        ask=ask,
+        codec=EMBEDDINGS,
+        prompt_tokens=counted,
+        context=base64,
+    )
+
+
+def _fail() -> NoReturn:
+    """The model was handed something it has no rows for; the text is unverified."""
+    refuse("Exception during embeddings model inference", word="INTERNAL")
+
+
+def _read_inputs(accepted: Accepted, body: dict[str, JSON]) -> Inputs:
+    if "input" not in body:
+        refuse("input field is required")
+    value = body["input"]
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list):
+        refuse("input should be string, array of strings or array of integers")
+    strict = accepted.release.handshake  # the checks for emptiness came with the same release
+    if not value and strict:
+        refuse("input array should not be empty")
+    kind = _check_alike(value)
+    if kind == "int":
+        return (tuple(value),)
+    if kind != "ints":
+        return tuple(value)
+    if strict and not all(value):
+        refuse("inner arrays in input should not be empty")
+    return tuple(tuple(element) for element in value)
+
+
+def _check_alike(elements: list[JSON]) -> str:
+    kind = ""
+    for element in elements:
+        found = _kind_of(element)
+        if kind not in ("", found):
+            refuse("input must be homogeneous")
+        kind = found
+    return kind
+
+
+def _kind_of(element: JSON) -> str:
+    if isinstance(element, list):
+        if not all(is_int32(token) for token in element):
+            refuse("input must be homogeneous")
+        return "ints"
+    if isinstance(element, str):
+        return "string"
+    if is_int32(element):
+        return "int"
+    refuse("every element in input array should be either string or int")
+
+
+def _read_encoding(body: dict[str, JSON]) -> bool:
+    encoding = body.get("encoding_format", "float")
+    if not isinstance(encoding, str):
+        refuse("encoding_format should be string")
+    if encoding not in ("float", "base64"):
+        refuse("encoding_format should either base64 or float")
+    return encoding == "base64"

@@ -1,0 +1,173 @@
+"""Requests to a graph that generates text: chat and completions.
+
+Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_completions.cpp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.vendors.openvino.codec import CHAT, COMPLETIONS, Remembered
+from emulator.vendors.openvino.errors import refuse
+from emulator.vendors.openvino.fields import Fields, build_sampling, check_engine, read_fields, read_flag, read_limit
+from emulator.vendors.openvino.front import Accepted
+from emulator.vendors.openvino.messages import apply_template, read_messages
+from emulator.vendors.openvino.numbers import is_int32, is_uint32
+from emulator.vendors.openvino.release import Release
+from emulator.vendors.openvino.tools import read_response_format, read_tools
+
+
+@lru_cache(maxsize=64)
+def _list_paths(release: Release, name: str) -> frozenset[str]:
+    prefixes = ["/v3/", *(["/v3/v1/"] if release.v3_v1_alias else []), *(["/v1/"] if release.v1_alias else [])]
+    return frozenset(prefix + name for prefix in prefixes)
+
+
+def _word_endpoints(release: Release) -> str:
+    root = "/v[13]/" if release.v1_alias else "/v3/"
+    names = ["chat/completions", "completions", *(["responses", "tokenize"] if release.responses_endpoint else [])]
+    return f"Wrong endpoint. Allowed endpoints: {', '.join(root + name for name in names)}"
+
+
+def parse_generation(accepted: Accepted) -> Call:
+    """A request to a text graph, by its exact path.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    path, release = accepted.request.path, accepted.release
+    if accepted.body is None:
+        refuse("Non-json request received in text generation calculator")
+    if path in _list_paths(release, "chat/completions"):
+        return _parse_chat(accepted)
+    if path in _list_paths(release, "completions"):
+        return _parse_completions(accepted)
+    refuse(_word_endpoints(release))
+
+
+def _parse_chat(accepted: Accepted) -> Call:
+    read = read_fields(accepted)
+    messages = read_messages(read)
+    offer = read_tools(read)
+    read.logprobs = read_flag(read, "logprobs")
+    if read.logprobs and accepted.stream:
+        refuse("logprobs are not supported in streaming mode.")
+    _read_max_completion_tokens(read)
+    if read.max_tokens == 0:
+        refuse("max_tokens value should be greater than 0")
+    kind, schema = read_response_format(read)
+    thinks = _read_template_options(read)
+    messages = apply_template(read, messages)
+    plain = read.plain or (accepted.stream and accepted.release.tools == "unary")
+    ask = ChatAsk(
+        messages=messages,
+        tools=() if plain else offer.tools,
+        tool_choice="none" if plain else offer.choice,
+        tool_name=None if plain else offer.name,
+        parallel=True,
+        format=kind,
+        schema=schema,
+        reasoning="medium" if thinks and not plain else None,
+    )
+    return _finish(read, ask, Remembered(read.include_usage))
+
+
+def _read_max_completion_tokens(read: Fields) -> None:
+    """Wins over ``max_tokens``."""
+    release = read.accepted.release
+    if not release.max_completion_tokens:
+        return
+    limit = read_limit(read, "max_completion_tokens", inclusive=release.max_tokens_limit_is_default)
+    if limit is None:
+        return
+    cap = release.ignore_eos_limit
+    if read.ignore_eos and cap and limit > cap:
+        refuse(f"when ignore_eos is true max_completion_tokens can not be greater than {cap}")
+    read.max_tokens = limit
+
+
+def _read_template_options(read: Fields) -> bool:
+    """Whether the model thinks aloud: it has the trait ``reasoning``, and the template is not told otherwise."""
+    options = read.given("chat_template_kwargs") if read.accepted.release.chat_template_kwargs else ...
+    if options is not ... and not isinstance(options, dict):
+        refuse("chat_template_kwargs must be an object")
+    asked = options is ... or options.get("enable_thinking") is not False
+    return asked and read.accepted.release.tools != "ignored" and bool(read.accepted.deployment.traits.get("reasoning"))
+
+
+def _parse_completions(accepted: Accepted) -> Call:
+    if accepted.deployment.kind == "vision" and accepted.release.v1_alias:
+        refuse("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
+    read = read_fields(accepted)
+    prompt = read.given("prompt")
+    if prompt is not ... and not isinstance(prompt, str):
+        refuse("prompt is not a string")
+    if prompt is ... or not prompt:
+        refuse("prompt is missing")
+    _read_completion_logprobs(read)
+    read.echo = read_flag(read, "echo")
+    if read.max_tokens == 0 and not read.echo:
+        refuse("max_tokens value should be greater than 0 unless echo is set")
+    ask = CompletionAsk(prompts=(prompt,))
+    return _finish(read, ask, Remembered(read.include_usage, echo=prompt if read.echo else ""))
+
+
+def _read_completion_logprobs(read: Fields) -> None:
+    value = read.body.get("logprobs")
+    if value is None:
+        return
+    if not is_int32(value):
+        refuse("logprobs accepts integer values")
+    if value != 1:
+        refuse("accepted logprobs value is currently 1 only")
+    if read.accepted.stream:
+        refuse("logprobs are not supported in streaming mode.")
+    read.logprobs = True
+
+
+def _finish(read: Fields, ask: ChatAsk | CompletionAsk, remembered: Remembered) -> Call:
+    """Count the prompt, check lengths, let the engine have its look."""
+    accepted = read.accepted
+    counted = accepted.service.count_prompt(ask, accepted.deployment)
+    _check_length(read, sum(counted))
+    check_engine(read)
+    sampled: Ask = replace(ask, sampling=build_sampling(read, sum(counted)))
+    return Call(
+        request=accepted.request,
+        deployment=accepted.deployment,
+        ask=sampled,
+        codec=CHAT if isinstance(ask, ChatAsk) else COMPLETIONS,
+        stream=accepted.stream,
+        prompt_tokens=counted,
+        context=remembered,
+    )
+
+
+def _check_length(read: Fields, prompt: int) -> None:
+    """Prompt and answer against the model's length, and the bounds of a graph's own pipeline."""
+    accepted = read.accepted
+    if not accepted.release.model_length:
+        return
+    traits = accepted.deployment.traits
+    longest: JSON = traits.get("max_prompt_len")
+    if is_uint32(longest) and prompt > longest:
+        _refuse_length("Input length exceeds the maximum allowed length")
+    batch: JSON = traits.get("max_num_batched_tokens")
+    if is_uint32(batch) and prompt > batch:
+        _refuse_length(f"Input length exceeds pipeline capabilities: {prompt} > {batch}")
+    length = accepted.deployment.context
+    if length is None:
+        return
+    if prompt > length:
+        _refuse_length(f"Number of prompt tokens: {prompt} exceeds model max length: {length}")
+    if read.max_tokens is not None and prompt + read.max_tokens > length:
+        tokens = f"Number of prompt tokens: {prompt} + max tokens value: {read.max_tokens}"
+        _refuse_length(f"{tokens} exceeds model max length: {length}")
+
+
+def _refuse_length(reason: str) -> None:
+    raise EmulatedError(ErrorKind.CONTEXT_LENGTH, details={"reason": reason})

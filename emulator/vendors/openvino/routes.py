@@ -1,0 +1,152 @@
+"""OpenVINO Model Server: its table of endpoints.
+
+Source: model_server, src/http_rest_api_handler.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from emulator.core.call import Call
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.dialects.auth import bearer_token
+from emulator.vendors.openvino import catalogue
+from emulator.vendors.openvino.embeddings import parse_embeddings
+from emulator.vendors.openvino.errors import escapes, refuse_path, render_error
+from emulator.vendors.openvino.front import accept, is_generative
+from emulator.vendors.openvino.generate import parse_generation
+from emulator.vendors.openvino.metrics import show_metrics
+from emulator.vendors.openvino.rerank import parse_rerank
+from emulator.vendors.openvino.settings import OpenVinoSettings
+
+Ovms = Service[OpenVinoSettings]
+Parse = Callable[[WireRequest, Ovms], Call | WireResponse]
+
+
+def parse_generative(request: WireRequest, service: Ovms) -> Call:
+    """``POST /v3/<anything>``: the graph named by ``model`` decides what the request is.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    accepted = accept(request, service)
+    kind = accepted.deployment.kind or accepted.deployment.task
+    if kind == "embeddings":
+        return parse_embeddings(accepted)
+    if kind == "rerank":
+        return parse_rerank(accepted)
+    return parse_generation(accepted)
+
+
+def answer_options(request: WireRequest, service: Ovms) -> WireResponse:
+    """``OPTIONS``: empty, with the CORS headers; refused before 2025.3."""
+    if not service.settings.release.cors:
+        refuse_path(request)
+    return WireResponse(200, b"", service.settings.json_headers)
+
+
+def show_v1_models(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v1/models``: no servable's status, and the list of all since 2026.3."""
+    if service.settings.release.v1_alias:
+        return catalogue.list_models(request, service)
+    raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested name is not found")
+
+
+def show_v1_model(request: WireRequest, service: Ovms) -> WireResponse:
+    """``GET /v1/models/{name}``: a servable's status, and an entry of the list since 2026.3."""
+    if service.settings.release.v1_alias:
+        request.params = {"id": request.path.removeprefix("/v1/models/")}
+        return catalogue.show_listed(request, service)
+    return catalogue.show_status(request, service)
+
+
+def post_v1(request: WireRequest, service: Ovms) -> Call | WireResponse:
+    """``POST /v1/…``: TensorFlow Serving's predictions, and generation since 2026.3."""
+    release = service.settings.release
+    if release.tf_serving and request.path.endswith(":predict"):
+        return catalogue.predict(request, service)
+    return parse_generative(request, service)
+
+
+def authenticate(request: WireRequest, service: Ovms) -> str:
+    """Who asks: the bearer token's principal where the scenario has keys, asked for since 2025.4.
+
+    Raises:
+        EmulatedError: ``UNAUTHENTICATED``; generation only, and 500 on the wire.
+    """
+    if service.keys is None:
+        return service.principal(bearer_token(request)) or "default"
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    principal = service.principal(token) if scheme == "Bearer" else None
+    release = service.settings.release
+    if principal is None and release.api_keys and request.method == "POST" and is_generative(request.path, release):
+        raise EmulatedError(ErrorKind.UNAUTHENTICATED)
+    return principal or "default"
+
+
+def _guard(parse: Parse) -> Parse:
+    """The same, but for a path that climbs upward."""
+
+    def parse_guarded(request: WireRequest, service: Ovms) -> Call | WireResponse:
+        if escapes(request.path):
+            refuse_path(request)
+        return parse(request, service)
+
+    return parse_guarded
+
+
+def _list_endpoints() -> tuple[Endpoint, ...]:
+    rows: tuple[tuple[str, str, Parse], ...] = (
+        ("GET", "/v2", catalogue.show_server),
+        ("GET", "/v2/health/live", catalogue.show_live),
+        ("GET", "/v2/health/ready", catalogue.show_ready),
+        ("GET", "/v2/models/{name}", catalogue.show_model),
+        ("GET", "/v2/models/{name}/", catalogue.show_model),
+        ("GET", "/v2/models/{name}/versions/{version}", catalogue.show_model),
+        ("GET", "/v2/models/{name}/versions/{version}/", catalogue.show_model),
+        ("GET", "/v2/models/{name}/ready", catalogue.show_model_ready),
+        ("GET", "/v2/models/{name}/versions/{version}/ready", catalogue.show_model_ready),
+        ("POST", "/v2/models/{name}/infer", catalogue.infer),
+        ("POST", "/v2/models/{name}/versions/{version}/infer", catalogue.infer),
+        ("GET", "/v1/config", catalogue.show_config),
+        ("POST", "/v1/config/reload", catalogue.reload_config),
+        ("GET", "/v1/models", show_v1_models),
+        ("GET", "/v1/models/{name}", show_v1_model),
+        ("GET", "/v1/models/{name}/versions/{version}", show_v1_model),
+        ("GET", "/v1/models/{name}/{rest:path}", show_v1_model),
+        ("GET", "/v3/models", catalogue.list_models),
+        ("GET", "/v3/v1/models", catalogue.list_models),
+        ("GET", "/v3/v1/models/{id:path}", catalogue.show_listed),
+        ("GET", "/v3/models/{id:path}", catalogue.show_listed),
+        ("GET", "/metrics", show_metrics),
+        ("POST", "/v3/chat/completions", parse_generative),
+        ("POST", "/v3/completions", parse_generative),
+        ("POST", "/v3/embeddings", parse_generative),
+        ("POST", "/v3/rerank", parse_generative),
+        ("POST", "/v3/", parse_generative),
+        ("POST", "/v3/{rest:path}", parse_generative),
+        ("POST", "/v1/{rest:path}", post_v1),
+        ("OPTIONS", "/", answer_options),
+        ("OPTIONS", "/{rest:path}", answer_options),
+    )
+    return tuple(Endpoint(method=method, path=path, parse=_guard(parse)) for method, path, parse in rows)
+
+
+def environment(base_url: str) -> Mapping[str, str]:
+    """What the OpenAI client reads; the server asks for no key by default, the client for any."""
+    return {"OPENAI_BASE_URL": f"{base_url}/v3", "OPENAI_API_KEY": "unused"}
+
+
+VENDOR = Vendor(
+    name="openvino",
+    title="OpenVINO Model Server",
+    endpoints=_list_endpoints(),
+    settings=OpenVinoSettings,
+    catalogue=catalogue.list_deployments,
+    authenticate=authenticate,
+    render_error=render_error,
+    environment=environment,
+    body_limit=1024**3,
+    date=False,
+)
