@@ -7,13 +7,13 @@ from itertools import accumulate, pairwise
 from math import exp, log, sqrt
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.latency.draws import draw_endlessly, draw_gamma, draw_uniforms, interpolate, quantile_of_normal
-from emulator.latency.values import Closed, Duration, require
+from emulator.latency.values import DURATION_SCHEMA, Closed, Duration, require
 
 
 class Distribution(Closed):
@@ -38,7 +38,7 @@ class Constant(Distribution):
     """Always the same."""
 
     type: Literal["constant"]
-    value: Duration
+    value: Duration = Field(description="Every draw.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         return [self.value] * size
@@ -48,8 +48,8 @@ class Uniform(Distribution):
     """Anything between ``low`` and ``high`` is equally likely."""
 
     type: Literal["uniform"]
-    low: Duration
-    high: Duration
+    low: Duration = Field(description="The shortest.")
+    high: Duration = Field(description="The longest.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -65,8 +65,8 @@ class Normal(Distribution):
     """Bell-shaped around ``mean``, cut at 0."""
 
     type: Literal["normal"]
-    mean: Duration
-    stddev: Duration
+    mean: Duration = Field(description="The middle of the bell.")
+    stddev: Duration = Field(description="Standard deviation.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         mean, stddev = self.mean, self.stddev
@@ -77,10 +77,10 @@ class Lognormal(Distribution):
     """Skewed with a long tail, as measured latencies are: ``median`` and one of ``p99``, ``sigma``, ``mean``."""
 
     type: Literal["lognormal"]
-    median: Duration
-    p99: Duration | None = None
+    median: Duration = Field(description="Half of the draws are shorter.")
+    p99: Duration | None = Field(default=None, description="99 in a hundred are shorter.")
     sigma: float | None = Field(default=None, ge=0, le=50, description="Standard deviation of the logarithm.")
-    mean: Duration | None = None
+    mean: Duration | None = Field(default=None, description="The average, above the median.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -109,8 +109,8 @@ class Gamma(Distribution):
     """The sum of many small waits: ``cv`` is the standard deviation over the mean."""
 
     type: Literal["gamma"]
-    mean: Duration
-    cv: float = Field(ge=0.001, le=100)
+    mean: Duration = Field(description="The average.")
+    cv: float = Field(ge=0.001, le=100, description="Standard deviation over mean.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         shape = self.cv**-2
@@ -123,8 +123,8 @@ class Pareto(Distribution):
     """A floor and a heavy tail: beyond ``minimum`` the chance falls with the power ``alpha``."""
 
     type: Literal["pareto"]
-    minimum: Duration
-    alpha: float = Field(gt=0)
+    minimum: Duration = Field(description="No draw is shorter.")
+    alpha: float = Field(gt=0, description="The lower, the heavier the tail.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         minimum, power = self.minimum, -1 / self.alpha
@@ -137,7 +137,7 @@ class Empirical(Distribution):
 
     type: Literal["empirical"]
     quantiles: dict[Annotated[str, Field(pattern=r"^p(\d{1,2}(\.\d+)?|100)$")], Duration] = Field(
-        min_length=1, examples=[{"p50": "200ms", "p90": "450ms", "p99": "2s"}]
+        min_length=1, description="Durations by percentage.", examples=[{"p50": "200ms", "p90": "450ms", "p99": "2s"}]
     )
 
     @property
@@ -160,8 +160,12 @@ class Histogram(Distribution):
     """Bins between ``edges``, each as likely as its weight; within a bin all is equally likely."""
 
     type: Literal["histogram"]
-    edges: Annotated[tuple[Duration, ...], Field(strict=False, min_length=2)]
-    weights: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(strict=False, min_length=1)]
+    edges: Annotated[tuple[Duration, ...], Field(strict=False, min_length=2)] = Field(
+        description="Where the bins begin and end, one more than weights.", examples=[["0s", "100ms", "1s"]]
+    )
+    weights: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(strict=False, min_length=1)] = Field(
+        description="How likely each bin is, relative to the others.", examples=[[9, 1]]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -224,7 +228,9 @@ class Mixture(Distribution):
     """Now one distribution, now another: most answers are quick, some wait for a cold cache."""
 
     type: Literal["mixture"]
-    parts: Annotated[tuple[Part, ...], Field(strict=False, min_length=1)]
+    parts: Annotated[tuple[Part, ...], Field(strict=False, min_length=1)] = Field(
+        description="Distributions, each with its weight."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -247,8 +253,16 @@ def _read_delay(value: JSON) -> JSON:
     return value
 
 
+class _OrDuration:
+    """Publishes what :func:`_read_delay` takes: a bare duration too."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JSON:
+        return {"anyOf": [DURATION_SCHEMA, handler(schema)]}
+
+
 Delay = Annotated[
     Constant | Uniform | Normal | Lognormal | Gamma | Pareto | Empirical | Histogram | Mixture,
     Field(discriminator="type"),
     BeforeValidator(_read_delay),
+    _OrDuration(),
 ]

@@ -52,11 +52,13 @@ def _read_whole(value: JSON) -> JSON:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Duration = Annotated[
-    float,
-    BeforeValidator(_read_duration),
-    WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?(us|ms|s|m|h|d)\s*$", "examples": ["250ms", "1.5s"]}),
-]
+DURATION_SCHEMA: JSON = {
+    "type": "string",
+    "pattern": r"^\s*\d+(\.\d+)?(us|ms|s|m|h|d)\s*$",
+    "examples": ["250ms", "1.5s"],
+}
+
+Duration = Annotated[float, BeforeValidator(_read_duration), WithJsonSchema(DURATION_SCHEMA)]
 """Seconds; written with a unit."""
 
 Whole = Annotated[int, BeforeValidator(_read_whole)]
