@@ -21,10 +21,11 @@ NULL = _Null()
 class Closed(BaseModel):
     """An object of the scenario language: no further keys, no coercion, never edited.
 
-    A key is left out or has a value; a null is a value only where any JSON is.
+    A key is left out or has a value; a null is a value only where any JSON is. Validators are built
+    when first used: most objects are only ever parts of a scenario, and are built with it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

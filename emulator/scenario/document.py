@@ -14,7 +14,7 @@ from emulator.core.json import JSON, canonical_json
 from emulator.scenario.errors import KeyPath, Place, Row
 
 _TAG = "tag:yaml.org,2002:"
-_MOST_NODES = 500_000  # of a document once its aliases are expanded
+_MOST_NODES = 200_000  # of a document once its aliases are expanded
 _DEEPEST = 500  # mappings and lists inside one another
 
 # The core schema of YAML 1.2.2, section 10.3.2: `no` and `on` are strings, `0o17` is octal.
@@ -49,7 +49,8 @@ def parse_document(text: str | bytes, file: str) -> Document:
     """Parse one YAML document; one that is not YAML has one row and neither data nor places."""
     document = Document()
     try:
-        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+        text = data.decode("utf-8-sig")
         _check_depth(text)
         root = yaml.compose(text, Loader=_loader())
         document.places[()] = Place(file, 1, 1, ())

@@ -1,9 +1,12 @@
 """YAML as 1.2 has it, every mistake with its place, several files and folders."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from emulator.core.json import JSON
@@ -18,6 +21,7 @@ from emulator.scenario.load import (
     load_text,
     select,
 )
+from emulator.scenario.schema import Scenario
 
 HEAD = "version: 1\n"
 
@@ -386,6 +390,7 @@ def test_twelve_mistakes_are_twelve_rows() -> None:
         pytest.param("", "a.yaml:1:1: expected a mapping", id="an empty file"),
         pytest.param("[1]", "a.yaml:1:1: expected a mapping", id="a list"),
         pytest.param(b"a: 1\nb: \xff", "a.yaml:2:1: not UTF-8", id="bytes that are no text"),
+        pytest.param("a: 1\nb: \ud800", "a.yaml:2:1: not UTF-8", id="half a character"),
         pytest.param("a: \x00", "a.yaml:1:1: not YAML: unacceptable character", id="a control character"),
         pytest.param("[" * 100_000, "a.yaml:1:1: nested too deeply", id="a hundred thousand brackets"),
         pytest.param("- " * 100_000, "a.yaml:1:1: nested too deeply", id="a hundred thousand dashes"),
@@ -401,6 +406,33 @@ def test_aliases_that_multiply_are_refused() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
     assert rows_of("\n".join(lines)) == ["a.yaml:1:1: nested too deeply"]
+
+
+TOP = list(Scenario.model_fields)
+KEYS = ["name", "when", "times", "error", "reply", "latency", "faults", "pass", "sequence", "then", "per", "kind"]
+KEYS += ["type", "vendor", "prompt", "tools", "header.a", "query.a", "body.a[0]", "body..a", "contains", "not"]
+KEYS += ["regex", "above", "below", "every", "nth", "between", "repeat", "for", "median", "p99", "parts"]
+documents = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from([*TOP, *KEYS, "1s", "", "*"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*TOP, *KEYS]), inner, max_size=6),
+    max_leaves=30,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.dictionaries(st.sampled_from(TOP), documents))
+def test_whatever_is_wrong_is_a_row_with_a_place(data: JSON) -> None:
+    rows: Sequence[Row] = ()
+    try:
+        load_text(json.dumps({**data, "version": 1}), "a.yaml")
+    except ScenarioError as error:
+        rows = error.rows
+    assert all(row.line == 1 and row.column >= 1 and row.message for row in rows)
+    assert not any("<" in row.path or ".*" in row.path for row in rows)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
