@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from emulator.core.call import Deployment
-from emulator.core.plan import Choice, Logprob
+from emulator.core.plan import Choice
 from emulator.core.seed import draw_integer, draw_uniform
 from emulator.core.tokenizer import Tokenizer
 
@@ -44,11 +44,6 @@ def spell(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
 def draw_prefill_logprob(key: bytes, position: int) -> float | None:
     """The log-probability of a prompt token; the first has none."""
     return -round(12.0 * draw_uniform(key, "prefill", position) ** 2, 6) if position else None
-
-
-def top_entries(entry: Logprob, count: int) -> tuple[tuple[str, float], ...]:
-    """The ``count`` likeliest tokens, best first."""
-    return entry.top[:count]
 
 
 def encode_first(tokenizer: Tokenizer, text: str) -> int:

@@ -1,0 +1,156 @@
+"""What TGI says when it refuses.
+
+Source: text-generation-inference, ``router/src/infer/mod.rs``, ``router/src/server.rs``; axum,
+``src/extract/rejection.rs``. Kinds the router does not know keep its envelope under the common status;
+their wording is unverified.
+"""
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import Headers, Service, WireRequest, WireResponse
+from emulator.vendors.tgi.settings import TgiSettings
+
+CORS: Headers = (
+    ("vary", "origin, access-control-request-method, access-control-request-headers"),
+    ("access-control-allow-origin", "*"),
+)
+JSON_HEADERS: Headers = (("content-type", "application/json"), *CORS)
+TEXT_HEADERS: Headers = (("content-type", "text/plain; charset=utf-8"), *CORS)
+STREAM_HEADERS: Headers = (("content-type", "text/event-stream"), ("cache-control", "no-cache"))
+VALIDATION = "Input validation error: "
+PAYLOAD_LIMIT = 2_000_000
+_CHAT_PATHS = ("/v1/chat/completions", "/v1/completions")
+_STREAMING_PATHS = (*_CHAT_PATHS, "/", "/invocations", "/vertex")
+
+# Status, error_type and text of each kind.
+WORDS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
+    {
+        ErrorKind.INVALID_REQUEST: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
+        ErrorKind.INVALID_PARAMETER: (422, "validation", f"{VALIDATION}`inputs` cannot be empty"),
+        ErrorKind.UNAUTHENTICATED: (401, "", ""),
+        ErrorKind.FORBIDDEN: (403, "forbidden", "Forbidden"),
+        ErrorKind.NOT_FOUND: (404, "", ""),
+        ErrorKind.METHOD_NOT_ALLOWED: (405, "", ""),
+        ErrorKind.PAYLOAD_TOO_LARGE: (413, "", "Failed to buffer the request body: length limit exceeded"),
+        ErrorKind.CONTEXT_LENGTH: (
+            422,
+            "validation",
+            f"{VALIDATION}`inputs` must have less than {{most}} tokens. Given: {{count}}",
+        ),
+        ErrorKind.CONTENT_FILTER: (424, "generation", "Request failed during generation: content filtered"),
+        ErrorKind.RATE_LIMITED: (429, "overloaded", "Model is overloaded"),
+        ErrorKind.OVERLOADED: (429, "overloaded", "Model is overloaded"),
+        ErrorKind.NOT_READY: (503, "healthcheck", "unhealthy"),
+        ErrorKind.TIMEOUT: (424, "generation", "Request failed during generation: Server error: timeout"),
+        ErrorKind.INTERNAL: (500, "incomplete_generation", "Incomplete generation"),
+    }
+)
+_TYPES = MappingProxyType({422: "validation", 424: "generation", 429: "overloaded", 500: "incomplete_generation"})
+
+
+def refuse(text: str, param: str | None = None, *, streamed: bool = False, unfinished: bool = False) -> EmulatedError:
+    """A request that fails validation.
+
+    Args:
+        unfinished: its stream goes on to say that the generation is incomplete.
+    """
+    details = {"streamed": True, "unfinished": unfinished} if streamed else {}
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, message=VALIDATION + text, param=param, details=details)
+
+
+def render_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+    """Word any refusal: plain text before a handler is reached, JSON after, an event where it streams."""
+    status = error.status or WORDS[error.kind][0]
+    retry = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
+    if error.body is not None:
+        return _given(error.body, status, retry)
+    if error.details.get("rejected") or error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
+        text = error.message or WORDS[error.kind][2]
+        return WireResponse(status, text.encode(), (*TEXT_HEADERS, *retry))
+    if error.message is None and not WORDS[error.kind][2]:
+        return _render_bare(error, request, status, retry)
+    text, kind = _words(error, service.settings)
+    if error.status is None and _is_streamed(error, request):
+        return _render_event(error, request, service.settings, text, kind)
+    return WireResponse(status, dump_json({"error": text, "error_type": kind}), (*JSON_HEADERS, *retry))
+
+
+def render_stream_error(error: EmulatedError, request: WireRequest, settings: TgiSettings) -> bytes:
+    """The event that tells of a failure after the stream has begun."""
+    return _event(*_words(error, settings), settings, chat=request.path in _CHAT_PATHS)
+
+
+def _words(error: EmulatedError, settings: TgiSettings) -> tuple[str, str]:
+    """Text and error type."""
+    status, kind, text = WORDS[error.kind]
+    if error.kind is ErrorKind.CONTEXT_LENGTH:
+        text = text.format(most=settings.max_input_tokens, count=settings.max_input_tokens + 1)
+    elif error.param is not None and kind == "validation":
+        text = f"{VALIDATION}`{error.param}` is invalid"
+    named = error.details.get("error_type")
+    if error.status not in (None, status):
+        kind = _TYPES.get(error.status or 0, kind)
+    return error.message or text, named if isinstance(named, str) else kind or "validation"
+
+
+def _given(body: JSON, status: int, retry: Headers) -> WireResponse:
+    if isinstance(body, str):
+        return WireResponse(status, body.encode(), (*TEXT_HEADERS, *retry))
+    return WireResponse(status, dump_json(body), (*JSON_HEADERS, *retry))
+
+
+def _render_bare(error: EmulatedError, request: WireRequest, status: int, retry: Headers) -> WireResponse:
+    """A status without a body; the router answers preflight requests for any path."""
+    if request.method == "OPTIONS" and error.kind in (ErrorKind.NOT_FOUND, ErrorKind.METHOD_NOT_ALLOWED):
+        allowed = (("access-control-allow-methods", "GET,POST"), ("access-control-allow-headers", "content-type"))
+        return WireResponse(200, b"", (*CORS, *allowed))
+    allow: Headers = ()
+    if error.kind is ErrorKind.METHOD_NOT_ALLOWED:
+        methods = str(error.details.get("allow", "POST")).replace(" ", "").split(",")
+        allow = (("allow", ",".join(dict.fromkeys(m for method in methods for m in _with_head(method)))),)
+    return WireResponse(status, b"", (*allow, *CORS, *retry))
+
+
+def _with_head(method: str) -> tuple[str, ...]:
+    return ("GET", "HEAD") if method == "GET" else (method,)
+
+
+def _is_streamed(error: EmulatedError, request: WireRequest) -> bool:
+    """The handler had begun an event stream when it failed."""
+    if "streamed" in error.details:
+        return bool(error.details["streamed"])
+    if request.path == "/generate_stream":
+        return True
+    if request.path not in _STREAMING_PATHS:
+        return False
+    try:
+        body = request.json()
+    except ValueError:
+        return False
+    return isinstance(body, dict) and body.get("stream") is True
+
+
+def _render_event(
+    error: EmulatedError, request: WireRequest, settings: TgiSettings, text: str, kind: str
+) -> WireResponse:
+    """HTTP 200 and an event: the router answers before it validates."""
+    chat = request.path in _CHAT_PATHS
+    body = _event(text, kind, settings, chat=chat)
+    if error.details.get("unfinished"):
+        last = "Incomplete generation" if settings.old else "Incomplete generation stream"
+        body += _event(last, last.lower().replace(" ", "_"), settings, chat=chat)
+    if chat:
+        body += b"data: [DONE]\n\n"
+    compute = (("x-compute-type", settings.compute_type), ("x-accel-buffering", "no"))
+    return WireResponse(200, body, (*STREAM_HEADERS, *compute, *CORS), chunked=True)
+
+
+def _event(text: str, kind: str, settings: TgiSettings, *, chat: bool) -> bytes:
+    value: JSON = {"error": text, "error_type": kind}
+    if chat:
+        value = {"error": {"message": text, "http_status_code": 422}}
+    return (b"data:%b\n\n" if settings.old else b"data: %b\n\n") % dump_json(value)

@@ -1,0 +1,138 @@
+"""Hugging Face text-generation-inference.
+
+Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; release 0.9.4 at its tag.
+"""
+
+from collections.abc import Callable, Mapping
+
+from emulator.core.call import Call
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.dialects.tgi import serves
+from emulator.vendors.tgi import serde
+from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error
+from emulator.vendors.tgi.settings import TgiSettings, list_deployments
+from emulator.vendors.tgi.tokens import list_tokens
+from emulator.vendors.tgi.wire import PLAIN, parse_generate, parse_generate_stream, parse_root
+
+Parse = Callable[[WireRequest, Service[TgiSettings]], Call | WireResponse]
+
+
+def authenticate(request: WireRequest, service: Service[TgiSettings]) -> str:
+    """Without configured keys everyone is let in; with them ``Authorization`` must be ``Bearer`` and one of them.
+
+    The whole header is compared without regard to case.
+    """
+    if service.keys is None or request.path not in _GUARDED:
+        return "default"
+    header = request.headers.get("Authorization", "").lower()
+    for key, principal in service.keys.items():
+        if header == f"bearer {key}".lower():
+            return principal
+    raise EmulatedError(ErrorKind.UNAUTHENTICATED)
+
+
+def environment(url: str) -> Mapping[str, str]:
+    return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "-"}
+
+
+def answer_health(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+    return WireResponse(200, b"", CORS)
+
+
+def answer_info(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+    return _answer(_describe_old(service) if service.settings.old else _describe(service))
+
+
+def _describe(service: Service[TgiSettings]) -> JSON:
+    settings = service.settings
+    return {
+        "model_id": serves(tuple(service.deployments.values())).name,
+        "model_sha": settings.model_sha,
+        "model_pipeline_tag": settings.pipeline_tag,
+        "max_concurrent_requests": settings.max_concurrent_requests,
+        "max_best_of": settings.max_best_of,
+        "max_stop_sequences": settings.max_stop_sequences,
+        "max_input_tokens": settings.max_input_tokens,
+        "max_total_tokens": settings.max_total_tokens,
+        "validation_workers": settings.validation_workers,
+        "max_client_batch_size": settings.max_client_batch_size,
+        "router": "text-generation-router",
+        "version": settings.version,
+        "sha": None,
+        "docker_label": settings.docker_label,
+    }
+
+
+def _describe_old(service: Service[TgiSettings]) -> JSON:
+    settings = service.settings
+    return {
+        "model_id": serves(tuple(service.deployments.values())).name,
+        "model_sha": settings.model_sha,
+        "model_dtype": "torch.float16",
+        "model_device_type": "cuda",
+        "model_pipeline_tag": settings.pipeline_tag,
+        "max_concurrent_requests": settings.max_concurrent_requests,
+        "max_best_of": settings.max_best_of,
+        "max_stop_sequences": settings.max_stop_sequences,
+        "max_input_length": settings.max_input_tokens,
+        "max_total_tokens": settings.max_total_tokens,
+        "waiting_served_ratio": 1.2,
+        "max_batch_total_tokens": 32000,
+        "max_waiting_tokens": 20,
+        "validation_workers": settings.validation_workers,
+        "version": settings.version,
+        "sha": None,
+        "docker_label": settings.docker_label,
+    }
+
+
+def answer_models(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+    name = serves(tuple(service.deployments.values())).name
+    model = {"id": name, "object": "model", "created": 0, "owned_by": name}
+    return _answer({"object": "list", "data": [model]})
+
+
+def answer_tokenize(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+    """``POST /tokenize``: every token of ``inputs``, with its place."""
+    body = serde.read(request, PLAIN)
+    tokenizer = service.tokenizer(serves(tuple(service.deployments.values())))
+    return _answer(list(list_tokens(tokenizer, body["inputs"])))
+
+
+def _answer(value: JSON) -> WireResponse:
+    return WireResponse(200, dump_json(value), JSON_HEADERS)
+
+
+def _get(path: str, parse: Parse) -> tuple[Endpoint, ...]:
+    """A GET route also answers HEAD."""
+    return tuple(Endpoint(method=method, path=path, parse=parse, open=True) for method in ("GET", "HEAD"))
+
+
+_POSTS: Mapping[str, Parse] = {
+    "/": parse_root,
+    "/generate": parse_generate,
+    "/generate_stream": parse_generate_stream,
+    "/tokenize": answer_tokenize,
+}
+_GUARDED = frozenset(_POSTS)
+
+VENDOR = Vendor(
+    name="tgi",
+    title="Hugging Face text-generation-inference",
+    endpoints=(
+        *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
+        *_get("/", answer_health),
+        *_get("/health", answer_health),
+        *_get("/ping", answer_health),
+        *_get("/info", answer_info),
+        *_get("/v1/models", answer_models),
+    ),
+    settings=TgiSettings,
+    catalogue=list_deployments,  # type: ignore[arg-type]
+    authenticate=authenticate,
+    render_error=render_error,
+    environment=environment,
+    body_limit=PAYLOAD_LIMIT,
+)

@@ -1,0 +1,89 @@
+"""What a scenario may switch in TGI: its release, and the launcher's limits."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from emulator.core.call import Deployment
+from emulator.core.json import JSON
+from emulator.core.vendor import VendorSettings
+
+MODEL = "mistralai/Mistral-7B-Instruct-v0.2"
+
+PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
+    {
+        "3": {},
+        "0.9.4": {
+            "version": "0.9.4",
+            "max_input_tokens": 1024,
+            "max_total_tokens": 2048,
+            "enable_prefill_logprobs": True,
+        },
+    }
+)
+
+
+class TgiSettings(VendorSettings):
+    """``vendors.tgi``: a release, and switches that win over it; names and defaults are the launcher's."""
+
+    profile: Literal["3", "0.9.4"] = Field("3", description="the release whose wire is spoken: 3 or 0.9.4")
+    version: str = Field("3.3.7", description="version that /info and system_fingerprint tell")
+    model_id: str = Field(MODEL, description="name of the served model")
+    model_sha: str | None = Field(None, description="revision of the model in /info")
+    pipeline_tag: str | None = Field(
+        "text-generation", description="the model's tag on the hub; decides whether POST / repeats the prompt"
+    )
+    docker_label: str | None = Field(None, description="label of the image in /info and system_fingerprint")
+    compute_type: str = Field("gpu+optimized", description="the x-compute-type header")
+    max_concurrent_requests: int = Field(128, ge=1, description="requests taken at once, in /info")
+    max_best_of: int = Field(2, ge=1, description="largest best_of")
+    max_stop_sequences: int = Field(4, ge=0, description="most stop strings")
+    max_top_n_tokens: int = Field(5, ge=0, description="largest top_n_tokens")
+    max_input_tokens: int = Field(4095, ge=1, description="most tokens of a prompt")
+    max_total_tokens: int = Field(4096, ge=2, description="most tokens of prompt and answer together")
+    max_client_batch_size: int = Field(4, ge=1, description="most prompts of one completions request")
+    validation_workers: int = Field(2, ge=1, description="tokenizer workers, in /info")
+    enable_prefill_logprobs: bool = Field(False, description="decoder_input_details fills the prefill list")
+    disable_grammar_support: bool = Field(False, description="a grammar is refused")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve(cls, values: JSON) -> JSON:
+        """Fill in what the release says and the scenario does not."""
+        if not isinstance(values, dict):
+            return values
+        profile = values.get("profile", "3")
+        return {**(PROFILES.get(profile, {}) if isinstance(profile, str) else {}), **values}
+
+    @property
+    def old(self) -> bool:
+        """The wire of 0.9.4."""
+        return self.profile == "0.9.4"
+
+    @property
+    def echoes(self) -> bool:
+        """``return_full_text`` of ``POST /`` where the request does not say.
+
+        An unknown tag counts as text generation from 1.0 on, and did not before.
+        """
+        if self.pipeline_tag is None:
+            return not self.old
+        return self.pipeline_tag == "text-generation"
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.version}-{self.docker_label or 'native'}"
+
+
+def list_deployments(settings: TgiSettings) -> tuple[Deployment, ...]:
+    """The one model a server holds until a scenario names others."""
+    return (
+        Deployment(
+            vendor="tgi",
+            name=settings.model_id,
+            context=settings.max_total_tokens,
+            tokenizer="mistral",
+        ),
+    )
