@@ -1,0 +1,145 @@
+"""``POST /chat/completions``: from the wire to an ask."""
+
+from dataclasses import replace
+
+from emulator.core.call import Call, ChatAsk, Deployment, Message, Sampling, Tool, ToolCall
+from emulator.core.json import JSON
+from emulator.core.vendor import WireRequest
+from emulator.vendors.azure.catalogue import is_openai
+from emulator.vendors.azure.extras import ChatExtras, StrictChatExtras, read_knobs
+from emulator.vendors.azure.features import check_features, check_rules, limit_tokens
+from emulator.vendors.azure.gate import AzureService, check_api_version, find_deployment, read_body, read_extras
+from emulator.vendors.azure.parts import Shown
+from emulator.vendors.azure.render import CHAT
+from emulator.vendors.azure.settings import AzureSettings
+from emulator.vendors.azure.wire import (
+    ChatMessage,
+    ChatRequest,
+    Generation,
+    NamedToolChoice,
+    StrictChatRequest,
+    ToolDefinition,
+    validate,
+)
+
+_KNOWN = frozenset(ChatRequest.model_fields)
+_NATIVE = frozenset(ChatExtras.model_fields)
+
+
+def parse_chat(request: WireRequest, service: AzureService) -> Call:
+    """Validate in the order of the real service: route, body, extra parameters, then what the model can do."""
+    settings = service.settings
+    check_api_version(request, settings)
+    body = read_body(request, settings)
+    deployment = find_deployment(request, service, "chat", body)
+    wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, body)
+    check_rules(wire, settings)
+    handed_on = read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
+    extras = validate(StrictChatExtras if settings.strict_types else ChatExtras, handed_on)
+    check_features(wire, deployment, settings)
+    ask = read_ask(wire, extras, deployment, settings)
+    prompt_tokens = service.count_prompt(ask, deployment)
+    requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
+    limit = limit_tokens(requested, settings.default_max_tokens, deployment, prompt_tokens[0], settings)
+    return Call(
+        request=request,
+        deployment=deployment,
+        ask=ask if limit is None else replace(ask, sampling=replace(ask.sampling, max_tokens=limit)),
+        codec=CHAT,
+        stream=bool(wire.stream),
+        prompt_tokens=prompt_tokens,
+        context=_show(ask, extras, deployment, settings),
+    )
+
+
+def _show(ask: ChatAsk, extras: ChatExtras, deployment: Deployment, settings: AzureSettings) -> Shown:
+    openai = is_openai(deployment, settings)
+    options = extras.stream_options
+    return Shown(
+        openai=openai,
+        usage=not openai or bool(options and options.include_usage),
+        named_tool=ask.tool_name is not None,
+        filtered=openai and settings.content_filter_results,
+        mistral=deployment.traits.get("provider") == "Mistral",
+        inline=deployment.traits.get("reasoning") == "inline",
+    )
+
+
+def read_ask(wire: ChatRequest, extras: ChatExtras, deployment: Deployment, settings: AzureSettings) -> ChatAsk:
+    """The conversation in words no vendor owns."""
+    choice = wire.tool_choice
+    named = choice.function.name if isinstance(choice, NamedToolChoice) else None
+    mode = "required" if isinstance(choice, NamedToolChoice) else choice or ("auto" if wire.tools else "none")
+    kind = wire.response_format.type if wire.response_format else "text"
+    schema = wire.response_format.json_schema.schema_ if kind == "json_schema" else None  # type: ignore[union-attr]
+    parallel = extras.parallel_tool_calls
+    return ChatAsk(
+        messages=tuple([read_message(message) for message in wire.messages]),
+        sampling=read_sampling(wire, extras, extras.top_logprobs or 0 if extras.logprobs else None),
+        tools=tuple([read_tool(tool) for tool in wire.tools]) if wire.tools else (),
+        tool_choice=mode,
+        tool_name=named,
+        parallel=is_openai(deployment, settings) if parallel is None else parallel,
+        format=kind,  # type: ignore[arg-type]  # checked by ResponseFormat
+        schema=schema,
+        reasoning=_read_reasoning(extras, deployment),
+    )
+
+
+def _read_reasoning(extras: ChatExtras, deployment: Deployment) -> str | None:
+    if not deployment.traits.get("reasoning"):
+        return None
+    effort = extras.reasoning_effort or "medium"
+    return None if effort == "none" else effort
+
+
+def read_message(message: ChatMessage) -> Message:
+    """One turn; the payload of a text part may stand under ``text`` or ``content``."""
+    content = message.content
+    media = 0
+    if isinstance(content, list):
+        text = "\n".join([part.written for part in content if part.type == "text"])
+        media = sum(part.type != "text" for part in content)
+    else:
+        text = content or ""
+    calls = message.tool_calls
+    return Message(
+        role=message.role,
+        text=text,
+        media=media,
+        tool_calls=()
+        if not calls
+        else tuple(
+            ToolCall(call.id or f"call_{call.function.name}_{position}", call.function.name, call.function.arguments)
+            for position, call in enumerate(calls)
+        ),
+        tool_call_id=message.tool_call_id,
+    )
+
+
+def read_tool(tool: ToolDefinition) -> Tool:
+    function = tool.function
+    return Tool(name=function.name, description=function.description or "", parameters=function.parameters)
+
+
+def read_sampling(wire: Generation, extras: JSON, logprobs: int | None) -> Sampling:
+    """How tokens are chosen; a field at its default is as good as absent."""
+    knobs = []
+    if wire.temperature is not None and wire.temperature != 1:
+        knobs.append(("temperature", wire.temperature))
+    if wire.top_p is not None and wire.top_p != 1:
+        knobs.append(("top_p", wire.top_p))
+    if wire.frequency_penalty:
+        knobs.append(("frequency_penalty", wire.frequency_penalty))
+    if wire.presence_penalty:
+        knobs.append(("presence_penalty", wire.presence_penalty))
+    stop = wire.stop
+    return Sampling(
+        greedy=wire.temperature == 0 or extras.top_k == 1,
+        seed=wire.seed,
+        knobs=(*knobs, *read_knobs(extras)),
+        stop=() if not stop else (stop,) if isinstance(stop, str) else tuple(stop),
+        ignore_eos=bool(extras.ignore_eos),
+        n=extras.n or 1,
+        logprobs=logprobs,
+    )

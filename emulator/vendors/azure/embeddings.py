@@ -1,0 +1,138 @@
+"""``POST /embeddings``. Sources: Azure Machine Learning reference, Embeddings; Azure/azure-sdk-assets, recordings."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from emulator.core import floats
+from emulator.core.call import Call, Deployment, EmbeddingAsk
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, dump_json
+from emulator.core.plan import Plan
+from emulator.core.seed import draw_uuid
+from emulator.core.vendor import Headers, WireRequest, WireResponse, WireStream
+from emulator.vendors.azure import refusals
+from emulator.vendors.azure.catalogue import is_openai, model_name, supports
+from emulator.vendors.azure.gate import (
+    AzureService,
+    check_api_version,
+    check_tokens,
+    find_deployment,
+    read_body,
+    read_extras,
+    read_texts,
+)
+from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.wire import EmbeddingRequest, StrictEmbeddingRequest, validate
+
+MAX_INPUTS = 1024
+_KNOWN = frozenset(EmbeddingRequest.model_fields)
+_NATIVE = frozenset({"user"})
+
+DUMPS: Mapping[str, Callable[[JSON], bytes]] = {
+    "float": floats.dump_float32,
+    "base64": lambda row: dump_json(floats.dump_base64(row)),
+    "int8": floats.dump_int8,
+    "uint8": floats.dump_uint8,
+    "binary": floats.pack_binary,
+    "ubinary": floats.pack_ubinary,
+}
+
+
+def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
+    """Texts or token ids to vectors; what a text is for changes its vector but not its token count."""
+    settings = service.settings
+    check_api_version(request, settings)
+    body = read_body(request, settings)
+    deployment = find_deployment(request, service, "embeddings", body)
+    wire = validate(StrictEmbeddingRequest if settings.strict_types else EmbeddingRequest, body)
+    read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
+    encoding = wire.encoding_format.value if wire.encoding_format else "float"
+    inputs = read_texts(wire.input)
+    for unsupported in (
+        _check_inputs(len(inputs), deployment),
+        _check_dimensions(wire.dimensions, deployment),
+        _check_encoding(encoding, wire.dimensions, deployment),
+    ):
+        if unsupported is not None:
+            raise unsupported
+    check_tokens(inputs, "input", service, deployment)
+    ask = EmbeddingAsk(inputs=inputs, dimensions=wire.dimensions)
+    prompt_tokens = service.count_prompt(ask, deployment)
+    if deployment.context is not None and max(prompt_tokens) > deployment.context:
+        raise refusals.context_exceeded(deployment.context, max(prompt_tokens), model_name(deployment))
+    purpose = wire.input_type.value if wire.input_type else "text"
+    return Call(
+        request=request,
+        deployment=deployment,
+        ask=ask if purpose == "text" else replace(ask, instruction=f"{purpose}: "),
+        codec=EMBEDDINGS,
+        prompt_tokens=prompt_tokens,
+        context={"encoding": encoding, "openai": is_openai(deployment, settings), "inputs": inputs},
+    )
+
+
+def _check_inputs(count: int, deployment: Deployment) -> EmulatedError | None:
+    most = deployment.traits.get("max_inputs", MAX_INPUTS)
+    return refusals.not_supported(("input",), count) if count > most else None
+
+
+def _check_dimensions(dimensions: int | None, deployment: Deployment) -> EmulatedError | None:
+    if dimensions is None or dimensions == deployment.dimensions:
+        return None
+    if supports(deployment, "dimensions") and dimensions < deployment.dimensions:
+        return None
+    return refusals.not_supported(("dimensions",), dimensions)
+
+
+def _check_encoding(encoding: str, dimensions: int | None, deployment: Deployment) -> EmulatedError | None:
+    """Packed signs fill whole bytes only."""
+    packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8
+    if packed or encoding not in deployment.traits.get("encodings", DUMPS):
+        return refusals.not_supported(("encoding_format",), encoding)
+    return None
+
+
+class EmbeddingCodec:
+    """Vectors in the encoding that was asked for."""
+
+    def render(self, plan: Plan, call: Call, service: AzureService) -> WireResponse:
+        assert plan.vectors is not None
+        dump = DUMPS[call.context["encoding"]]
+        openai = call.context["openai"]
+        opening = (
+            b'{"object":"embedding","index":%d,"embedding":%b}'
+            if openai
+            else (b'{"index":%d,"object":"embedding","embedding":%b}')
+        )
+        rows = b",".join([opening % (index, dump(row)) for index, row in enumerate(plan.vectors)])
+        tokens = plan.usage.prompt_tokens
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        if not openai:
+            usage = {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
+        tail = dump_json({"model": model_name(call.deployment), "usage": usage})
+        head = b'{"object":"list"' if openai else b'{"id":"%b","object":"list"' % draw_uuid(plan.key, "embd").encode()
+        body = b'%b,"data":[%b],%b' % (head, rows, tail[1:])
+        return WireResponse(200, body, _with_counts(answer_headers(plan, call, service), plan, call, service))
+
+    def stream(self, plan: Plan, call: Call, service: AzureService) -> WireStream:
+        raise AssertionError("embeddings are never streamed")
+
+
+EMBEDDINGS = EmbeddingCodec()
+
+
+def _with_counts(headers: Headers, plan: Plan, call: Call, service: AzureService) -> Headers:
+    """A serverless endpoint also tells how much it read, and forbids caching."""
+    if service.settings.profile not in ("maas", "managed"):
+        return headers
+    characters = sum(len(text) for text in call.context["inputs"] if isinstance(text, str))
+    return (
+        *headers,
+        ("num_chars", str(characters)),
+        ("num_tokens", str(plan.usage.prompt_tokens)),
+        ("Cache-Control", "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"),
+        ("Expires", "Thu, 01 Jan 1970 00:00:00 UTC"),
+        ("Pragma", "no-cache"),
+        ("Vary", "Origin"),
+        ("x-accel-expires", "0"),
+    )

@@ -1,0 +1,70 @@
+"""Any refusal in the words of the profile: which status and code it has, and what a client reads."""
+
+import math
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import Headers, WireRequest, WireResponse
+from emulator.vendors.azure.gate import AzureService
+from emulator.vendors.azure.headers import echo_request_id
+from emulator.vendors.azure.shapes import SHAPES
+from emulator.vendors.azure.wording import WORDS, Refusal
+
+_TEXT_TYPE = ("Content-Type", "text/plain; charset=utf-8")
+_JSON_TYPE = ("Content-Type", "application/json")
+
+
+def render_error(error: EmulatedError, request: WireRequest, service: AzureService) -> WireResponse:
+    """Word any refusal as the profile does; what the error itself fixes stands."""
+    refusal = _complete(error, request)
+    worded = SHAPES[service.settings.shape](refusal)
+    status = error.status or worded.status or refusal.status
+    body = worded.body if error.body is None else error.body
+    kind = _TEXT_TYPE if isinstance(body, str) else _JSON_TYPE
+    content = body.encode("utf-8", "replace") if isinstance(body, str) else dump_json(body)
+    retry = _retry_after(error, refusal)
+    return WireResponse(status, content, (kind, *worded.headers, *retry, *echo_request_id(request)))
+
+
+def _retry_after(error: EmulatedError, refusal: Refusal) -> Headers:
+    """Clients retry whatever carries it: only a throttled request does by itself."""
+    if error.kind is not ErrorKind.RATE_LIMITED and error.retry_after is None:
+        return ()
+    return (("Retry-After", str(refusal.wait)),)
+
+
+def _complete(error: EmulatedError, request: WireRequest) -> Refusal:
+    status, code, _ = WORDS[error.kind]
+    wait = 1 if error.retry_after is None else max(0, math.ceil(error.retry_after))
+    return Refusal(
+        kind=error.kind,
+        status=error.status or status,
+        code=error.details.get("code", code),
+        message=error.message,
+        param=error.param,
+        wait=wait,
+        errors=_find_errors(error, request),
+        details=error.details,
+        request=request,
+        limit=error.limit,
+    )
+
+
+def _find_errors(error: EmulatedError, request: WireRequest) -> list[JSON]:
+    """The violations, or one made up for the parameter at fault, with its value in the request."""
+    if error.kind is not ErrorKind.INVALID_PARAMETER:
+        return []
+    if "errors" in error.details:
+        return list(error.details["errors"])
+    if "loc" in error.details:
+        return [{"loc": error.details["loc"], "input": error.details["input"], "type": "value_error", "msg": ""}]
+    name = error.param or "messages"
+    return [{"loc": ["body", name], "input": _find_value(request, name), "type": "value_error", "msg": ""}]
+
+
+def _find_value(request: WireRequest, name: str) -> JSON:
+    try:
+        body = request.json()
+    except ValueError:
+        return None
+    return body.get(name) if isinstance(body, dict) else None

@@ -1,0 +1,145 @@
+"""What the vendor refuses, before anyone words it; ``errors`` words it in the shape of a profile.
+
+Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from ``body`` on); ``code``; ``loc`` and
+``input`` (one offending parameter); ``bare`` (a FastAPI ``{"detail": …}``); ``task``, ``deployment``, ``model``.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+def breaks_schema(errors: Iterable["ErrorDetails | JSON"]) -> EmulatedError:
+    """A known field of a wrong type, outside its range, or absent."""
+    listed = [_list_violation(error) for error in errors]
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"errors": listed})
+
+
+def _list_violation(error: JSON) -> JSON:
+    violation = {
+        "type": error["type"],
+        "loc": ["body", *error["loc"]],
+        "msg": error["msg"],
+        "input": echo(error["input"]),
+    }
+    if "ctx" in error:
+        violation["ctx"] = {name: {} if name == "error" else value for name, value in error["ctx"].items()}
+    return violation
+
+
+def echo(value: JSON) -> JSON:
+    """A value of the request as an error can repeat it; one nested too deeply to be written is ``null``."""
+    try:
+        dump_json(value)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def not_supported(loc: Sequence[str | int], value: JSON) -> EmulatedError:
+    """A valid parameter that the model does not know or not with this value."""
+    return EmulatedError(
+        ErrorKind.INVALID_PARAMETER,
+        param=str(loc[0]),
+        details={"code": "parameter_not_supported", "loc": ["body", *loc], "input": echo(value)},
+    )
+
+
+def extra_forbidden(extras: JSON, *, bare: bool) -> EmulatedError:
+    """Passed-through parameters that the model refuses.
+
+    Source: Azure/azure-sdk-assets, recorded answers of Mistral small; ``bare``: BerriAI/litellm issue 3899.
+    """
+    errors = [
+        {"type": "extra_forbidden", "loc": [name], "msg": "Extra inputs are not permitted", "input": value}
+        for name, value in extras.items()
+    ]
+    refusal = breaks_schema(errors)
+    refusal.param = next(iter(extras))
+    refusal.details = {**refusal.details, "model_refused": True, "bare": bare}
+    return refusal
+
+
+def unrecognized(name: str) -> EmulatedError:
+    """A parameter no OpenAI model knows."""
+    message = f"Unrecognized request argument supplied: {name}"
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message, details={"unrecognized": name})
+
+
+def extra_not_allowed(names: list[str], *, by_default: bool) -> EmulatedError:
+    """Parameters outside the API while ``extra-parameters`` says ``error``.
+
+    Source: Azure/azureml-assets, foundation/model/serve/request_adapter.py; ``names`` as Python prints a list.
+    """
+    message = f"Extra parameters {names} are not allowed when extra-parameters is set to 'error'."
+    if by_default:
+        message = (
+            f"Extra parameters {names} are not allowed when extra-parameters is not set or set to be 'error'. "
+            "Set extra-parameters to 'pass-through' to pass to the model."
+        )
+    return EmulatedError(
+        ErrorKind.INVALID_REQUEST, message, param=names[0], details={"code": "parameter_not_allowed", "bare": True}
+    )
+
+
+def unexpected_option(value: str, expected: list[str]) -> EmulatedError:
+    """An ``extra-parameters`` header with a value that means nothing."""
+    message = f"Unexpected EXTRA_PARAMETERS option {value}, expected options are {expected}"
+    return EmulatedError(
+        ErrorKind.INVALID_REQUEST,
+        message,
+        param="extra-parameters",
+        details={"code": "parameter_not_allowed", "bare": True},
+    )
+
+
+def not_json(reason: str) -> EmulatedError:
+    """A body that is no JSON document."""
+    return EmulatedError(ErrorKind.INVALID_REQUEST, f"JSON decode error: {reason}", details={"code": "invalid_json"})
+
+
+def wrong_route(task: str, deployment_task: str, name: str) -> EmulatedError:
+    """A route for another kind of model than the deployment's."""
+    details = {"task": task, "deployment_task": deployment_task, "model": name}
+    return EmulatedError(ErrorKind.NOT_FOUND, details=details)
+
+
+def unknown_deployment(name: str) -> EmulatedError:
+    return EmulatedError(ErrorKind.NOT_FOUND, details={"deployment": name})
+
+
+def unknown_model(name: str) -> EmulatedError:
+    """Source: Azure/azure-sdk-assets, recorded answers of ``services.ai.azure.com/models``."""
+    return EmulatedError(
+        ErrorKind.INVALID_REQUEST, f"Unknown model: {name}", param="model", details={"code": "unknown_model"}
+    )
+
+
+def no_model() -> EmulatedError:
+    """Source: microsoft/AI-Red-Teaming-Playground-Labs issue 14."""
+    message = (
+        "No model specified in request. Please provide a model name in the request body "
+        "or as a x-ms-model-mesh-model-name header."
+    )
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message, param="model", details={"code": "no_model_name"})
+
+
+def wrong_api_version(given: str | None) -> EmulatedError:
+    """A missing, malformed or unknown ``api-version``; the gateways answer as to an unknown path."""
+    message = "The api-version query parameter is required." if given is None else "API version not supported"
+    return EmulatedError(
+        ErrorKind.INVALID_REQUEST, message, param="api-version", details={"code": "invalid_api_version", "api_version": given}
+    )
+
+
+def context_exceeded(context: int, prompt_tokens: int, model: str, requested: int | None = None) -> EmulatedError:
+    """A prompt, or a prompt and its wanted answer, longer than the model's context."""
+    return EmulatedError(
+        ErrorKind.CONTEXT_LENGTH,
+        details={"context": context, "prompt_tokens": prompt_tokens, "requested": requested, "model": model},
+    )

@@ -1,0 +1,49 @@
+"""The endpoint table; what stands before ``/chat/completions`` and the others does not matter."""
+
+from collections.abc import Callable, Mapping
+
+from emulator.core.call import Call
+from emulator.core.vendor import Endpoint, Vendor, WireRequest, WireResponse
+from emulator.vendors.azure.catalogue import list_deployments
+from emulator.vendors.azure.chat import parse_chat
+from emulator.vendors.azure.completions import parse_completions
+from emulator.vendors.azure.embeddings import parse_embeddings
+from emulator.vendors.azure.errors import render_error
+from emulator.vendors.azure.gate import AzureService, authenticate
+from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger, parse_token
+from emulator.vendors.azure.settings import AzureSettings
+
+Parse = Callable[[WireRequest, AzureService], Call | WireResponse]
+
+
+def list_environment(url: str) -> Mapping[str, str]:
+    """The variables of Microsoft's own samples."""
+    return {"AZURE_AI_CHAT_ENDPOINT": url, "AZURE_AI_EMBEDDINGS_ENDPOINT": url, "AZURE_AI_ENDPOINT": url}
+
+
+def _everywhere(method: str, route: str, parse: Parse) -> tuple[Endpoint, Endpoint]:
+    """A route at the root and below any prefix: ``/models``, ``/openai/deployments/{name}``, a gateway's own."""
+    return Endpoint(method=method, path=route, parse=parse), Endpoint(
+        method=method, path=f"/{{prefix:path}}{route}", parse=parse
+    )
+
+
+VENDOR = Vendor(
+    name="azure",
+    title="Azure AI Model Inference",
+    endpoints=(
+        *_everywhere("POST", "/chat/completions", parse_chat),
+        *_everywhere("POST", "/completions", parse_completions),
+        *_everywhere("POST", "/embeddings", parse_embeddings),
+        *_everywhere("GET", "/info", parse_info),
+        Endpoint(method="GET", path="/", parse=parse_health),
+        Endpoint(method="GET", path="/health", parse=parse_health),
+        Endpoint(method="GET", path="/swagger.json", parse=parse_swagger),
+        Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=parse_token, open=True),
+    ),
+    settings=AzureSettings,
+    catalogue=list_deployments,
+    authenticate=authenticate,
+    render_error=render_error,
+    environment=list_environment,
+)

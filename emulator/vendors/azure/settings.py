@@ -1,0 +1,93 @@
+"""Which of the services that speak this API is played, and the switches in which they differ."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from emulator.core.json import JSON
+from emulator.core.vendor import VendorSettings
+
+Profile = Literal["seed", "maas", "managed", "foundry", "aoai"]
+ExtraParameters = Literal["error", "drop", "pass-through"]
+
+_WIRE: Mapping[str, JSON] = {
+    "error_shape": "wire",
+    "api_version_required": False,
+    "strict_types": False,
+    "ignore_allowed": False,
+    "lenient_allow": False,
+    "require_tool_call_id": True,
+}
+_GATEWAY: Mapping[str, JSON] = {**_WIRE, "api_version_required": True, "content_filter_results": True}
+
+PROFILES: Mapping[str, Mapping[str, JSON]] = {
+    "seed": {},
+    "maas": _WIRE,
+    "managed": {**_WIRE, "default_max_tokens": 256},
+    "foundry": {**_GATEWAY, "require_model": True},
+    "aoai": {**_GATEWAY, "extra_parameters_default": "pass-through"},
+}
+
+
+class AzureSettings(VendorSettings):
+    """Settings of the ``azure`` vendor; a switch that is not set takes its profile's value."""
+
+    profile: Profile = Field(
+        default="seed",
+        description="seed: the documented API; maas: serverless endpoint; managed: managed online endpoint; "
+        "foundry: Azure AI Foundry resource; aoai: Azure OpenAI deployment.",
+    )
+    error_shape: Literal["seed", "docs", "wire"] = Field(
+        default="seed",
+        description="seed: flat, as documented first; docs: flat without `error`, which clients can read; "
+        "wire: as the profile's real service (of a serverless endpoint for the profile seed).",
+    )
+    api_version_required: bool = Field(
+        default=True, description="A missing or malformed `api-version` is refused; never on paths under /openai/v1/."
+    )
+    api_versions: tuple[str, ...] | None = Field(
+        default=None, description="The versions that exist; absent: any date, with or without -preview."
+    )
+    extra_parameters_default: ExtraParameters = Field(
+        default="error", description="What an absent `extra-parameters` header means."
+    )
+    ignore_allowed: bool = Field(default=True, description="`extra-parameters: ignore` drops; else it is refused.")
+    lenient_allow: bool = Field(
+        default=True, description="`extra-parameters: allow` passes through; else it is refused."
+    )
+    strict_types: bool = Field(
+        default=True, description="A number or boolean in a string is refused; else it is read as the container does."
+    )
+    strict_range: bool = Field(default=False, description="`temperature` ends at 1 and not at 2.")
+    strict_tool_choice: bool = Field(default=False, description="`tool_choice` is a string only.")
+    require_tool_call_id: bool = Field(default=False, description="A tool message must carry `tool_call_id`.")
+    require_model: bool = Field(
+        default=False, description="Without a deployment in path or header, `model` must name one."
+    )
+    default_max_tokens: int | None = Field(
+        default=None, ge=0, description="Tokens of a chat answer without `max_tokens`; absent: what the context leaves."
+    )
+    content_filter_results: bool = Field(
+        default=False, description="Answers of OpenAI models carry what the content filter saw."
+    )
+    filtered_output: Literal["answer", "error"] = Field(
+        default="answer",
+        description="A filtered answer comes as 200 with its finish reason, or as 400, as Foundry sends it.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_profile(cls, given: JSON) -> JSON:
+        if not isinstance(given, dict):
+            return given
+        profile = given.get("profile", "seed")
+        defaults = PROFILES.get(profile, {}) if isinstance(profile, str) else {}
+        return {**defaults, **{name: value for name, value in given.items() if value is not None}}
+
+    @property
+    def shape(self) -> Literal["seed", "docs", "maas", "managed", "foundry", "aoai"]:
+        """Whose words errors have."""
+        if self.error_shape != "wire":
+            return self.error_shape
+        return "maas" if self.profile == "seed" else self.profile

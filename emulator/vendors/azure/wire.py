@@ -1,0 +1,318 @@
+"""Request bodies as pydantic reads them; the real service is a pydantic container, and its error lists are seen.
+
+Sources: Azure Machine Learning reference, Chat Completions (2024-04-01-preview); Azure/azure-rest-api-specs,
+specification/ai/ModelInference; Azure/azureml-assets, foundation/model/serve/api_server_setup/protocol.py.
+"""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from emulator.core.json import JSON
+from emulator.vendors.azure.refusals import breaks_schema
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class WireModel(BaseModel):
+    """Keys inside messages and tools that no one knows are ignored."""
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+
+
+M = TypeVar("M", bound=WireModel)
+
+
+def validate(model: type[M], body: JSON) -> M:
+    """The body as ``model``.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER`` with all violations.
+    """
+    try:
+        return model.model_validate(body, from_attributes=True)  # words a wrong type as the container does
+    except ValidationError as error:
+        raise breaks_schema(error.errors(include_url=False)) from None
+
+
+def read_whole(value: JSON) -> JSON:
+    """JSON has one kind of number: 256.0 is an integer, also where a string is not."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, "
+            "with a maximum length of 64."
+        )
+    return name
+
+
+def _check_messages(messages: list[JSON]) -> list[JSON]:
+    if not messages:
+        raise ValueError("messages can not be an empty list")
+    return messages
+
+
+Integer = Annotated[int, BeforeValidator(read_whole)]
+Count = Annotated[int, BeforeValidator(read_whole), Field(ge=0)]
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, BeforeValidator(read_whole), Field(ge=-(2**63), lt=2**63)]
+TokenIds = Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(min_length=1)]
+
+
+class Role(StrEnum):
+    """``developer`` came later and is let through beside them."""
+
+    system = "system"
+    user = "user"
+    assistant = "assistant"
+    tool = "tool"
+
+
+class Detail(StrEnum):
+    auto = "auto"
+    low = "low"
+    high = "high"
+
+
+class PartType(StrEnum):
+    text = "text"
+    image = "image"
+    image_url = "image_url"
+    input_audio = "input_audio"
+    audio_url = "audio_url"
+
+
+class ImageUrl(WireModel):
+    url: str
+    detail: Detail | None = None
+
+
+class ImageData(WireModel):
+    data: str
+    detail: Detail | None = None
+
+
+class InputAudio(WireModel):
+    data: str
+    format: Literal["wav", "mp3"]
+
+
+class AudioUrl(WireModel):
+    url: str
+
+
+class ContentPart(WireModel):
+    """One part, its payload under the name of its type or, as documented first, under ``content``."""
+
+    type: PartType
+    content: str | None = None
+    detail: Detail | None = None
+    text: str | None = None
+    image: ImageData | None = None
+    image_url: ImageUrl | None = None
+    input_audio: InputAudio | None = None
+    audio_url: AudioUrl | None = None
+
+    @model_validator(mode="after")
+    def _check_payload(self) -> Self:
+        kind = self.type.value
+        if self.content is None and getattr(self, kind) is None:
+            raise ValueError(f"Content part type is {kind} but {kind} is not provided.")
+        return self
+
+    @property
+    def written(self) -> str:
+        """The text of a text part."""
+        return (self.content if self.text is None else self.text) or ""
+
+
+class CalledFunction(WireModel):
+    name: str
+    arguments: str
+
+
+class CalledTool(WireModel):
+    """``tool_calls[]`` of an assistant message; the documentation also spells ``ID``."""
+
+    id: str | None = Field(None, validation_alias=AliasChoices("id", "ID"))
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
+_ROLE = TypeAdapter(Role)
+_ROLES = frozenset({"developer", *(role.value for role in Role)})
+_PARTS = TypeAdapter(list[ContentPart])
+
+
+def _read_role(value: JSON) -> str:
+    return value if isinstance(value, str) and value in _ROLES else _ROLE.validate_python(value).value
+
+
+def _read_content(value: JSON) -> str | list[ContentPart] | None:
+    return value if value is None or isinstance(value, str) else _PARTS.validate_python(value, from_attributes=True)
+
+
+class ChatMessage(WireModel):
+    role: Annotated[str, PlainValidator(_read_role)]
+    content: Annotated[str | list[ContentPart] | None, PlainValidator(_read_content)] = None
+    tool_calls: list[CalledTool] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+class FunctionObject(WireModel):
+    name: Annotated[str, AfterValidator(_check_name)]
+    description: str | None = None
+    parameters: dict[str, JSON] | None = None
+
+
+class ToolDefinition(WireModel):
+    type: Literal["function"]
+    function: FunctionObject
+
+
+class ChosenFunction(WireModel):
+    name: str
+
+
+class NamedToolChoice(WireModel):
+    type: Literal["function"]
+    function: ChosenFunction
+
+
+ToolMode = Literal["none", "auto", "required"]
+ToolChoice = ToolMode | NamedToolChoice | None
+_TOOL_MODE: TypeAdapter[ToolMode | None] = TypeAdapter(ToolMode | None)
+
+
+def _read_tool_choice(value: JSON) -> ToolChoice:
+    return NamedToolChoice.model_validate(value) if isinstance(value, dict) else _TOOL_MODE.validate_python(value)
+
+
+class JsonSchemaFormat(WireModel):
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    schema_: dict[str, JSON] = Field(alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
+def _check_format(kind: str) -> str:
+    if kind not in ("text", "json_object", "json_schema"):
+        raise ValueError(f"Response format was {kind} but must be either 'text' or 'json_object'.")
+    return kind
+
+
+class ResponseFormat(WireModel):
+    type: Annotated[str, AfterValidator(_check_format)]
+    json_schema: JsonSchemaFormat | None = None
+
+    @model_validator(mode="after")
+    def _check_schema(self) -> Self:
+        if self.type == "json_schema" and self.json_schema is None:
+            raise ValueError("Response format is json_schema but json_schema is not provided.")
+        return self
+
+
+class Generation(WireModel):
+    """What chat and text completions have in common."""
+
+    frequency_penalty: Penalty | None = None
+    max_tokens: Count | None = None
+    presence_penalty: Penalty | None = None
+    seed: Seed | None = None
+    stop: str | list[str] | None = None
+    stream: bool | None = None
+    temperature: Temperature | None = None
+    top_p: Fraction | None = None
+    model: str | None = None
+
+
+class ChatRequest(Generation):
+    """``POST /chat/completions``."""
+
+    messages: Annotated[list[ChatMessage], AfterValidator(_check_messages)]
+    response_format: ResponseFormat | None = None
+    tool_choice: Annotated[ToolChoice, PlainValidator(_read_tool_choice)] = None
+    tools: list[ToolDefinition] | None = None
+    modalities: list[Literal["text", "audio"]] | None = None
+
+
+class StrictChatRequest(ChatRequest):
+    """The same; a number or boolean in a string is no number or boolean."""
+
+    model_config = ConfigDict(strict=True)
+
+
+Texts = str | list[str] | TokenIds | list[TokenIds]
+_STRINGS: TypeAdapter[list[str]] = TypeAdapter(Annotated[list[str], Field(min_length=1)])
+_TOKENS: TypeAdapter[list[int]] = TypeAdapter(TokenIds)
+_TOKEN_LISTS: TypeAdapter[list[list[int]]] = TypeAdapter(list[TokenIds])
+
+
+def _read_texts(value: JSON) -> Texts:
+    """A text, texts, token ids or lists of them, told apart by the first."""
+    if isinstance(value, str):
+        return value
+    first = value[0] if isinstance(value, list) and value else None
+    if isinstance(first, list):
+        return _TOKEN_LISTS.validate_python(value)
+    if isinstance(first, int) and not isinstance(first, bool):
+        return _TOKENS.validate_python(value)
+    return _STRINGS.validate_python(value)
+
+
+class CompletionRequest(Generation):
+    """``POST /completions``."""
+
+    prompt: Annotated[Texts, PlainValidator(_read_texts)]
+
+
+class StrictCompletionRequest(CompletionRequest):
+    model_config = ConfigDict(strict=True)
+
+
+class EncodingFormat(StrEnum):
+    float = "float"
+    base64 = "base64"
+    int8 = "int8"
+    uint8 = "uint8"
+    binary = "binary"
+    ubinary = "ubinary"
+
+
+class InputType(StrEnum):
+    text = "text"
+    query = "query"
+    document = "document"
+
+
+class EmbeddingRequest(WireModel):
+    """``POST /embeddings``."""
+
+    input: Annotated[Texts, PlainValidator(_read_texts)]
+    dimensions: Annotated[Integer, Field(gt=0)] | None = None
+    encoding_format: Annotated[EncodingFormat, Field(strict=False)] | None = None
+    input_type: Annotated[InputType, Field(strict=False)] | None = None
+    model: str | None = None
+
+
+class StrictEmbeddingRequest(EmbeddingRequest):
+    model_config = ConfigDict(strict=True)
