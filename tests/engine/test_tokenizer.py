@@ -69,14 +69,6 @@ def test_ids_lie_in_the_vocabulary_and_are_never_special(text: str, name: str) -
     assert all(0 <= id < profile.vocabulary_size and id not in profile.special for id in ids)
 
 
-@given(text=UNICODE, start=st.integers(0, 40), name=st.sampled_from(EVERY))
-def test_the_first_tokens_of_a_text_are_the_tokens_of_their_text(text: str, start: int, name: str) -> None:
-    tokenizer = tokenizer_for(name)
-    ids = tokenizer.encode("The results: " + text)[:start]
-    beginning = tokenizer.decode(ids)
-    assert "\ufffd" in beginning or tokenizer.encode(beginning) == ids
-
-
 def test_no_two_words_share_an_id(tokenizer: Tokenizer) -> None:
     words = dict.fromkeys(ENGLISH.split() + GERMAN.split() + list(CHINESE) + [chr(code) for code in range(0x80)])
     assert len({tuple(tokenizer.encode(word)) for word in words}) == len(words)
