@@ -101,8 +101,8 @@ def choose_name(choice: JSON) -> str:
     return name
 
 
-def check_format(query: Query, value: JSON, where: str = "response_format") -> None:
-    """``response_format``, or the same as Responses has it: kind, and the schema of ``json_schema``."""
+def check_format(query: Query, value: JSON, where: str = "response_format", inner: str = "") -> None:
+    """``response_format``, or the same as Responses has it; ``inner`` names where the schema really stands."""
     kind = value.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         raise refuse(f'Bad request: {where}.type must be "text", "json_object" or "json_schema"', where)
@@ -113,7 +113,7 @@ def check_format(query: Query, value: JSON, where: str = "response_format") -> N
         raise missing(f"{where}.json_schema")
     for name in ("name", "schema"):
         if not wanted.get(name) and wanted.get(name) != {}:
-            raise missing(f"{where}.json_schema.{name}")
+            raise missing(f"{inner or where + '.json_schema'}.{name}")
     schema = wanted["schema"]
     most = query.settings.max_format_keys
     if (keys := count_keys(schema)) > most:

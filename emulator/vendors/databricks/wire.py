@@ -11,7 +11,7 @@ from emulator.core.json import JSON
 from emulator.core.seed import draw_uniform
 from emulator.core.vendor import Service, WireRequest
 from emulator.dialects.openai import read_stop
-from emulator.vendors.databricks.catalogue import Family, family_of, is_custom, trait
+from emulator.vendors.databricks.catalogue import Family, family_of, is_agent, is_custom, trait
 from emulator.vendors.databricks.errors import NO_ENDPOINT
 from emulator.vendors.databricks.fields import INTEGER, NUMBER, OBJECT, STRING, Shape, Struct, check_shape, refuse
 from emulator.vendors.databricks.settings import DatabricksSettings
@@ -41,6 +41,7 @@ _OWNED: dict[str, frozenset[Family]] = {
     "reasoning_effort": frozenset({"gpt-oss", "gpt", "gemini"}),
 }
 _STRICT = ("open", "gpt-oss")
+_DEEPEST = 150  # levels; Go's own bound is 10,000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,8 @@ class Query:
             return True
         if mode == "on" or (owners is not None and family not in owners):
             return False
-        return self.deployment.mode in ("external", "custom") or family not in _STRICT
+        foreign = self.deployment.mode in ("external", "custom") or is_agent(self.deployment)
+        return foreign or family not in _STRICT
 
     @property
     def lists(self) -> bool:
@@ -103,10 +105,25 @@ def read_body(request: WireRequest, limit: int) -> dict[str, JSON]:
     except (ValueError, RecursionError) as error:
         text = f"Bad request: invalid JSON: {error}"
         raise EmulatedError(ErrorKind.INVALID_REQUEST, text) from None
+    if _nests_deeply(request.body, body):
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, "Bad request: invalid JSON: exceeded max depth")
     if not isinstance(body, dict):
         check_shape(body if body is not None else [], Struct(), "", lambda _path, _name: True)
     result: dict[str, JSON] = body
     return result
+
+
+def _nests_deeply(text: bytes, body: JSON) -> bool:
+    """Whether values stand inside one another further than any answer could repeat them."""
+    if text.count(b"[") + text.count(b"{") <= _DEEPEST:
+        return False
+    level = [body]
+    for _ in range(_DEEPEST):
+        inner = [v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list)]
+        level = [value for values in inner for value in values]
+        if not level:
+            return False
+    return True
 
 
 def find_named(request: WireRequest, service: Service[Any]) -> Query:
