@@ -148,11 +148,12 @@ Bytes = Annotated[Annotated[Size, Tag("<number>")] | Annotated[SizeBounds, Tag("
 
 
 def _open_prefixes(schema: dict[str, JSON]) -> None:
-    """Publish ``header.*`` as a pattern of keys."""
+    """Publish ``header.*`` as a pattern of keys; a comparison with the body is also any value, so not ``oneOf``."""
     for prefix in _PREFIXES:
         facet = schema["properties"].pop(f"{prefix}.*")
-        facet_schema = {"description": facet["description"], **facet["additionalProperties"]}
-        schema.setdefault("patternProperties", {})[rf"^{prefix}\..+$"] = facet_schema
+        options = facet["additionalProperties"]["oneOf"]
+        pattern = {"description": facet["description"], "anyOf": options}
+        schema.setdefault("patternProperties", {})[rf"^{prefix}\..+$"] = pattern
 
 
 class When(Closed):

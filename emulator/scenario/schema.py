@@ -150,7 +150,7 @@ class Rule(Outcome):
     """What happens to some calls; of all rules the first that matches wins."""
 
     name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Unique; keys the draws, named in x-emulator-rule.")
-    when: When = Field(default=When.model_construct(), description="Which calls; absent: all.")
+    when: When = Field(default_factory=When.model_construct, description="Which calls; absent: all.")
     times: Times | None = Field(default=None, description="Which of the matching calls; absent: all.")
     per: Scope | None = Field(default=None, description="What a sequence counts apart.")
     sequence: Annotated[tuple[Step, ...], Field(strict=False, min_length=1)] | None = Field(
@@ -196,7 +196,7 @@ class Scenario(Closed):
         default=(), description="Added to the vendors' catalogues."
     )
     latency: Latency = Field(
-        default=Latency.model_construct(), description="Of every answer; a rule can replace any part."
+        default_factory=Latency.model_construct, description="Of every answer; a rule can replace any part."
     )
     limits: Annotated[tuple[Limit, ...], Field(strict=False)] = Field(default=(), description="Quotas.")
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(

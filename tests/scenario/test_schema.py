@@ -43,7 +43,13 @@ rules:
   times: {every: 3, nth: [3, 6], between: [1s, 2s], repeat: {every: 60s, for: 10s}, per: request}
   error: {kind: rate_limited, retry_after: 2s, headers: {x-a: b}, after: state}
 - name: tools
-  when: {prompt: {contains: weather}, tools: get_weather, body.temperature: 1, header.x-a: {not: b}, query.b: c}
+  when:
+    prompt: {contains: weather}
+    tools: get_weather
+    body.temperature: 1
+    body.model: {prefix: g}
+    header.x-a: {not: b}
+    query.b: c
   reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}
 - name: faults
   when: {stream: true, prompt_tokens: {above: 4000}, body_bytes: {below: 64KiB}}
