@@ -6,6 +6,7 @@ src/model_service.cpp.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from emulator.core.call import Deployment
@@ -27,6 +28,7 @@ _RELOADS = {
     "statuses_failed": "Retrieving all model statuses failed. Check server logs for more info.",
     "serializing_failed": "Serializing model statuses to json failed. Check server logs for more info.",
 }
+_STATUS_PATH = re.compile(r"(versions/(?P<version>\d+)|labels/(?P<label>[^/]+))?/?(?P<metadata>metadata)?")
 _STATUS = """{
  "model_version_status": [
   {
@@ -70,6 +72,8 @@ def _find(request: WireRequest, service: Ovms) -> Deployment:
         EmulatedError: 404.
     """
     deployment = service.deployments.get(request.params["name"])
+    if not request.params.get("version", "1").isdigit():
+        refuse_path(request)
     if deployment is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
     return deployment
@@ -180,9 +184,13 @@ def show_status(request: WireRequest, service: Ovms) -> WireResponse:
     """
     if not service.settings.release.tf_serving:
         refuse_path(request)
+    rest = _STATUS_PATH.fullmatch(request.params.get("rest", ""))
+    if rest is None:
+        refuse_path(request)
     deployment = _find(request, service)
-    wanted = request.path.removeprefix(f"/v1/models/{deployment.name}")
-    if wanted.startswith("/versions/") and wanted.removeprefix("/versions/") != "1":
+    if rest["metadata"]:  # graphs have none; that of classic models is not emulated
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+    if rest["version"] not in (None, "1") or rest["label"]:
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not found")
     return _answer(service, _list_status(deployment).encode())
 

@@ -125,12 +125,13 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Op
 
 def _look_at(request: WireRequest, service: Service[OpenVinoSettings]) -> tuple[Deployment | None, bool]:
     """Graph and whether a stream was asked for, as far as they can be made out."""
+    by_path = service.deployments.get(request.path[4:]) if service.settings.release.content_type_routing else None
     try:
         body = load_body(request)
     except EmulatedError:
-        return None, False
+        return by_path, False
     if not isinstance(body, dict):
-        return None, False
+        return by_path, False
     model = body.get("model")
     deployment = service.deployments.get(model) if isinstance(model, str) else None
     return deployment, may_stream(request.path, service.settings.release) and body.get("stream") is True

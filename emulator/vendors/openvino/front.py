@@ -33,14 +33,8 @@ class Accepted:
     deployment: Deployment
     body: dict[str, JSON] | None
     stream: bool
-
-    @property
-    def settings(self) -> OpenVinoSettings:
-        return self.service.settings
-
-    @property
-    def release(self) -> Release:
-        return self.service.settings.release
+    settings: OpenVinoSettings
+    release: Release
 
 
 def accept(request: WireRequest, service: Service[OpenVinoSettings]) -> Accepted:
@@ -59,7 +53,7 @@ def accept(request: WireRequest, service: Service[OpenVinoSettings]) -> Accepted
             raise EmulatedError(ErrorKind.INTERNAL, message="Failed to deduce model name from all possible ways")
     deployment = find_graph(name, service)
     stream = body is not None and may_stream(request.path, release) and body.get("stream") is True
-    return Accepted(request, service, deployment, body, stream)
+    return Accepted(request, service, deployment, body, stream, service.settings, release)
 
 
 def is_generative(path: str, release: Release) -> bool:

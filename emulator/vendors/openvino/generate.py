@@ -5,26 +5,32 @@ Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_com
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable
 
-from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk
+from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
+from emulator.core.vendor import Codec
 from emulator.vendors.openvino.codec import CHAT, COMPLETIONS, Remembered
 from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.fields import Fields, build_sampling, check_engine, read_fields, read_flag, read_limit
+from emulator.vendors.openvino.fields import Fields, read_fields, read_flag, read_limit
 from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.messages import apply_template, read_messages
 from emulator.vendors.openvino.numbers import is_int32, is_uint32
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.tools import read_response_format, read_tools
+from emulator.vendors.openvino.sampling import build_sampling, check_engine
+from emulator.vendors.openvino.tools import Offer, read_response_format, read_tools
+
+_UNBOUNDED = Sampling()
+_PREFIXES = ("/v3/v1/", "/v3/", "/v1/")
+_PATHS = {prefix + name: (prefix, name) for prefix in _PREFIXES for name in ("chat/completions", "completions")}
 
 
-@lru_cache(maxsize=64)
-def _list_paths(release: Release, name: str) -> frozenset[str]:
-    prefixes = ["/v3/", *(["/v3/v1/"] if release.v3_v1_alias else []), *(["/v1/"] if release.v1_alias else [])]
-    return frozenset(prefix + name for prefix in prefixes)
+def _name_endpoint(path: str, release: Release) -> str:
+    """``chat/completions``, ``completions``, or nothing for a path the graph does not know."""
+    prefix, name = _PATHS.get(path, ("", ""))
+    known = release.v3_v1_alias if prefix == "/v3/v1/" else release.v1_alias if prefix == "/v1/" else True
+    return name if known else ""
 
 
 def _word_endpoints(release: Release) -> str:
@@ -39,14 +45,12 @@ def parse_generation(accepted: Accepted) -> Call:
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
-    path, release = accepted.request.path, accepted.release
     if accepted.body is None:
         refuse("Non-json request received in text generation calculator")
-    if path in _list_paths(release, "chat/completions"):
-        return _parse_chat(accepted)
-    if path in _list_paths(release, "completions"):
-        return _parse_completions(accepted)
-    refuse(_word_endpoints(release))
+    name = _name_endpoint(accepted.request.path, accepted.release)
+    if not name:
+        refuse(_word_endpoints(accepted.release))
+    return _parse_chat(accepted) if name == "chat/completions" else _parse_completions(accepted)
 
 
 def _parse_chat(accepted: Accepted) -> Call:
@@ -62,23 +66,28 @@ def _parse_chat(accepted: Accepted) -> Call:
     kind, schema = read_response_format(read)
     thinks = _read_template_options(read)
     messages = apply_template(read, messages)
-    plain = read.plain or (accepted.stream and accepted.release.tools == "unary")
-    ask = ChatAsk(
-        messages=messages,
-        tools=() if plain else offer.tools,
-        tool_choice="none" if plain else offer.choice,
-        tool_name=None if plain else offer.name,
-        parallel=True,
-        format=kind,
-        schema=schema,
-        reasoning="medium" if thinks and not plain else None,
-    )
-    return _finish(read, ask, Remembered(read.include_usage))
+    if read.plain or (accepted.stream and accepted.release.tools == "unary"):
+        offer, thinks = Offer(), False
+
+    def ask(sampling: Sampling) -> ChatAsk:
+        return ChatAsk(
+            messages=messages,
+            sampling=sampling,
+            tools=offer.tools,
+            tool_choice=offer.choice,
+            tool_name=offer.name,
+            parallel=True,
+            format=kind,
+            schema=schema,
+            reasoning="medium" if thinks else None,
+        )
+
+    return _finish(read, ask, CHAT, Remembered(read.include_usage))
 
 
 def _read_max_completion_tokens(read: Fields) -> None:
     """Wins over ``max_tokens``."""
-    release = read.accepted.release
+    release = read.release
     if not release.max_completion_tokens:
         return
     limit = read_limit(read, "max_completion_tokens", inclusive=release.max_tokens_limit_is_default)
@@ -92,18 +101,18 @@ def _read_max_completion_tokens(read: Fields) -> None:
 
 def _read_template_options(read: Fields) -> bool:
     """Whether the model thinks aloud: it has the trait ``reasoning``, and the template is not told otherwise."""
-    options = read.given("chat_template_kwargs") if read.accepted.release.chat_template_kwargs else ...
+    options = read.body.get("chat_template_kwargs", ...) if read.release.chat_template_kwargs else ...
     if options is not ... and not isinstance(options, dict):
         refuse("chat_template_kwargs must be an object")
     asked = options is ... or options.get("enable_thinking") is not False
-    return asked and read.accepted.release.tools != "ignored" and bool(read.accepted.deployment.traits.get("reasoning"))
+    return asked and read.release.tools != "ignored" and bool(read.accepted.deployment.traits.get("reasoning"))
 
 
 def _parse_completions(accepted: Accepted) -> Call:
     if accepted.deployment.kind == "vision" and accepted.release.v1_alias:
         refuse("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
     read = read_fields(accepted)
-    prompt = read.given("prompt")
+    prompt = read.body.get("prompt", ...)
     if prompt is not ... and not isinstance(prompt, str):
         refuse("prompt is not a string")
     if prompt is ... or not prompt:
@@ -112,8 +121,11 @@ def _parse_completions(accepted: Accepted) -> Call:
     read.echo = read_flag(read, "echo")
     if read.max_tokens == 0 and not read.echo:
         refuse("max_tokens value should be greater than 0 unless echo is set")
-    ask = CompletionAsk(prompts=(prompt,))
-    return _finish(read, ask, Remembered(read.include_usage, echo=prompt if read.echo else ""))
+
+    def ask(sampling: Sampling) -> CompletionAsk:
+        return CompletionAsk(prompts=(prompt,), sampling=sampling)
+
+    return _finish(read, ask, COMPLETIONS, Remembered(read.include_usage, echo=prompt if read.echo else ""))
 
 
 def _read_completion_logprobs(read: Fields) -> None:
@@ -129,18 +141,18 @@ def _read_completion_logprobs(read: Fields) -> None:
     read.logprobs = True
 
 
-def _finish(read: Fields, ask: ChatAsk | CompletionAsk, remembered: Remembered) -> Call:
+def _finish(read: Fields, ask: Callable[[Sampling], Ask], codec: Codec, remembered: Remembered) -> Call:
     """Count the prompt, check lengths, let the engine have its look."""
     accepted = read.accepted
-    counted = accepted.service.count_prompt(ask, accepted.deployment)
-    _check_length(read, sum(counted))
+    counted = accepted.service.count_prompt(ask(_UNBOUNDED), accepted.deployment)
+    prompt = sum(counted)
+    _check_length(read, prompt)
     check_engine(read)
-    sampled: Ask = replace(ask, sampling=build_sampling(read, sum(counted)))
     return Call(
         request=accepted.request,
         deployment=accepted.deployment,
-        ask=sampled,
-        codec=CHAT if isinstance(ask, ChatAsk) else COMPLETIONS,
+        ask=ask(build_sampling(read, prompt)),
+        codec=codec,
         stream=accepted.stream,
         prompt_tokens=counted,
         context=remembered,

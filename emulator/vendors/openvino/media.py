@@ -30,10 +30,10 @@ def check_picture(read: Fields, part: dict[str, JSON]) -> None:
     url = image.get("url")
     if not isinstance(url, str):
         refuse(f"{_STRUCTURE} - image_url does not have url field")
-    modern = read.accepted.release.model_length
+    modern = read.release.model_length
     _, found, encoded = url.partition("base64,")
     if not found:
-        if not read.accepted.release.cors:
+        if not read.release.cors:
             refuse('Url should contain base64 encoded string followed by "base64," prefix')
         _check_location(read, url)
         return

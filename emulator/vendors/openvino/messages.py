@@ -35,7 +35,11 @@ def read_messages(read: Fields) -> tuple[Message, ...]:
 def _read_message(read: Fields, message: JSON) -> Message:
     if not isinstance(message, dict):
         refuse("Message is not a JSON object")
-    rule = read.accepted.release.message_rule
+    rule = read.release.message_rule
+    role, content = message.get("role"), message.get("content")
+    if len(message) == 2 and isinstance(role, str) and isinstance(content, str):  # as nearly all are
+        _check_tags(read, content)
+        return Message(role=role, text=content)
     text, media = "", 0
     calls: tuple[ToolCall, ...] = ()
     for name, value in message.items():
@@ -50,7 +54,7 @@ def _read_message(read: Fields, message: JSON) -> Message:
         else:
             refuse(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
     _check_required(message, rule)
-    role, call_id = message.get("role"), message.get("tool_call_id")
+    call_id = message.get("tool_call_id")
     return Message(
         role=role if isinstance(role, str) else "",
         text=text,
@@ -88,7 +92,7 @@ def _default_arguments(call: ToolCall) -> ToolCall:
 
 def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
     """The text of a content array, and how many media came with it: 2025.0 keeps its last text only."""
-    if not parts and not read.accepted.release.empty_content:
+    if not parts and not read.release.empty_content:
         refuse(f"{_STRUCTURE} - content array is empty")
     texts = []
     media = 0
@@ -102,12 +106,12 @@ def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
         elif kind == "image_url":
             check_picture(read, part)
             media += 1
-        elif kind == "input_audio" and read.accepted.release.modalities:
+        elif kind == "input_audio" and read.release.modalities:
             check_audio(part)
             media += 1
         else:
             refuse("Unsupported content type")
-    if read.accepted.release.message_rule == "role":
+    if read.release.message_rule == "role":
         return "\n".join(texts), media
     return (texts[-1] if texts else ""), media
 

@@ -113,7 +113,6 @@ def _list_endpoints() -> tuple[Endpoint, ...]:
         ("POST", "/v1/config/reload", catalogue.reload_config),
         ("GET", "/v1/models", show_v1_models),
         ("GET", "/v1/models/{name}", show_v1_model),
-        ("GET", "/v1/models/{name}/versions/{version}", show_v1_model),
         ("GET", "/v1/models/{name}/{rest:path}", show_v1_model),
         ("GET", "/v3/models", catalogue.list_models),
         ("GET", "/v3/v1/models", catalogue.list_models),

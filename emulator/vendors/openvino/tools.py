@@ -32,11 +32,11 @@ def read_tools(read: Fields) -> Offer:
     Raises:
         EmulatedError: worded as the calculator does.
     """
-    if read.accepted.release.tools == "ignored":
+    if read.release.tools == "ignored":
         return Offer()
-    choice = read.given("tool_choice")
+    choice = read.body.get("tool_choice", ...)
     name = _read_choice(read, choice)
-    tools = read.given("tools")
+    tools = read.body.get("tools", ...)
     if tools is ... or choice == "none":
         return Offer()
     if not isinstance(tools, list):
@@ -56,13 +56,13 @@ def _read_choice(read: Fields, choice: JSON) -> str | None:
     if choice is ...:
         return None
     if isinstance(choice, str):
-        words = ("none", "auto", "required") if read.accepted.release.tool_choice_required else ("none", "auto")
+        words = ("none", "auto", "required") if read.release.tool_choice_required else ("none", "auto")
         if choice not in words:
             refuse(f"tool_choice should be either {' or '.join(repr(word) for word in words)}")
         return None
     if not isinstance(choice, dict):
         refuse("tool_choice is not a valid JSON object or string")
-    if read.accepted.release.flat_tools and "function" not in choice and "name" in choice:
+    if read.release.flat_tools and "function" not in choice and "name" in choice:
         return _check_name(choice["name"], "tool_choice.name")
     function = choice.get("function")
     if not isinstance(function, dict):
@@ -79,12 +79,12 @@ def _check_name(name: JSON, where: str) -> str:
 def _read_tool(read: Fields, tool: JSON) -> Tool:
     if not isinstance(tool, dict):
         refuse("Tool is not a JSON object")
-    if read.accepted.release.flat_tools or "type" in tool:
+    if read.release.flat_tools or "type" in tool:
         if not isinstance(tool.get("type"), str):
             refuse("Tool type is missing or invalid")
         if tool["type"] != "function":
             refuse("Only function tools are supported")
-    flat = read.accepted.release.flat_tools and "function" not in tool
+    flat = read.release.flat_tools and "function" not in tool
     function = tool if flat else tool.get("function")
     if not isinstance(function, dict):
         refuse("Function is not a valid JSON object")
@@ -101,9 +101,9 @@ def read_response_format(read: Fields) -> tuple[Format, JSON]:
     Raises:
         EmulatedError: worded as the calculator does.
     """
-    rule = read.accepted.release.response_format
-    value = read.given("response_format")
-    if rule == "ignored" or value is ... or value is None:
+    rule = read.release.response_format
+    value = read.body.get("response_format")
+    if rule == "ignored" or value is None:
         return "text", None
     if not isinstance(value, dict):
         refuse("response_format is not an object")
