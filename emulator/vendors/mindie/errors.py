@@ -12,12 +12,10 @@ from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.core.vendor import DROPPED, Service, WireRequest, WireResponse
 from emulator.dialects.tgi import ERROR_TYPES
 from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers
 from emulator.vendors.mindie.settings import MindieSettings
-
-DROPPED = 0  # status of an answer that is none: the connection closes
 
 CLASSES: Mapping[int, str] = MappingProxyType(
     {

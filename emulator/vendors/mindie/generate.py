@@ -62,9 +62,7 @@ def parse_generate_stream(request: WireRequest, service: Service[MindieSettings]
     return parse_tgi(request, service, body, stream=True, array=False)
 
 
-def parse_tgi(
-    request: WireRequest, service: Service[MindieSettings], body: JSON, *, stream: bool, array: bool
-) -> Call:
+def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON, *, stream: bool, array: bool) -> Call:
     """A request in TGI's form; ``array``: a whole answer is an array of one."""
     settings = service.settings
     value = body.get("inputs") if isinstance(body, dict) else None
@@ -77,9 +75,7 @@ def parse_tgi(
     deployment = serves(tuple(service.deployments.values()))
     (count,) = service.count_prompt(_ask(inputs.prompt, inputs.media), deployment)
     check_tokens(count)
-    parameters = read_parameters(
-        read_object(body, "parameters"), stream=stream, disaggregated=settings.disaggregated
-    )
+    parameters = read_parameters(read_object(body, "parameters"), stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
         deployment = serves(tuple(service.deployments.values()), parameters.adapter_id)
     return _shape(request, service, inputs, parameters, deployment, count, stream=stream, array=array)

@@ -180,9 +180,7 @@ def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterato
             yield due[index], template % (token, text, weight, special, *last)
 
 
-_LIST_EVENT = (
-    b'data: {"token":{"id":[%d],"text":%b,"logprob":%b,"special":%b},"generated_text":%b,"details":%b}\n\n'
-)
+_LIST_EVENT = b'data: {"token":{"id":[%d],"text":%b,"logprob":%b,"special":%b},"generated_text":%b,"details":%b}\n\n'
 _SCALAR_EVENT = _LIST_EVENT.replace(b"[%d]", b"%d")
 _NULLS = repeat(b"null")
 

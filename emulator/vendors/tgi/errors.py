@@ -145,8 +145,19 @@ def _render_event(
         body += _event(last, last.lower().replace(" ", "_"), settings, chat=chat)
     if chat:
         body += b"data: [DONE]\n\n"
-    compute = (("x-compute-type", settings.compute_type), ("x-accel-buffering", "no"))
-    return WireResponse(200, body, (*STREAM_HEADERS, *compute, *CORS), chunked=True)
+    compute = (("x-compute-type", settings.compute_type), ("x-compute-characters", str(_count_characters(request))))
+    headers = (*STREAM_HEADERS, *compute, ("x-accel-buffering", "no"), *CORS)
+    return WireResponse(200, body, headers, chunked=True)
+
+
+def _count_characters(request: WireRequest) -> int:
+    """Characters of ``inputs``; of a conversation, what the emulator's bare template holds: none."""
+    try:
+        body = request.json()
+    except ValueError:
+        return 0
+    inputs = body.get("inputs") if isinstance(body, dict) else None
+    return len(inputs) if isinstance(inputs, str) else 0
 
 
 def _event(text: str, kind: str, settings: TgiSettings, *, chat: bool) -> bytes:

@@ -178,10 +178,8 @@ def render_tokens(choice: Choice, tokenizer: Tokenizer) -> Iterator[bytes]:
 def render_top_tokens(choice: Choice, tokenizer: Tokenizer, count: int) -> Iterator[bytes]:
     """The likeliest tokens in each token's place."""
     for entry in choice.logprobs or ():
-        rows = (
-            _TOKEN % (encode_first(tokenizer, text), quote(text), weight, b"false") for text, weight in entry.top[:count]
-        )
-        yield b",".join(rows)
+        shown = entry.top[:count]
+        yield b",".join(_TOKEN % (encode_first(tokenizer, t), quote(t), weight, b"false") for t, weight in shown)
 
 
 def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[tuple[float, bytes]]:

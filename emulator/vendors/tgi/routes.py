@@ -11,7 +11,11 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
 from emulator.dialects.tgi import serves
 from emulator.vendors.tgi import serde
+from emulator.vendors.tgi.chat import parse_chat
+from emulator.vendors.tgi.completions import parse_completions
 from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error
+from emulator.vendors.tgi.invocations import parse_invocations
+from emulator.vendors.tgi.metrics import answer_metrics
 from emulator.vendors.tgi.settings import TgiSettings, list_deployments
 from emulator.vendors.tgi.tokens import list_tokens
 from emulator.vendors.tgi.wire import PLAIN, parse_generate, parse_generate_stream, parse_root
@@ -114,6 +118,9 @@ _POSTS: Mapping[str, Parse] = {
     "/": parse_root,
     "/generate": parse_generate,
     "/generate_stream": parse_generate_stream,
+    "/v1/chat/completions": parse_chat,
+    "/v1/completions": parse_completions,
+    "/invocations": parse_invocations,
     "/tokenize": answer_tokenize,
 }
 _GUARDED = frozenset(_POSTS)
@@ -128,6 +135,7 @@ VENDOR = Vendor(
         *_get("/ping", answer_health),
         *_get("/info", answer_info),
         *_get("/v1/models", answer_models),
+        *_get("/metrics", answer_metrics),
     ),
     settings=TgiSettings,
     catalogue=list_deployments,  # type: ignore[arg-type]

@@ -45,11 +45,9 @@ _PARAMETERS: Sequence[Field] = (
 )
 _NEW = ("frequency_penalty", "top_n_tokens", "grammar", "adapter_id")  # fields that came after 0.9.4
 _OLD_PARAMETERS = tuple(
-    Field(f.name, serde.u32, OLD_LENGTH) if f.name == "max_new_tokens" else f
-    for f in _PARAMETERS
-    if f.name not in _NEW
+    Field(f.name, serde.u32, OLD_LENGTH) if f.name == "max_new_tokens" else f for f in _PARAMETERS if f.name not in _NEW
 )
-_EMPTY = {f.name: f.default for f in _PARAMETERS}
+EMPTY = {f.name: f.default for f in _PARAMETERS}
 
 
 def _request(name: str, parameters: Sequence[Field], *, stream: bool, sample: bool) -> serde.Type:
@@ -121,7 +119,7 @@ def _parse(
     *,
     echoes: bool,
 ) -> Call:
-    parameters = {**_EMPTY, **body["parameters"]}
+    parameters = {**EMPTY, **body["parameters"]}
     inputs: str = body["inputs"]
     deployment = serves(tuple(service.deployments.values()), parameters["adapter_id"] or "")
     valid = validate(service, deployment, inputs, parameters, stream=stream)

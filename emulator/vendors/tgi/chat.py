@@ -1,0 +1,222 @@
+"""``POST /v1/chat/completions``: from the wire to a call.
+
+Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest), ``router/src/server.rs`` and
+``router/src/infer/tool_grammar.rs``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Message
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.seed import draw_uuid
+from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.dialects.openai import ToolChoice, read_message, read_tool
+from emulator.dialects.tgi import serves
+from emulator.vendors.tgi import serde
+from emulator.vendors.tgi.chat_render import CHAT, Chat
+from emulator.vendors.tgi.grammar import Grammar, grammar_type
+from emulator.vendors.tgi.serde import Field, Path
+from emulator.vendors.tgi.settings import TgiSettings
+from emulator.vendors.tgi.wire import EMPTY, Validated, validate
+
+_CHUNK_TEXT = serde.struct("MessageChunk", (Field("text", serde.string, required=True),))
+_URL = serde.struct("Url", (Field("url", serde.string, required=True),))
+_CHUNK_IMAGE = serde.struct("MessageChunk", (Field("image_url", _URL, required=True),))
+_FUNCTION_NAME = serde.struct("FunctionName", (Field("name", serde.string, required=True),))
+_TYPED_CHOICE = serde.struct("TypedChoice", (Field("function", _FUNCTION_NAME, required=True),))
+
+
+def _chunk(value: JSON, path: Path) -> JSON:
+    kind = value.get("type") if isinstance(value, dict) else None
+    if kind not in ("text", "image_url"):
+        raise serde.Mismatch("data did not match any variant of untagged enum MessageContent", path)
+    return (_CHUNK_TEXT if kind == "text" else _CHUNK_IMAGE)(value, path) | {"type": kind}
+
+
+_CONTENT = serde.untagged("MessageContent", serde.string, serde.sequence(_chunk))
+
+
+def _function(value: JSON, path: Path) -> JSON:
+    """``FunctionDefinition``: ``arguments``, which may be called ``parameters``."""
+    if isinstance(value, dict) and "parameters" in value and "arguments" not in value:
+        value = {("arguments" if key == "parameters" else key): inner for key, inner in value.items()}
+    fields = (
+        Field("description", serde.option(serde.string)),
+        Field("name", serde.string, required=True),
+        Field("arguments", serde.anything, required=True),
+    )
+    return serde.struct("FunctionDefinition", fields)(value, path)
+
+
+_TOOL = serde.struct("Tool", (Field("type", serde.string, required=True), Field("function", _function, required=True)))
+_TOOL_CALL = serde.struct(
+    "ToolCall",
+    (
+        Field("id", serde.string, required=True),
+        Field("type", serde.string, required=True),
+        Field("function", _function, required=True),
+    ),
+)
+
+
+def _message(value: JSON, path: Path) -> JSON:
+    """``Message``: a role, and either content or tool calls."""
+    fields = (Field("role", serde.string, required=True), Field("name", serde.option(serde.string)))
+    serde.struct("Message", fields)(value, path)
+    body = serde.untagged(
+        "MessageBody",
+        serde.struct("Content", (Field("content", _CONTENT, required=True),)),
+        serde.struct("Tool", (Field("tool_calls", serde.sequence(_TOOL_CALL), required=True),)),
+    )
+    body(value, path)
+    return value
+
+
+_STREAM_OPTIONS = serde.struct("StreamOptions", (Field("include_usage", serde.boolean, False),))
+_TOOL_CHOICE = serde.untagged("ToolTypeDeserializer", serde.option(serde.string), _TYPED_CHOICE)
+
+
+def _max_tokens(value: JSON, path: Path) -> JSON:
+    return serde.option(serde.u32)(value, path)
+
+
+CHAT_REQUEST = serde.struct(
+    "ChatRequest",
+    (
+        Field("model", serde.option(serde.string)),
+        Field("messages", serde.sequence(_message), required=True),
+        Field("frequency_penalty", serde.option(serde.f32)),
+        Field("logit_bias", serde.option(serde.sequence(serde.f32))),
+        Field("logprobs", serde.option(serde.boolean)),
+        Field("top_logprobs", serde.option(serde.u32)),
+        Field("max_tokens", _max_tokens),
+        Field("max_completion_tokens", _max_tokens),
+        Field("n", serde.option(serde.u32)),
+        Field("presence_penalty", serde.option(serde.f32)),
+        Field("stop", serde.option(serde.sequence(serde.string))),
+        Field("stream", serde.boolean, False),
+        Field("seed", serde.option(serde.u64)),
+        Field("temperature", serde.option(serde.f32)),
+        Field("top_p", serde.option(serde.f32)),
+        Field("tools", serde.option(serde.sequence(_TOOL))),
+        Field("tool_prompt", serde.option(serde.string)),
+        Field("tool_choice", _TOOL_CHOICE),
+        Field("response_format", serde.option(grammar_type)),
+        Field("stream_options", _STREAM_OPTIONS, {"include_usage": False}),
+    ),
+)
+
+
+def parse_chat(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+    return parse_chat_body(request, service, serde.read(request, CHAT_REQUEST))
+
+
+def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: Mapping[str, Any]) -> Call:
+    """A read :data:`CHAT_REQUEST`."""
+    model = body["model"]
+    deployment = serves(tuple(service.deployments.values()), model or "")
+    ask = _read_ask(body)
+    (count,) = service.count_prompt(ask, deployment)
+    valid = validate(service, deployment, "-", read_parameters(body), stream=body["stream"], count=count)
+    shown = bool(body["logprobs"])
+    sampling = replace(valid.sampling, logprobs=valid.sampling.logprobs or 0 if shown else None)
+    return Call(
+        request=request,
+        deployment=deployment,
+        ask=_constrain(ask, replace(valid, sampling=sampling)),
+        codec=CHAT,
+        stream=body["stream"],
+        prompt_tokens=(count,),
+        context=Chat(
+            limit=valid.limit,
+            model=serves(tuple(service.deployments.values())).name if model in (None, "tgi") else model,
+            characters=sum(len(message.text) for message in ask.messages),
+            usage=body["stream_options"]["include_usage"],
+            logprobs=shown,
+            top=body["top_logprobs"] or 0,
+            call_id=_next_call_id(request, body["messages"]),
+        ),
+    )
+
+
+def _read_ask(body: Mapping[str, Any]) -> ChatAsk:
+    if body["response_format"] is not None and body["tools"] is not None:
+        raise _refuse_tools("Grammar and tools are mutually exclusive")
+    tools = tuple(read_tool({"function": _named(tool["function"])}) for tool in body["tools"] or ())
+    choice, name = _read_tool_choice(body["tool_choice"], bool(tools))
+    if name is not None and tools and all(tool.name != name for tool in tools):
+        raise _refuse_tools(f"Tool with name {name} not found")
+    return ChatAsk(
+        messages=tuple(_read_message(message) for message in body["messages"]),
+        tools=tools if choice != "none" else (),
+        tool_choice=choice,
+        tool_name=name,
+    )
+
+
+def _named(function: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    return {"name": function["name"], "description": function["description"], "parameters": function["arguments"]}
+
+
+def _read_message(message: JSON) -> Message:
+    return read_message({**message, "tool_calls": message.get("tool_calls") or []})
+
+
+def _read_tool_choice(choice: JSON, offered: bool) -> tuple[ToolChoice, str | None]:
+    """Any other string is the name of a tool."""
+    if not offered or choice == "none":
+        return "none", None
+    if choice is None or choice == "auto":
+        return "auto", None
+    if choice == "required":
+        return "required", None
+    return "required", choice if isinstance(choice, str) else str(choice["function"]["name"])
+
+
+def _refuse_tools(text: str) -> EmulatedError:
+    """Found before the answer begins, so with a status even where it streams."""
+    details = {"streamed": False, "error_type": "tool_error"}
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, message=f"Tool error: {text}", param="tools", details=details)
+
+
+def read_parameters(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of generation that an OpenAI-style request stands for; only temperature 0 is greedy."""
+    temperature = body["temperature"]
+    presence = body.get("presence_penalty")
+    maximum = body["max_tokens"] if body["max_tokens"] is not None else body.get("max_completion_tokens")
+    return {
+        **EMPTY,
+        "temperature": temperature or None,
+        "do_sample": temperature != 0.0,
+        "repetition_penalty": body.get("repetition_penalty") if presence is None else presence + 2.0,
+        "frequency_penalty": body["frequency_penalty"],
+        "top_p": body["top_p"],
+        "max_new_tokens": maximum,
+        "stop": body["stop"] or [],
+        "seed": body["seed"],
+        "top_n_tokens": body.get("top_logprobs"),
+        "grammar": body.get("response_format"),
+        "details": True,
+    }
+
+
+def _constrain(ask: ChatAsk, valid: Validated) -> Ask:
+    """The ask with its sampling and the form its answer must have."""
+    grammar: Grammar | None = valid.grammar
+    if grammar is not None and grammar.bare:
+        prompt = "\n".join(message.text for message in ask.messages)
+        return CompletionAsk(prompts=(prompt,), sampling=valid.sampling, raw=False, schema=grammar.schema, bare=True)
+    if grammar is not None:
+        return replace(ask, sampling=valid.sampling, format="json_schema", schema=grammar.schema)
+    return replace(ask, sampling=valid.sampling)
+
+
+def _next_call_id(request: WireRequest, messages: list[JSON]) -> str:
+    """Call ids count up from 0 through a conversation; after an id of another kind comes a UUID."""
+    ids = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+    if not all(text.isascii() and text.isdigit() for text in ids):
+        return draw_uuid(request.key, "call")
+    return str(max((int(text) + 1 for text in ids), default=0))

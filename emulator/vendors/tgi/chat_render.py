@@ -1,0 +1,168 @@
+"""Answers of ``/v1/chat/completions``.
+
+Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion, ChatCompletionChunk) and
+``router/src/chat.rs``. The model writes a call as JSON and the router passes its arguments on as they come;
+where the finish reason of a streamed call stands is unverified.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from emulator.core.call import Call
+from emulator.core.json import JSON, dump_json, dump_text, parse_json
+from emulator.core.plan import Choice, Logprob, Plan
+from emulator.core.vendor import Service, WireResponse, WireStream
+from emulator.dialects.sse import DONE, quote
+from emulator.vendors.tgi.errors import CORS
+from emulator.vendors.tgi.render import compute_headers, finish, stream_headers
+from emulator.vendors.tgi.settings import TgiSettings
+
+CALL_ID = "0"  # of a call in an answer in one piece, whatever came before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """What the codec remembers of a chat request.
+
+    Fields:
+        usage: a stream ends with a chunk of token counts.
+        call_id: of a streamed tool call.
+    """
+
+    limit: int
+    model: str
+    characters: int
+    usage: bool
+    logprobs: bool
+    top: int
+    call_id: str
+
+
+def name_finish(choice: Choice, limit: int) -> str:
+    """``finish_reason`` as OpenAI calls the end of a sequence; a stop string keeps TGI's word."""
+    name = finish(choice, limit)
+    return "stop" if name == "eos_token" else name
+
+
+def shape_usage(prompt: int, completion: int) -> JSON:
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+class ChatCodec:
+    """Chat completions, whole or in chunks."""
+
+    def render(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireResponse:
+        asked: Chat = call.context
+        choice = plan.choices[0]
+        body = {
+            "object": "chat.completion",
+            "id": "",
+            "created": int(plan.created),
+            "model": asked.model,
+            "system_fingerprint": service.settings.fingerprint,
+            "choices": [
+                {
+                    "index": 0,
+                    "message": _message(choice),
+                    "logprobs": _shape_logprobs(choice.logprobs or (), asked) if asked.logprobs else None,
+                    "finish_reason": name_finish(choice, asked.limit),
+                }
+            ],
+            "usage": shape_usage(call.prompt_tokens[0], len(choice.ids)),
+        }
+        headers = compute_headers(plan, call, service, asked.characters)
+        return WireResponse(200, dump_json(body), (("content-type", "application/json"), *headers, *CORS))
+
+    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireStream:
+        asked: Chat = call.context
+        return WireStream(_stream(plan, call, service), stream_headers(service, asked.characters))
+
+
+CHAT = ChatCodec()
+
+
+def _message(choice: Choice) -> JSON:
+    calls = choice.tool_calls
+    if not calls:
+        return {"role": "assistant", "content": choice.text() + choice.text("refusal")}
+    function = {"description": None, "name": calls[0][0], "arguments": _compact(calls[0][1])}
+    return {"role": "assistant", "tool_calls": [{"id": CALL_ID, "type": "function", "function": function}]}
+
+
+def _compact(arguments: str) -> str:
+    """Arguments as the router writes them again; what is no JSON stays."""
+    try:
+        return dump_text(parse_json(arguments))
+    except ValueError:
+        return arguments
+
+
+def _shape_logprobs(entries: tuple[Logprob, ...], asked: Chat) -> JSON:
+    return {"content": [_shape_logprob(entry, asked.top) for entry in entries]}
+
+
+def _shape_logprob(entry: Logprob, top: int) -> JSON:
+    tops = [{"token": text, "logprob": weight} for text, weight in entry.top[:top]]
+    return {"token": entry.token, "logprob": entry.logprob, "top_logprobs": tops}
+
+
+def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[tuple[float, bytes]]:
+    asked: Chat = call.context
+    choice = plan.choices[0]
+    head = _chunk_head(plan, asked, service.settings)
+    calls = [span for span in choice.spans if span.kind == "tool_call"]
+    if calls:
+        yield from _stream_call(choice, calls[0].name, (calls[0].start, calls[0].end), head, asked)
+    else:
+        yield from _stream_text(choice, head, asked)
+    due = choice.due[-1] if choice.tokens else plan.due
+    if asked.usage:
+        counts = dump_json(shape_usage(call.prompt_tokens[0], len(choice.ids)))
+        yield due, b'%b"choices":[],"usage":%b}\n\n' % (head, counts)
+    yield due, DONE
+
+
+def _chunk_head(plan: Plan, asked: Chat, settings: TgiSettings) -> bytes:
+    head: Mapping[str, JSON] = {
+        "object": "chat.completion.chunk",
+        "id": "",
+        "created": int(plan.created),
+        "model": asked.model,
+        "system_fingerprint": settings.fingerprint,
+    }
+    return b"data: %b," % dump_json(head)[:-1]
+
+
+_CHUNK = b'%b"choices":[{"index":0,"delta":{"role":"assistant",%b},"logprobs":%b,"finish_reason":%b}],"usage":null}\n\n'
+
+
+def _stream_text(choice: Choice, head: bytes, asked: Chat) -> Iterator[tuple[float, bytes]]:
+    last = len(choice.tokens) - 1
+    for index, token in enumerate(choice.tokens):
+        weight = b"null"
+        if asked.logprobs and choice.logprobs is not None:
+            weight = dump_json(_shape_logprobs(choice.logprobs[index : index + 1], asked))
+        reason = quote(name_finish(choice, asked.limit)) if index == last else b"null"
+        yield choice.due[index], _CHUNK % (head, b'"content":' + quote(token), weight, reason)
+
+
+def _stream_call(
+    choice: Choice, name: str, place: tuple[int, int], head: bytes, asked: Chat
+) -> Iterator[tuple[float, bytes]]:
+    """The tool's name comes with the opening brace, the rest of the arguments token by token."""
+    start, end = place
+    reason = quote(name_finish(choice, asked.limit))
+    rest = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : end]]
+    while len(rest) > 1 and not rest[-1]:
+        rest.pop()  # the end of the sequence
+    yield choice.due[start], _CHUNK % (head, _delta(asked, quote(name), "{"), b"null", b"null")
+    for offset, text in enumerate(rest):
+        last = offset == len(rest) - 1
+        if text or last:
+            due = choice.due[-1] if last else choice.due[start + offset]
+            yield due, _CHUNK % (head, _delta(asked, b"null", text), b"null", reason if last else b"null")
+
+
+def _delta(asked: Chat, name: bytes, arguments: str) -> bytes:
+    call = b'"tool_calls":[{"index":0,"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}]'
+    return call % (quote(asked.call_id), name, quote(arguments))

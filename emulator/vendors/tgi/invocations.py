@@ -1,0 +1,24 @@
+"""``POST /invocations``: any of the three requests, as SageMaker sends them.
+
+Source: text-generation-inference, ``router/src/sagemaker.rs``.
+"""
+
+from emulator.core.call import Call
+from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.vendors.tgi import serde
+from emulator.vendors.tgi.chat import CHAT_REQUEST, parse_chat_body
+from emulator.vendors.tgi.completions import COMPLETION_REQUEST, parse_completions_body
+from emulator.vendors.tgi.settings import TgiSettings
+from emulator.vendors.tgi.wire import COMPAT, parse_compat
+
+_ANY = serde.untagged("SagemakerRequest", COMPAT, CHAT_REQUEST, COMPLETION_REQUEST)
+
+
+def parse_invocations(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+    """The first form that fits: ``inputs``, ``messages`` or ``prompt``."""
+    body = serde.read(request, _ANY)
+    if "inputs" in body:
+        return parse_compat(request, service, body)
+    if "messages" in body:
+        return parse_chat_body(request, service, body)
+    return parse_completions_body(request, service, body)
