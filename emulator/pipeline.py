@@ -33,7 +33,6 @@ class Emulator:
         self, vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int
     ) -> Match:
         """Which rule takes the request, and with what outcome."""
-        call = parsed if isinstance(parsed, Call) else None
         facts = Facts(
             vendor=vendor,
             endpoint=wire.path,
@@ -43,14 +42,20 @@ class Emulator:
             query=wire.query,
             body=wire.json,
             body_bytes=len(wire.body),
-            deployment=call.deployment.name if call is not None else None,
-            ask=call.ask if call is not None else None,
-            stream=call.stream if call is not None else None,
-            prompt_tokens=sum(call.prompt_tokens) if call is not None else None,
             identity=identity,
             attempt=attempt,
+            since_start=self.clock.now() - self.started,
         )
-        return await self._matcher.match(facts, self.state, self.seed, self.clock.now() - self.started)
+        if isinstance(parsed, Call):
+            facts = replace(
+                facts,
+                deployment=parsed.deployment.name,
+                task=parsed.ask.task,
+                stream=parsed.stream,
+                ask=parsed.ask,
+                prompt_tokens=sum(parsed.prompt_tokens),
+            )
+        return await self._matcher.match(facts, self.state)
 
     def decide(self, call: Call, match: Match, key: bytes, now: float) -> Plan:
         """The answer to a call; ``key`` names it, ``now`` is when it was admitted.
@@ -63,7 +68,7 @@ class Emulator:
         latency = self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
         reply = None if match.outcome.reply is None else fix_reply(match.outcome.reply)
         draft = self._write(call, reply)
-        return pace(draft, call, latency, key, now, rule=match.name)
+        return pace(draft, latency, key, now)
 
     def _write(self, call: Call, reply: FixedReply | None) -> Draft:
         tokenizer = tokenizer_for(call.deployment.tokenizer)
@@ -100,7 +105,7 @@ def _arguments(value: JSON) -> str:
     return value if isinstance(value, str) else dump_text(value)
 
 
-def pace(draft: Draft, call: Call, latency: Latency, key: bytes, now: float, *, rule: str | None) -> Plan:
+def pace(draft: Draft, latency: Latency, key: bytes, now: float) -> Plan:
     """Say when each token of a draft is due."""
     prompt_tokens = draft.usage.prompt_tokens
     choices = []
@@ -120,7 +125,4 @@ def pace(draft: Draft, call: Call, latency: Latency, key: bytes, now: float, *, 
         prompts=draft.prompts,
         usage=draft.usage,
         due=due,
-        rule=rule,
     )
-
-

@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from emulator.core.vendor import Vendor
 from emulator.scenario.load import load_text
 from emulator.server.build import build
 from emulator.server.listen import Listeners, number_ports
@@ -25,14 +26,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @asynccontextmanager
-async def running(scenario: str, tls: Path | None = None) -> AsyncIterator[Running]:
+async def running(
+    scenario: str, tls: Path | None = None, vendors: Sequence[Vendor] = VENDORS
+) -> AsyncIterator[Running]:
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
-    built = build(load_text(text))
+    built = build(load_text(text), vendors=vendors)
     listeners = Listeners(built.apps, built.control)
     files = make_certificate("127.0.0.1", tls) if tls is not None else None
     context = load_context(*files) if files is not None else None
-    ports = number_ports([v.name for v in VENDORS], 0, [app.vendor.name for app in built.apps])
+    ports = number_ports([v.name for v in vendors], 0, [app.vendor.name for app in built.apps])
     await listeners.open("127.0.0.1", ports, context)
     try:
         yield Running(built, listeners.urls, certificate=files[0] if files is not None else None)
@@ -45,8 +48,8 @@ async def start() -> AsyncIterator[Start]:
     """Start an emulator: ``running = await start("rules: …")``; without a ``version`` line the clock is frozen."""
     opened = []
 
-    async def begin(scenario: str = "") -> Running:
-        context = running(scenario)
+    async def begin(scenario: str = "", vendors: Sequence[Vendor] = VENDORS) -> Running:
+        context = running(scenario, vendors=vendors)
         value = await context.__aenter__()
         opened.append(context)
         return value

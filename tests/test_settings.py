@@ -32,12 +32,16 @@ def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str]
 @pytest.mark.parametrize(
     ("flags", "environment", "message"),
     [
-        pytest.param({"port": "x"}, {}, "--port takes a whole number from 0 to 65535, not 'x'", id="a port that is text"),
+        pytest.param(
+            {"port": "x"}, {}, "--port takes a whole number from 0 to 65535, not 'x'", id="a port that is text"
+        ),
         pytest.param({"port": "65536"}, {}, "--port takes a whole number from 0 to 65535, not '65536'", id="too high"),
         pytest.param({"port": "-1"}, {}, "--port takes a whole number from 0 to 65535, not '-1'", id="negative"),
         pytest.param({}, {"EMULATOR_SEED": "1.5"}, "EMULATOR_SEED takes a whole number", id="a fractional seed"),
         pytest.param({}, {"EMULATOR_TLS": "yes"}, "EMULATOR_TLS takes 1, 0, true or false, not 'yes'", id="yes"),
-        pytest.param({}, {"EMULATOR_LOG_LEVEL": "loud"}, "takes debug, info, warning, error, not 'loud'", id="a choice"),
+        pytest.param(
+            {}, {"EMULATOR_LOG_LEVEL": "loud"}, "takes debug, info, warning, error, not 'loud'", id="a choice"
+        ),
         pytest.param({"tls": "true", "tls_cert": "c"}, {}, "--tls-cert and --tls-key go together", id="half a pair"),
         pytest.param({"tls_cert": "c", "tls_key": "k"}, {}, "--tls-cert needs --tls", id="a certificate without TLS"),
     ],

@@ -85,12 +85,16 @@ class Running:
 
 
 async def read_answer(reader: asyncio.StreamReader) -> Answer:
-    """One response; a connection that ends early gives what had come."""
+    """One response.
+
+    Raises:
+        asyncio.IncompleteReadError: the connection ended before the answer did.
+    """
     head = (await reader.readuntil(b"\r\n\r\n"))[:-4]
     fields = {k.strip().lower(): v.strip() for k, _, v in (line.partition(b":") for line in head.split(b"\r\n")[1:])}
     if fields.get(b"transfer-encoding") == b"chunked":
         chunks = []
-        while size := int((await reader.readline()).strip() or b"0", 16):
+        while size := int((await reader.readuntil(b"\r\n")).strip(), 16):
             chunks.append(await reader.readexactly(size))
             await reader.readexactly(2)
         return Answer(head, b"".join(chunks), tuple(chunks))

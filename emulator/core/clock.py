@@ -5,6 +5,7 @@ import time
 from typing import Protocol
 
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, where a clock that does not follow the wall begins
+_TOLERANCE = 1e-6  # seconds; a sum of steps is not exactly the whole, and Unix time has but 0.2 µs
 
 
 class Clock(Protocol):
@@ -64,14 +65,14 @@ class FrozenClock:
         self._now += seconds
         waiting = []
         for due, waiter in self._sleepers:
-            if due > self._now:
+            if due > self._now + _TOLERANCE:
                 waiting.append((due, waiter))
             elif not waiter.done():
                 waiter.set_result(None)
         self._sleepers = waiting
 
     async def sleep_until(self, due: float) -> None:
-        if due <= self._now:
+        if due <= self._now + _TOLERANCE:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sleepers.append((due, waiter))

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from emulator.core.errors import EmulatedError
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -111,7 +109,6 @@ class Plan:
         due: seconds after admission at which an answer in one piece is sent.
         vectors: one row per input, for embeddings.
         prompts: one per prompt, where the ask wants ``prompt_details``.
-        error: takes the place of everything else.
     """
 
     key: bytes
@@ -121,5 +118,3 @@ class Plan:
     prompts: tuple[PromptTokens, ...] = ()
     usage: Usage = NOTHING_USED
     due: float = 0.0
-    error: EmulatedError | None = None
-    rule: str | None = None

@@ -56,11 +56,14 @@ class WireRequest:
         return self._json
 
 
+DROPPED = 0  # in place of a status: the connection ends without a word
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WireResponse:
     """One whole HTTP answer; ``chunked`` sends it as a stream of one chunk, without a length.
 
-    ``close`` ends the connection after it.
+    ``close`` ends the connection after it; a ``status`` of :data:`DROPPED` ends it in place of an answer.
     """
 
     status: int

@@ -23,13 +23,18 @@ from emulator.server.routing import Router
 
 log = logging.getLogger("emulator")
 _NO_QUERY: Mapping[str, str] = {}
+_BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope
+    500,
+    b"The emulator itself failed; its log has the traceback. Please report it.\n",
+    (("Content-Type", "text/plain; charset=utf-8"), ("x-emulator-bug", "1")),
+    close=True,
+)
 
 
 @dataclass(slots=True, eq=False)
 class _Answer:
     """What the road has found out so far; what is known is recorded even if it ends early."""
 
-    response: WireResponse | WireStream | None = None
     call: Call | None = None
     plan: Plan | None = None
     rule: str | None = None
@@ -39,9 +44,7 @@ class _Answer:
 class VendorApp:
     """One vendor, mounted."""
 
-    def __init__(
-        self, vendor: Vendor, service: Service[VendorSettings], emulator: Emulator, journal: Journal
-    ) -> None:
+    def __init__(self, vendor: Vendor, service: Service[VendorSettings], emulator: Emulator, journal: Journal) -> None:
         self.vendor = vendor
         self.service = service
         self._metrics = cast(VendorMetrics, service.metrics)
@@ -64,34 +67,33 @@ class VendorApp:
         metrics = self._metrics
         metrics.running += 1
         answer = _Answer()
-        sent = Sent(0, whole=False)
+        player = Player(http, emulator.clock, started, date=self.vendor.date)
         try:
-            await self._answer(http, wire, answer, started)
-            assert answer.response is not None
-            player = Player(http, emulator.clock, started, date=self.vendor.date, extra=_extra(wire, answer))
-            due = answer.plan.due if answer.plan is not None else 0.0
-            played, sent = await player.play(answer.response, due)
+            response = await self._answer(http, wire, answer, started)
+            player.extra = _extra(wire, answer)
+            return await player.play(response, answer.plan.due if answer.plan is not None else 0.0)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("bug in the emulator: %s %s", wire.method, wire.path)
-            played, sent = await self._report_bug(http, sent)
+            return player.abort() if player.sent.status else await player.play(_BUG)
         finally:
             metrics.running -= 1
-            self._record(wire, answer, sent, started)
-        return played
+            self._record(wire, answer, player.sent, started)
 
-    async def _answer(self, http: web.BaseRequest, wire: WireRequest, answer: _Answer, started: float) -> None:
+    async def _answer(
+        self, http: web.BaseRequest, wire: WireRequest, answer: _Answer, started: float
+    ) -> WireResponse | WireStream:
         try:
             wire.body = await read_body(http, self.vendor.body_limit)
-            await self._decide(wire, answer, started)
+            return await self._decide(wire, answer, started)
         except EmulatedError as error:
             answer.error = error.kind
             if not any(wire.key):
                 await self._name(wire)
-            answer.response = _with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
+            return _with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
 
-    async def _decide(self, wire: WireRequest, answer: _Answer, started: float) -> None:
+    async def _decide(self, wire: WireRequest, answer: _Answer, started: float) -> WireResponse | WireStream:
         """Accept, authenticate, parse, decide; raises what the vendor refuses."""
         missing = None
         endpoint = None
@@ -106,17 +108,16 @@ class VendorApp:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
         parsed = endpoint.parse(wire, self.service)
         match = await self._emulator.match(self.vendor.name, wire, parsed, identity, attempt)
-        answer.rule = match.name
+        answer.rule = None if match.rule is None else match.rule.name
         if isinstance(parsed, WireResponse):
-            answer.response = parsed
             if match.outcome.error is not None:
                 raise match.outcome.error.to_error()
-            return
+            return parsed
         answer.call = parsed
         plan = self._emulator.decide(parsed, match, wire.key, started)
         answer.plan = plan
         codec = parsed.codec
-        answer.response = (codec.stream if parsed.stream else codec.render)(plan, parsed, self.service)
+        return (codec.stream if parsed.stream else codec.render)(plan, parsed, self.service)
 
     async def _name(self, wire: WireRequest) -> tuple[bytes, int]:
         """Give the request its key: identity and attempt; identity ignores headers, key order and session."""
@@ -131,17 +132,6 @@ class VendorApp:
         attempt = await self._emulator.state.count(wire.session, "attempt", identity)
         wire.key = derive(self._emulator.seed, "answer", identity, attempt)
         return identity, attempt
-
-    async def _report_bug(self, http: web.BaseRequest, sent: Sent) -> tuple[Played, Sent]:
-        """Answer as ourselves: no vendor body is ever used for our own mistakes."""
-        if sent.events or sent.status:
-            if http.transport is not None:
-                http.transport.abort()
-            return Played(500, keep_alive=False), sent
-        headers = (("Content-Type", "text/plain; charset=utf-8"), ("x-emulator-bug", "1"))
-        body = b"The emulator itself failed; its log has the traceback. Please report it.\n"
-        player = Player(http, self._emulator.clock, self._emulator.clock.now(), date=False, extra=())
-        return await player.play(WireResponse(500, body, headers, close=True))
 
     def _record(self, wire: WireRequest, answer: _Answer, sent: Sent, started: float) -> None:
         now = self._emulator.clock.now()
@@ -194,7 +184,7 @@ async def read_body(http: web.BaseRequest, limit: int) -> bytes:
     if (http.content_length or 0) > limit:
         raise too_large
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
-        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")  # type: ignore[attr-defined]
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     first = await http.content.readany()
     if http.content.at_eof():
         return first

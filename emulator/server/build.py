@@ -1,6 +1,6 @@
 """A loaded scenario becomes vendors ready to answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
-from emulator.scenario.errors import Row, ScenarioError, nearest
+from emulator.scenario.errors import KeyPath, Row, ScenarioError, nearest
 from emulator.scenario.load import LoadedScenario
 from emulator.scenario.schema import Scenario
 from emulator.server.app import VendorApp
@@ -35,39 +35,45 @@ class Built:
     clock: Clock
 
 
-def build(loaded: LoadedScenario, *, seed: int | None = None, latency: Latency | None = None) -> Built:
+def build(
+    loaded: LoadedScenario,
+    *,
+    seed: int | None = None,
+    latency: Latency | None = None,
+    vendors: Sequence[Vendor] = VENDORS,
+) -> Built:
     """Put a scenario to work; ``seed`` and ``latency``, where given, win over the scenario's.
 
     Raises:
         ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
     """
-    scenario = loaded.scenario
+    scenario = loaded.scenario if seed is None else loaded.scenario.model_copy(update={"seed": seed})
     clock: Clock = FrozenClock() if scenario.clock == "frozen" else RealClock()
     emulator = Emulator(
         scenario,
         clock=clock,
         state=MemoryState(),
-        seed=scenario.seed if seed is None else seed,
+        seed=scenario.seed,
         latency=scenario.latency if latency is None else scenario.latency.merge(latency),
     )
     journal = Journal()
-    settings = _read_vendors(loaded)
+    settings = _read_vendors(loaded, vendors)
     apps = tuple(
         VendorApp(vendor, _serve(vendor, settings[vendor.name], scenario, clock), emulator, journal)
-        for vendor in VENDORS
+        for vendor in vendors
         if vendor.name in settings
     )
     return Built(apps, ControlPlane(clock, scenario.name, loaded.digest), emulator, journal, clock)
 
 
-def _read_vendors(loaded: LoadedScenario) -> Mapping[str, VendorSettings]:
+def _read_vendors(loaded: LoadedScenario, vendors: Sequence[Vendor]) -> Mapping[str, VendorSettings]:
     """Settings of each vendor that is served."""
     rows: list[Row] = []
     settings: dict[str, VendorSettings] = {}
-    known = {vendor.name: vendor for vendor in VENDORS}
+    known = {vendor.name: vendor for vendor in vendors}
     for name in loaded.scenario.vendors:
         if name not in known:
-            rows.append(_unknown_vendor(loaded, ("vendors", name), name))
+            rows.append(_unknown_vendor(loaded, ("vendors", name), name, known))
     for name, vendor in known.items():
         section = loaded.scenario.vendors.get(name, {})
         if section is False:
@@ -77,7 +83,7 @@ def _read_vendors(loaded: LoadedScenario) -> Mapping[str, VendorSettings]:
         except ValidationError as error:
             rows += loaded.rows(error, vendor.settings, ("vendors", name))
     rows += [
-        _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor)
+        _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, known)
         for position, entry in enumerate(loaded.scenario.deployments)
         if entry.vendor not in known
     ]
@@ -86,8 +92,8 @@ def _read_vendors(loaded: LoadedScenario) -> Mapping[str, VendorSettings]:
     return settings
 
 
-def _unknown_vendor(loaded: LoadedScenario, path: tuple[str | int, ...], name: str) -> Row:
-    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, [vendor.name for vendor in VENDORS]))
+def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Row:
+    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known))
 
 
 def _serve(vendor: Vendor, settings: VendorSettings, scenario: Scenario, clock: Clock) -> Service[VendorSettings]:

@@ -54,7 +54,7 @@ class Listeners:
 
     async def _listen(self, name: str, host: str, port: int, context: ssl.SSLContext | None) -> int:
         serve = self._serve_front if name == "front" else _Root(self._apps[name], self._control).serve
-        server = web.Server(serve, access_log=None)  # type: ignore[arg-type]
+        server = web.Server(serve, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=_DRAIN, handle_signals=False)
         await runner.setup()
         self._runners.append(runner)

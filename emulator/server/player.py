@@ -13,7 +13,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from emulator.core.clock import Clock
-from emulator.core.vendor import Headers, WireResponse, WireStream
+from emulator.core.vendor import DROPPED, Headers, WireResponse, WireStream
 
 _MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before the player waits for it
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
@@ -39,13 +39,19 @@ class Played(web.StreamResponse):
 
 @dataclass(slots=True)
 class Sent:
-    """What reached the client: ``whole`` is false if it left before the end; ``first`` is when the body began."""
+    """What reached the client.
 
-    status: int
+    Fields:
+        status: 0 as long as no head has been sent.
+        first: when the body began, Unix seconds.
+        whole: it was sent to its end; false if the client left before.
+    """
+
+    status: int = 0
     size: int = 0
     events: int = 0
     first: float = 0.0
-    whole: bool = True
+    whole: bool = False
 
 
 @lru_cache(maxsize=16)
@@ -62,29 +68,38 @@ def _date(second: int) -> str:
 
 
 class Player:
-    """One answer on one connection."""
+    """One answer on one connection; ``extra`` headers follow the answer's own."""
 
-    def __init__(self, http: web.BaseRequest, clock: Clock, started: float, *, date: bool, extra: Headers) -> None:
+    def __init__(self, http: web.BaseRequest, clock: Clock, started: float, *, date: bool) -> None:
         self._http = http
         self._clock = clock
         self._started = started
         self._date = date
-        self._extra = extra
         self._modern = http.version >= (1, 1)
+        self.extra: Headers = ()
+        self.sent = Sent()
 
-    async def play(self, answer: WireResponse | WireStream, due: float = 0.0) -> tuple[Played, Sent]:
+    async def play(self, answer: WireResponse | WireStream, due: float = 0.0) -> Played:
         """Send an answer; one in one piece goes out ``due`` seconds after admission."""
         if isinstance(answer, WireStream):
-            keep_alive, sent = await self._stream(answer)
+            keep_alive = await self._stream(answer)
         else:
             if due > 0.0:
                 await self._clock.sleep_until(self._started + due)
-            keep_alive, sent = await self._send(answer)
-        return Played(sent.status, keep_alive=keep_alive and sent.whole), sent
+            keep_alive = await self._send(answer)
+        return Played(answer.status, keep_alive=keep_alive and self.sent.whole)
 
-    async def _send(self, answer: WireResponse) -> tuple[bool, Sent]:
+    def abort(self) -> Played:
+        """End the connection without another word."""
+        if self._http.transport is not None:
+            self._http.transport.abort()
+        return Played(self.sent.status, keep_alive=False)
+
+    async def _send(self, answer: WireResponse) -> bool:
+        if answer.status == DROPPED:
+            self.abort()
+            return False
         keep_alive = bool(self._http.keep_alive) and not answer.close
-        sent = Sent(answer.status, size=len(answer.body), first=self._clock.now())
         body = b"" if self._http.method == "HEAD" else answer.body
         if answer.chunked and self._modern:
             framing = "Transfer-Encoding: chunked\r\n"
@@ -94,18 +109,18 @@ class Player:
         else:
             framing = f"Content-Length: {len(answer.body)}\r\n"
         head = self._head(answer.status, answer.headers, framing, keep_alive)
-        sent.whole = await self._write(head + body)
-        return keep_alive, sent
+        self.sent = Sent(answer.status, size=len(answer.body), first=self._clock.now())
+        self.sent.whole = await self._write(head + body)
+        return keep_alive
 
-    async def _stream(self, answer: WireStream) -> tuple[bool, Sent]:
+    async def _stream(self, answer: WireStream) -> bool:
         keep_alive = bool(self._http.keep_alive) and self._modern
         framing = "Transfer-Encoding: chunked\r\n" if self._modern else ""
-        sent = Sent(answer.status)
         head = self._head(answer.status, answer.headers, framing, keep_alive)
-        sent.whole = await self._write(head) and await self._play_events(answer.events, sent)
-        if sent.whole and self._modern:
-            sent.whole = await self._write(b"0\r\n\r\n")
-        return keep_alive, sent
+        sent = self.sent = Sent(answer.status)
+        whole = await self._write(head) and await self._play_events(answer.events, sent)
+        sent.whole = whole and (not self._modern or await self._write(b"0\r\n\r\n"))
+        return keep_alive
 
     async def _play_events(self, events: Iterable[tuple[float, bytes]], sent: Sent) -> bool:
         """Write each event when it is due, and all that are due together in one write."""
@@ -136,8 +151,8 @@ class Player:
         transport = self._http.transport
         if transport is None or transport.is_closing():
             return False
-        transport.write(data)  # type: ignore[attr-defined]
-        if transport.get_write_buffer_size() > _MOST_UNSENT:  # type: ignore[attr-defined]
+        transport.write(data)
+        if transport.get_write_buffer_size() > _MOST_UNSENT:
             try:
                 await self._http.writer.drain()
             except ConnectionError:
@@ -145,12 +160,14 @@ class Player:
         return True
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool) -> bytes:
-        lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self._extra)])
+        lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self.extra)])
         date = f"Date: {_date(int(self._clock.now()))}\r\n" if self._date else ""
         connection = "" if keep_alive == self._modern else _connection(keep_alive)
         if connection and "\nconnection:" in f"\n{lines}".lower():
             connection = ""
-        return f"HTTP/1.1 {status} {_reason(status)}\r\n{lines}{framing}{date}{connection}\r\n".encode("utf-8", "surrogateescape")
+        return f"HTTP/1.1 {status} {_reason(status)}\r\n{lines}{framing}{date}{connection}\r\n".encode(
+            "utf-8", "surrogateescape"
+        )
 
 
 def _connection(keep_alive: bool) -> str:

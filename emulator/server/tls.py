@@ -55,9 +55,7 @@ def make_certificate(host: str, folder: Path | None = None) -> tuple[Path, Path]
     files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     files[1].touch(mode=0o600)
     files[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return files
 

@@ -125,7 +125,10 @@ def main() -> None:
     options = parser.parse_args()
     own, bare = cold_start(_EMULATOR, "databricks", "/serving-endpoints"), cold_start(_REFERENCE, "reference", "")
     print(f"{'cold start to first answer':<34} {own[0]:10.2f} s       bare {bare[0]:10.2f} s")
-    print(f"{'memory, idle / after one answer':<34} {own[1]:5.0f} / {own[2]:3.0f} MiB    bare {bare[1]:5.0f} / {bare[2]:3.0f} MiB")
+    print(
+        f"{'memory, idle / after one answer':<34} {own[1]:5.0f} / {own[2]:3.0f} MiB   "
+        f" bare {bare[1]:5.0f} / {bare[2]:3.0f} MiB"
+    )
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {0})
     with server(_EMULATOR, "databricks") as (url, pid, _), server(_REFERENCE, "reference") as (bare_url, bare_pid, _):

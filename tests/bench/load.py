@@ -87,14 +87,14 @@ async def measure(url: str, path: str, bodies: Sequence[bytes], *, pid: int, con
         f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
         for body in bodies
     ]
-    await _run(parts.hostname, parts.port, requests, connections, seconds / 10)
+    await _run(parts.hostname or "", parts.port or 80, requests, connections, seconds / 10)
     before, started = cpu_seconds(pid), time.perf_counter()
-    count = await _run(parts.hostname, parts.port, requests, connections, seconds)
+    count = await _run(parts.hostname or "", parts.port or 80, requests, connections, seconds)
     elapsed, used = time.perf_counter() - started, cpu_seconds(pid) - before
     return Rate(count / elapsed, count / used if used else 0.0)
 
 
-async def _run(host: str | None, port: int | None, requests: Sequence[bytes], connections: int, seconds: float) -> int:
+async def _run(host: str, port: int, requests: Sequence[bytes], connections: int, seconds: float) -> int:
     loop = asyncio.get_running_loop()
     counts: list[int] = []
     finished = loop.create_future()

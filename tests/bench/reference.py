@@ -45,9 +45,7 @@ async def chat(request: web.Request) -> web.StreamResponse:
     message = {"role": "assistant", "content": "".join(tokens)}
     choice = {"index": 0, "message": message, "finish_reason": "length", "logprobs": None}
     answer = {"id": "chatcmpl_1", "object": "chat.completion", "created": 1, "model": asked.model}
-    return web.Response(
-        body=to_json({**answer, "choices": [choice], "usage": usage}), content_type="application/json"
-    )
+    return web.Response(body=to_json({**answer, "choices": [choice], "usage": usage}), content_type="application/json")
 
 
 async def stream(request: web.Request, model: str, tokens: list[str]) -> web.StreamResponse:
