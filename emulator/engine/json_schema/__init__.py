@@ -33,7 +33,7 @@ def generate(schema: JSON, key: bytes, *, mode: Mode = "typical", steps: int = 3
         raise Unsatisfiable(str(error)) from None
     except RecursionError:
         raise Exhausted("no instance found within the bound of depth") from None
-    except (TypeError, AttributeError, ValueError, KeyError) as error:
+    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
         if isinstance(error, Unsatisfiable):
             raise
         raise Unsatisfiable(f"not a JSON Schema: {error}") from None

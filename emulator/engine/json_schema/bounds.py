@@ -1,7 +1,5 @@
 """How much work one instance may cost, counted in steps so that the same schema always ends the same way."""
 
-from dataclasses import dataclass
-
 
 class Unsatisfiable(ValueError):
     """No instance of the schema exists, or none was found within the bound; the message says which."""
@@ -11,23 +9,29 @@ class Exhausted(Unsatisfiable):
     """The bound was reached: whether an instance exists is not known."""
 
 
-@dataclass(slots=True)
+_UNITS = 50  # of a step; the least that is counted
+
+
 class Budget:
     """What is left to spend on one instance.
 
-    Fields:
+    Args:
         steps: schemas looked at, in building or in checking.
         size: characters of JSON text, roughly.
         depth: most levels of nesting, of the instance or of references.
     """
 
-    steps: int = 30_000
-    size: int = 65_536
-    depth: int = 96
+    __slots__ = ("depth", "size", "units")
 
-    def spend(self, steps: int = 1) -> None:
-        self.steps -= steps
-        if self.steps < 0:
+    def __init__(self, steps: int = 30_000, size: int = 65_536, depth: int = 96) -> None:
+        self.units = steps * _UNITS
+        self.size = size
+        self.depth = depth
+
+    def spend(self, units: int = _UNITS) -> None:
+        """Count one step, or parts of it."""
+        self.units -= units
+        if self.units < 0:
             raise Exhausted("no instance found within the bound of steps")
 
     def fill(self, size: int) -> None:

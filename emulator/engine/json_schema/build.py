@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from emulator.core.json import JSON
@@ -11,9 +12,10 @@ from emulator.engine.json_schema.arrays import write_array
 from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.choices import options
+from emulator.engine.json_schema.heights import Heights
 from emulator.engine.json_schema.merge import TYPES, Shape, absorb
 from emulator.engine.json_schema.numbers import write_number
-from emulator.engine.json_schema.objects import write_object
+from emulator.engine.json_schema.objects import narrow_members, write_object
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.strings import write_string
 from emulator.engine.json_schema.style import Style
@@ -21,17 +23,26 @@ from emulator.engine.json_schema.values import range_for
 
 _FEW = 4  # failures after which branches are kept apart
 _RETRIES = 3
+_DEEP = 4  # levels after which a value that could be anything is better a plain one
 
 
 class Place(NamedTuple):
-    """Where in the instance a value goes: its key for draws, its depth, and the property's name."""
+    """Where in the instance a value goes.
+
+    Fields:
+        key: for its draws.
+        depth: levels above it.
+        name: of the property it is, or is in.
+        spare: only what is required: what is optional was tried before, and in vain.
+    """
 
     key: bytes
     depth: int = 0
     name: str = ""
+    spare: bool = False
 
     def below(self, step: str | int, name: str) -> Place:
-        return Place(derive(self.key, step), self.depth + 1, name)
+        return Place(derive(self.key, step), self.depth + 1, name, self.spare)
 
 
 class Builder:
@@ -42,11 +53,12 @@ class Builder:
         self.style = style
         self.budget = budget
         self.checker = checker
+        self.heights = Heights(budget)
         self.members = 0
 
     def frugal(self, place: Place) -> bool:
         """Only what is required from here on."""
-        return place.depth > self.style.deepest or self.members > self.style.members
+        return place.spare or place.depth > self.style.deepest or self.members > self.style.members
 
     def solve(self, nodes: tuple[Node, ...], place: Place) -> JSON:
         """A value that is an instance of every node.
@@ -57,13 +69,15 @@ class Builder:
         """
         self.members += 1
         self.budget.descend(place.depth)
+        if self.heights.of(nodes) == inf:
+            raise Unsatisfiable("every instance would be endless")
         shape = Shape()
         for node in nodes:
             absorb(shape, node, self.budget)
         apart = False
         for strict in (False, True):
             failures = 0
-            for settled in self._settled(shape, place.key, strict):
+            for settled in self._settled(shape, place, strict):
                 for value in self._values(settled, nodes, place):
                     return value
                 failures += 1
@@ -74,7 +88,7 @@ class Builder:
                 break
         raise Unsatisfiable(f"no value for {place.name or 'the schema'!r} meets all that is asked")
 
-    def _settled(self, shape: Shape, key: bytes, strict: bool) -> Iterator[Shape]:
+    def _settled(self, shape: Shape, place: Place, strict: bool) -> Iterator[Shape]:
         """Every way to decide the choices, each a shape without any."""
         self.budget.spend()
         if shape.empty:
@@ -82,13 +96,19 @@ class Builder:
         if shape.values is not None or not shape.choices:
             yield shape
             return
-        choice = shape.choices[0]
-        for option in options(choice, derive(key, len(shape.seen)), strict):
+        index = next((i for i, choice in enumerate(shape.choices) if choice.keyword == "not"), 0)
+        choice = shape.choices[index]
+        found = options(choice, derive(place.key, len(shape.seen)), strict)
+        if len(found) > 1 and self.frugal(place):
+            found.sort(key=self.heights.of)
+        for option in found:
             narrowed = shape.copy()
-            del narrowed.choices[0]
+            del narrowed.choices[index]
             for node in option:
                 absorb(narrowed, node, self.budget)
-            yield from self._settled(narrowed, key, strict)
+            if narrowed.choices:
+                narrow_members(narrowed, self.budget)
+            yield from self._settled(narrowed, place, strict)
 
     def _values(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
         """Instances of the nodes that have the shape."""
@@ -97,10 +117,10 @@ class Builder:
             return
         if self.style.hints:
             yield from self._hinted(shape, nodes, place)
-        for kind in self._kinds(shape, place.key):
+        for kind in self._kinds(shape, place):
             attempts = _RETRIES + 8 * bool(shape.exclusions)
             for attempt in range(attempts if shape.delicate else 1):
-                at = place._replace(key=derive(place.key, attempt)) if attempt else place
+                at = place._replace(key=derive(place.key, attempt), spare=attempt == attempts - 1) if attempt else place
                 try:
                     value = self._write(kind, shape, at)
                 except Exhausted:
@@ -127,14 +147,15 @@ class Builder:
             if hints and draw_uniform(place.key, "hint") < 0.7:
                 yield from self._listed(hints, nodes, place)
 
-    def _kinds(self, shape: Shape, key: bytes) -> list[str]:
+    def _kinds(self, shape: Shape, place: Place) -> list[str]:
         """Types to try, the likeliest first."""
         kinds = [kind for kind in TYPES if kind in shape.types]
         if len(kinds) == len(TYPES):
-            kinds.sort(key=lambda kind: -_evidence(shape, kind))
+            deep = place.depth > 2 * _DEEP
+            kinds.sort(key=lambda kind: kind in ("object", "array") if deep else -_evidence(shape, kind))
         elif len(kinds) > 2 or (len(kinds) == 2 and "null" in kinds):
             spoken = [kind for kind in kinds if kind != "null"]
-            if derive(key, "type")[0] < 26:
+            if derive(place.key, "type")[0] < 26:
                 return ["null"] * ("null" in kinds) + spoken
         if {"integer", "fraction"} <= set(kinds) and not shape.multiples and kinds[0] == "integer":
             kinds.remove("fraction")

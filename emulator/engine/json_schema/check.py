@@ -25,6 +25,7 @@ class Checker:
         self.budget = budget
         self.assert_formats = assert_formats
         self._depth = 0
+        self._known: dict[tuple[int, int, int], bool] = {}
 
     def valid(self, node: Node, value: JSON) -> bool:
         """Whether ``value`` is an instance.
@@ -36,12 +37,21 @@ class Checker:
         if not isinstance(schema, dict):
             return schema is not False
         self.budget.spend()
+        if not self._depth:
+            self._known.clear()
         self._depth += 1
         self.budget.descend(self._depth)
         try:
             return all(rule(self, node, schema[keyword], value) for keyword, rule in rules_of(node))
         finally:
             self._depth -= 1
+
+    def valid_at(self, node: Node, value: JSON) -> bool:
+        """The same for the target of a reference, which many may lead to: each is evaluated once per value."""
+        mark = (id(node.schema), id(node.path[-1]), id(value))
+        if len(node.path) > 1 or mark not in self._known:
+            self._known[mark] = self.valid(node, value)
+        return self._known[mark]
 
     def all_valid(self, nodes: tuple[Node, ...], value: JSON) -> bool:
         return all(self.valid(node, value) for node in nodes)
@@ -92,7 +102,7 @@ def _const(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
 
 
 def _ref(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
-    return checker.valid(node.resolve(argument), value)
+    return checker.valid_at(node.resolve(argument), value)
 
 
 def _dynamic_ref(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
@@ -164,7 +174,7 @@ def _max_length(checker: Checker, node: Node, argument: JSON, value: JSON) -> bo
 
 
 def _pattern(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
-    return not isinstance(value, str) or matches(argument, value)
+    return not isinstance(value, str) or matches(argument, value, checker.budget)
 
 
 def _format(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
@@ -247,14 +257,14 @@ def _pattern_properties(checker: Checker, node: Node, argument: JSON, value: JSO
         checker.valid(node.below(schema), member)
         for pattern, schema in argument.items()
         for name, member in value.items()
-        if matches(pattern, name)
+        if matches(pattern, name, checker.budget)
     )
 
 
-def is_additional(schema: JSON, name: str) -> bool:
+def is_additional(schema: JSON, name: str, budget: Budget) -> bool:
     """Neither ``properties`` nor ``patternProperties`` of the schema speak of ``name``."""
     return name not in schema.get("properties", ()) and not any(
-        matches(pattern, name) for pattern in schema.get("patternProperties", ())
+        matches(pattern, name, budget) for pattern in schema.get("patternProperties", ())
     )
 
 
@@ -262,7 +272,8 @@ def _additional_properties(checker: Checker, node: Node, argument: JSON, value: 
     if not isinstance(value, dict) or argument is True:
         return True
     below = node.below(argument)
-    return all(checker.valid(below, v) for name, v in value.items() if is_additional(node.schema, name))
+    budget = checker.budget
+    return all(checker.valid(below, v) for name, v in value.items() if is_additional(node.schema, name, budget))
 
 
 def _property_names(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:

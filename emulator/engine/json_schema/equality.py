@@ -19,7 +19,8 @@ def identity(value: JSON) -> Hashable:
         return ("array", tuple(identity(item) for item in value))
     if isinstance(value, bool):
         return ("boolean", value)
-    return value  # 1 and 1.0 are equal and hash alike
+    found: Hashable = value
+    return found  # 1 and 1.0 are equal and hash alike
 
 
 def equal(left: JSON, right: JSON) -> bool:

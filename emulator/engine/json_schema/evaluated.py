@@ -55,9 +55,9 @@ def evaluated_names(checker: Checker, node: Node, value: JSON, own: bool = True)
             return found
     found = {name for name in value if name in schema.get("properties", ())}
     patterns = schema.get("patternProperties", ())
-    found |= {name for name in value if any(matches(pattern, name) for pattern in patterns)}
+    found |= {name for name in value if any(matches(pattern, name, checker.budget) for pattern in patterns)}
     if "additionalProperties" in schema:
-        found |= {name for name in value if is_additional(schema, name)}
+        found |= {name for name in value if is_additional(schema, name, checker.budget)}
     for below in in_place(checker, node, value):
         found |= evaluated_names(checker, below, value)
     return found

@@ -17,7 +17,8 @@ from emulator.engine.json_schema.regex import BadPattern, parse_pattern
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))")
 _DURATION = re.compile(
-    r"P(?:[0-9]+W|(?=.)(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+S)?)?)"
+    r"P(?:[0-9]+W|(?=.)(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)?"
+    r"(?:T(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S))?)"
 )
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
@@ -28,8 +29,10 @@ _IRI_BODY = re.compile(rf"(?:{_URI_CHARS}|[^\x00-\x9f\ud800-\udfff\ufff0-\uffff]
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _POINTER = re.compile(r"(?:/(?:[^~/]|~0|~1)*)*")
 _RELATIVE_POINTER = re.compile(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~0|~1)*)*)")
-_TEMPLATE = re.compile(r"(?:[^\x00-\x20\"'<>\\^`{|}%]|%[0-9A-Fa-f]{2}|\{[+#./;?&]?[A-Za-z0-9_.%]+(?::[0-9]{1,4}|\*)?"
-                       r"(?:,[A-Za-z0-9_.%]+(?::[0-9]{1,4}|\*)?)*\})*")  # fmt: skip
+_VARIABLE = r"[A-Za-z0-9_%]+(?:\.[A-Za-z0-9_%]+)*(?::[1-9][0-9]{0,3}|\*)?"
+_TEMPLATE = re.compile(
+    rf"(?:[^\x00-\x20\x7f\"<>\\^`{{|}}%]|%[0-9A-Fa-f]{{2}}|\{{[+#./;?&]?{_VARIABLE}(?:,{_VARIABLE})*\}})*"
+)
 
 
 def conforms(name: JSON, text: str) -> bool:
@@ -74,7 +77,7 @@ def _is_duration(text: str) -> bool:
 
 def _is_hostname(text: str) -> bool:
     labels = text.split(".")
-    return len(text) <= 253 and all(_LABEL.fullmatch(label) and label[2:4] != "--" for label in labels)
+    return len(text) <= 253 and all(_LABEL.fullmatch(label) and (label[2:4] != "--" or label[:4].lower() == "xn--") for label in labels)
 
 
 def _is_international_hostname(text: str) -> bool:
@@ -152,10 +155,10 @@ def _has_sound_parts(text: str) -> bool:
     if not rest.startswith("//"):
         return "[" not in rest and "]" not in rest
     authority, path = re.match(r"//([^/?]*)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]  # always matches
-    host = re.fullmatch(r"(?:[^@\[\]]*@)?(\[[0-9A-Fa-f:.]+\]|\[v[^\]]+\]|[^@:\[\]]*)(?::[0-9]*)?", authority)
+    host = re.fullmatch(r"(?:[^@\[\]]*@)?(\[[0-9A-Fa-f:.]+\]|\[[vV][^\]]+\]|[^@:\[\]]*)(?::[0-9]*)?", authority)
     if host is None or "[" in path or "]" in path:
         return False
-    return not host[1].startswith("[") or host[1].startswith("[v") or _is_ipv6(host[1][1:-1])
+    return not host[1].startswith("[") or host[1][:2].lower() == "[v" or _is_ipv6(host[1][1:-1])
 
 
 def _is_regex(text: str) -> bool:

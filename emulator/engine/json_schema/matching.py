@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from emulator.engine.json_schema import charset
-from emulator.engine.json_schema.bounds import Exhausted
+from emulator.engine.json_schema.automaton import reads
+from emulator.engine.json_schema.bounds import Budget
 from emulator.engine.json_schema.regex import (
     Anchor,
     Backreference,
@@ -21,20 +22,20 @@ from emulator.engine.json_schema.regex import (
     parse_pattern,
 )
 
-_LONGEST = 4096  # characters tried against a pattern whose cost grows with a power of the length
+_SHORT = 64  # characters tried against a pattern whose cost grows with a power of the length
 
 
-def matches(pattern: str, text: str) -> bool:
+def matches(pattern: str, text: str, budget: Budget) -> bool:
     """Whether ``pattern`` is found anywhere in ``text``, as ECMA 262 has it.
 
     Raises:
-        BadPattern: not a pattern.
-        Exhausted: finding out could take too long.
+        BadPattern: not a pattern, or one that only a search without bound could decide.
+        Exhausted: finding out takes too long.
     """
     compiled, risk = compile_pattern(pattern)
-    if risk > 1 and len(text) > (40 if risk > 2 else _LONGEST):
-        raise Exhausted(f"matching {pattern!r} against {len(text)} characters could take too long")
-    return compiled.search(text) is not None
+    if risk == 1 or (risk == 2 and len(text) < _SHORT):
+        return compiled.search(text) is not None
+    return reads(pattern, text, budget)
 
 
 @lru_cache(maxsize=1024)
@@ -48,18 +49,37 @@ def compile_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
 
 
 def _risk(part: Part) -> int:
-    repeats = _unbounded(part)
-    if repeats > 1:
+    if _ambiguous(part):
         return 3
-    return 2 if repeats and _count(part) > 2 else 1
+    return 2 if _count(part) > 2 else 1
 
 
-def _unbounded(part: Part) -> int:
-    """How deep repeats without a small bound are nested."""
+def _ambiguous(part: Part) -> bool:
+    """A repeat whose body can match the same text in several ways, as far as is easily seen."""
+    if isinstance(part, Repeat) and (part.high is None or part.high > 2) and not _plain(part.part):
+        return True
+    return any(map(_ambiguous, children(part)))
+
+
+def _plain(part: Part) -> bool:
+    """Matches texts of one length only, and no two of its options begin alike."""
     if isinstance(part, Repeat):
-        below = _unbounded(part.part)
-        return below + 1 if part.high is None or part.high > 50 else max(below, 0)
-    return max((_unbounded(p) for p in children(part)), default=0)
+        return part.low == part.high and _plain(part.part)
+    if isinstance(part, Choice):
+        firsts = [_first(option) for option in part.options]
+        total = sum(map(charset.size, firsts))
+        if not all(firsts) or charset.size(charset.union(r for ranges in firsts for r in ranges)) != total:
+            return False
+    return all(map(_plain, children(part)))
+
+
+def _first(part: Part) -> charset.Ranges:
+    """The characters a text of this part begins with; none if that is not plain."""
+    if isinstance(part, Chars):
+        return part.ranges
+    if isinstance(part, Sequence) and part.parts:
+        return _first(part.parts[0])
+    return _first(part.part) if isinstance(part, Group) else ()
 
 
 def _count(part: Part) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from emulator.core.json import JSON
 from emulator.engine.json_schema.bounds import Budget
 from emulator.engine.json_schema.check import contains_bounds, has_type, positional
-from emulator.engine.json_schema.equality import exact
+from emulator.engine.json_schema.equality import equal, exact
 from emulator.engine.json_schema.negation import ATOMIC
 from emulator.engine.json_schema.resolve import Dialect, Node
 
@@ -119,8 +120,11 @@ class Shape:
 
     def copy(self) -> Shape:
         """A shape that can be narrowed further without touching this one."""
-        lists = {name: list(getattr(self, name)) for name in _LISTS}
-        return replace(self, **lists, required=dict(self.required), seen=dict(self.seen))
+        twin = copy(self)
+        for name in _LISTS:
+            setattr(twin, name, list(getattr(self, name)))
+        twin.required, twin.seen = dict(self.required), dict(self.seen)
+        return twin
 
     @property
     def empty(self) -> bool:
@@ -140,6 +144,11 @@ class Shape:
             gone.add("object")
         if gone:
             self.types -= gone
+        if self.values is not None:
+            self.values = [v for v in self.values if type_of(v) in self.types and not self._excluded(v)]
+
+    def _excluded(self, value: JSON) -> bool:
+        return any(_among(value, _listed(node.schema)) for node in self.exclusions)
 
 
 _LISTS = (
@@ -199,12 +208,11 @@ def _type(shape: Shape, node: Node, argument: JSON) -> None:
 
 
 def _enum(shape: Shape, node: Node, argument: JSON) -> None:
-    if shape.values is None or len(argument) < len(shape.values):
-        shape.values = list(argument)
+    shape.values = list(argument) if shape.values is None else [v for v in shape.values if _among(v, argument)]
 
 
 def _const(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.values = [argument]
+    _enum(shape, node, [argument])
 
 
 def _minimum(shape: Shape, node: Node, argument: JSON) -> None:
@@ -350,7 +358,18 @@ _NARROW: Mapping[str, Callable[[Shape, Node, JSON], None]] = {
 }  # fmt: skip
 
 
-def types_of(value: JSON) -> str:
+def _listed(schema: JSON) -> list[JSON]:
+    """The values an atomic schema lists."""
+    if "const" in schema:
+        return [schema["const"]]
+    return list(schema.get("enum", ()))
+
+
+def _among(value: JSON, values: list[JSON]) -> bool:
+    return any(equal(value, other) for other in values)
+
+
+def type_of(value: JSON) -> str:
     """Which of :data:`TYPES` a value is."""
     if has_type(value, "integer"):
         return "integer"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.check import contains_bounds, is_additional, positional, rules_of
+from emulator.engine.json_schema.check import contains_bounds, positional, rules_of
 from emulator.engine.json_schema.resolve import Node
 
 Option = tuple[Node, ...]
@@ -127,10 +127,9 @@ def _pattern_properties(node: Node, argument: JSON) -> Iterator[Option]:
 def _additional(node: Node, argument: JSON) -> Iterator[Option]:
     if argument is True or argument == {}:
         return
-    for name in ("extra", "other", "additional", "_", "x1", "0"):
-        if is_additional(node.schema, name):
+    for name in ("extra", "other", "additional", "_", "X1", "0"):
+        if name not in node.schema.get("properties", ()):
             yield _with(node, name, argument)
-            return
 
 
 def _property_names(node: Node, argument: JSON) -> Iterator[Option]:
@@ -165,6 +164,19 @@ def _items(node: Node, argument: JSON) -> Iterator[Option]:
         yield (_schema(node, {"type": "array", **more}),)
 
 
+def _unevaluated_items(node: Node, argument: JSON) -> Iterator[Option]:
+    """One item more than any list of first items in sight."""
+    if argument is not True and argument != {}:
+        schemas = [node.schema, *(s for s in _in_place(node.schema) if isinstance(s, dict))]
+        longest = max(len(positional(schema)[0]) for schema in schemas)
+        anything: list[JSON] = [True] * longest
+        yield (_schema(node, {"type": "array", "prefixItems": [*anything, {"not": argument}], "minItems": longest + 1}),)
+
+
+def _in_place(schema: JSON) -> list[JSON]:
+    return [branch for keyword in ("allOf", "anyOf", "oneOf") for branch in schema.get(keyword, ())]
+
+
 def _contains(node: Node, argument: JSON) -> Iterator[Option]:
     low, high = contains_bounds(node)
     if low:
@@ -188,4 +200,5 @@ _NEGATE: Mapping[str, Callable[[Node, JSON], Iterator[Option]]] = {
     "additionalProperties": _additional, "propertyNames": _property_names, "dependentRequired": _dependencies,
     "dependentSchemas": _dependencies, "dependencies": _dependencies, "uniqueItems": _unique, "items": _items,
     "prefixItems": _items, "contains": _contains,
+    "unevaluatedProperties": _additional, "unevaluatedItems": _unevaluated_items,
 }  # fmt: skip

@@ -35,8 +35,8 @@ def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: 
         low, high = _grid(interval, step)
         if low is not None and high is not None and low > high:
             continue
-        number = step * _choose(low, high, step, key, style, wanted)
-        if kind == "fraction" and number.denominator == 1:
+        number: Fraction | None = step * _choose(low, high, step, key, style, wanted)
+        if kind == "fraction" and number is not None and number.denominator == 1:
             number = _nudge(number, step, low, high)
         if number is not None:
             return to_json(number)

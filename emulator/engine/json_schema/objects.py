@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from random import Random
 from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_uniform
-from emulator.engine.json_schema.bounds import Exhausted, Unsatisfiable
+from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.matching import matches
-from emulator.engine.json_schema.merge import Shape
-from emulator.engine.json_schema.regex import parse_pattern
-from emulator.engine.json_schema.regex_text import Walk
+from emulator.engine.json_schema.merge import Shape, absorb
 from emulator.engine.json_schema.resolve import Node
 
 if TYPE_CHECKING:
@@ -48,21 +45,21 @@ def write_object(builder: Builder, shape: Shape, place: Place) -> JSON:
 
 
 def _member(builder: Builder, shape: Shape, place: Place, name: str) -> JSON:
-    nodes = member_nodes(shape, name)
+    nodes = member_nodes(shape, name, builder.budget)
     if nodes is None or not builder.checker.all_valid(tuple(shape.names), name):
         raise Unsatisfiable(f"the property {name!r} is not allowed")
     builder.budget.fill(len(name) + 6)
     return builder.solve(nodes, place.below(name, name))
 
 
-def member_nodes(shape: Shape, name: str) -> tuple[Node, ...] | None:
+def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | None:
     """Every schema that speaks of the property; ``None`` if one forbids it."""
     found: list[Node] = []
     spoken = False
     for node in shape.members:
         schema = node.schema
         below = [schema["properties"][name]] if name in schema.get("properties", ()) else []
-        below += [s for pattern, s in schema.get("patternProperties", {}).items() if matches(pattern, name)]
+        below += [s for pattern, s in schema.get("patternProperties", {}).items() if matches(pattern, name, budget)]
         if not below and "additionalProperties" in schema:
             below = [schema["additionalProperties"]]
         spoken = spoken or bool(below)
@@ -72,6 +69,23 @@ def member_nodes(shape: Shape, name: str) -> tuple[Node, ...] | None:
     if not spoken:
         found += shape.unevaluated_members
     return None if any(node.schema is False for node in found) else tuple(found)
+
+
+def narrow_members(shape: Shape, budget: Budget) -> None:
+    """Give up on an object if a required property would have to be two things at once.
+
+    Seen early, it spares all ways to decide what is still open.
+    """
+    if "object" not in shape.types:
+        return
+    for name in shape.required:
+        nodes = member_nodes(shape, name, budget)
+        merged = Shape()
+        for node in nodes or ():
+            absorb(merged, node, budget)
+        if nodes is None or merged.empty:
+            shape.types -= {"object"}
+            return
 
 
 def _closed(shape: Shape, names: list[str]) -> list[str]:
@@ -101,7 +115,7 @@ def _add_optional(builder: Builder, shape: Shape, place: Place, chosen: dict[str
     for name in names:
         if draw_uniform(place.key, "optional", name) < share:
             more = [n for n in _closed(shape, [name]) if n not in chosen]
-            if (high is None or len(chosen) + len(more) <= high) and member_nodes(shape, name) is not None:
+            if (high is None or len(chosen) + len(more) <= high) and member_nodes(shape, name, builder.budget) is not None:
                 chosen.update(dict.fromkeys(more))
 
 
@@ -150,29 +164,27 @@ def _lonely(builder: Builder, shape: Shape, place: Place, built: dict[str, JSON]
 def _possible_names(builder: Builder, shape: Shape, place: Place) -> Iterator[str]:
     """Names to add, the likeliest first."""
     yield from _declared(shape)
-    for pattern in [p for node in shape.members for p in node.schema.get("patternProperties", ())]:
-        for attempt in range(4 + shape.member_count.low):
-            random = Random(int.from_bytes(derive(place.key, pattern, attempt)[:8], "big"))
-            yield Walk(random, builder.budget).text(parse_pattern(pattern))
+    for node in shape.members:
+        for pattern in node.schema.get("patternProperties", ()):
+            yield from _drawn_names(builder, shape, place, pattern)
     if not any(n.schema.get("additionalProperties") is False for n in shape.members):
-        yield from _fresh(builder, shape, place)
+        if not shape.names:
+            yield from _NAMES
+            yield from (f"{_NAMES[i % 8]}{i // 8 + 1}" for i in range(shape.member_count.low + 8))
+        yield from _drawn_names(builder, shape, place, "")
 
 
-def _fresh(builder: Builder, shape: Shape, place: Place) -> Iterator[str]:
-    if not shape.names:
-        yield from _NAMES
-        yield from (f"{_NAMES[i % 8]}{i // 8 + 1}" for i in range(shape.member_count.low + 8))
-    strings = Node({"type": "string"}, builder.root.path)
+def _drawn_names(builder: Builder, shape: Shape, place: Place, pattern: str) -> Iterator[str]:
+    """Different names of a pattern that are allowed."""
+    asked = Node({"type": "string", "pattern": pattern} if pattern else {"type": "string"}, builder.root.path)
     found: list[str] = []
-    for attempt in range(8 + shape.member_count.low):
+    for attempt in range(4 + shape.member_count.low):
         other = Node({"not": {"enum": list(found)}}, builder.root.path)
         try:
-            name = builder.solve((strings, *shape.names, other), place.below(f"name{attempt}", "key"))
+            name = builder.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", ""))
         except Exhausted:
             raise
         except Unsatisfiable:
             return
         found.append(name)
         yield name
-
-

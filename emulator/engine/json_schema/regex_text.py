@@ -42,7 +42,7 @@ class Walk:
         return int(self._random.random() * count)
 
     def text(self, part: Part) -> str:
-        self._budget.spend()
+        self._budget.spend(5)
         if isinstance(part, Chars):
             return self._char(part.ranges)
         if isinstance(part, Sequence):
@@ -60,7 +60,7 @@ class Walk:
         count = self._count(part)
         self._budget.fill(count)
         if isinstance(part.part, Chars) and not self._wild:
-            self._budget.spend(count // 8)
+            self._budget.spend(count)
             return self._word(part.part.ranges, count)
         return "".join([self.text(part.part) for _ in range(count)])
 

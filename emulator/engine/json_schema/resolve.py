@@ -9,6 +9,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from emulator.core.json import JSON
 from emulator.engine.json_schema.bounds import Unsatisfiable
+from emulator.engine.json_schema.meta import META_SCHEMA
 
 
 class Dialect(IntEnum):
@@ -28,13 +29,6 @@ _DIALECTS = {
     "http://json-schema.org/draft-07/schema": Dialect.DRAFT_7,
     "https://json-schema.org/draft/2019-09/schema": Dialect.DRAFT_2019,
     "https://json-schema.org/draft/2020-12/schema": Dialect.DRAFT_2020,
-}
-
-# Every schema accepts an empty one; members beside these would need the whole meta-schema.
-_META_SCHEMA = {
-    "type": ["object", "boolean"],
-    "properties": {"title": {"type": "string"}, "description": {"type": "string"}},
-    "additionalProperties": False,
 }
 
 SCHEMAS_BY_NAME = ("$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies")
@@ -106,7 +100,7 @@ class Library:
         self.walk()
         found = self._resources.get(base)
         if found is None and base in _DIALECTS:
-            found = Resource(_META_SCHEMA, base, _DIALECTS[base], self)
+            found = Resource(META_SCHEMA, base, Dialect.DRAFT_2020, self)
             self._enter(found)
         return found
 

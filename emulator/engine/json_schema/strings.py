@@ -12,8 +12,9 @@ from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.merge import Shape
 from emulator.engine.json_schema.regex import parse_pattern
 from emulator.engine.json_schema.regex_text import Walk
+from emulator.engine.json_schema.search import find_text
 from emulator.engine.json_schema.style import Style
-from emulator.engine.json_schema.values import format_text, text_for
+from emulator.engine.json_schema.values import FORMAT_PATTERNS, format_text, plain_word, text_for
 
 _STRETCHES = (1.0, 1.0, 0.0, 0.5, 2.0, 4.0, 0.0, 8.0)
 _HOSTILE = (
@@ -26,20 +27,56 @@ _HOSTILE = (
 def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: Budget) -> str | None:
     """A string of the shape; ``None`` if none was found."""
     budget.fill(shape.length.low)
+    unwanted = _unwanted(shape)
     for candidate in _candidates(shape, name, key, style, budget):
-        budget.spend()
         fitted = _fit(candidate, shape) if not shape.formats and not shape.patterns else candidate
-        if _meets(fitted, shape):
-            budget.fill(len(fitted))
-            return fitted
-    return None
+        if _meets(fitted, shape, unwanted, budget):
+            return _filled(fitted, budget)
+    if not (shape.patterns or unwanted):
+        return None
+    low, high = shape.length
+    wanted = [*shape.patterns, *(FORMAT_PATTERNS[name] for name in shape.formats if name in FORMAT_PATTERNS)]
+    text = find_text(wanted, unwanted, low, high, random_of(key), budget)
+    return _filled(text, budget) if text is not None and _meets(text, shape, unwanted, budget) else None
 
 
-def _meets(text: str, shape: Shape) -> bool:
+def _filled(text: str, budget: Budget) -> str:
+    budget.fill(len(text))
+    return text
+
+
+def random_of(key: bytes) -> Random:
+    """A generator for one text; only its ``random()`` is the same in every Python version."""
+    return Random(int.from_bytes(key[:8], "big"))
+
+
+def _unwanted(shape: Shape) -> list[str]:
+    """Patterns the string must not match: those of ``not``, and each text that is ruled out."""
+    found = []
+    for node in shape.exclusions:
+        schema = node.schema
+        if "pattern" in schema:
+            found.append(schema["pattern"])
+        for text in schema.get("enum", [schema.get("const")]):
+            if isinstance(text, str):
+                found.append(f"^{literal(text)}$")
+    return found
+
+
+def literal(text: str) -> str:
+    """The pattern of just this text."""
+    return "".join(f"\\u{{{ord(char):x}}}" for char in text)
+
+
+def _meets(text: str, shape: Shape, unwanted: list[str], budget: Budget) -> bool:
     low, high = shape.length
     if len(text) < low or (high is not None and len(text) > high):
         return False
-    return all(conforms(name, text) for name in shape.formats) and all(matches(p, text) for p in shape.patterns)
+    if not all(conforms(name, text) for name in shape.formats):
+        return False
+    if not all(matches(pattern, text, budget) for pattern in shape.patterns):
+        return False
+    return not any(matches(pattern, text, budget) for pattern in unwanted)
 
 
 def _candidates(shape: Shape, name: str, key: bytes, style: Style, budget: Budget) -> Iterator[str]:
@@ -73,8 +110,9 @@ def _of_patterns(shape: Shape, key: bytes, budget: Budget) -> Iterator[str]:
     for pattern in shape.patterns:
         tree = parse_pattern(pattern)
         for attempt, stretch in enumerate(_STRETCHES * 2):
-            random = Random(int.from_bytes(derive(key, pattern, attempt)[:8], "big"))
-            text = Walk(random, budget, stretch).text(tree)
+            text = Walk(random_of(derive(key, pattern, attempt)), budget, stretch).text(tree)
+            if attempt == 0 and not pattern.endswith("$"):
+                yield text + plain_word(key)
             yield text
             if len(text) < shape.length.low:
                 yield _pad(text, shape.length.low)

@@ -55,14 +55,15 @@ def draw_id(key: bytes) -> str:
     return draw_hex(key, "id", digits=12)
 
 
-def _fake(name: str, **options: int) -> Callable[[bytes], str]:
+def _fake(name: str, **options: int | str) -> Callable[[bytes], str]:
     def write(key: bytes) -> str:
         return str(getattr(seeded(key), name)(**options)).replace("\n", ", ")
 
     return write
 
 
-def _word(key: bytes) -> str:
+def plain_word(key: bytes) -> str:
+    """One lower-case word."""
     return str(seeded(key).word())
 
 
@@ -113,14 +114,14 @@ _TEXTS: Mapping[str, Callable[[bytes], str]] = {
     "status": _among("active", "pending", "completed"), "unit": _among("kg", "m", "piece"),
     "priority": _among("low", "medium", "high"), "price": _fake("numerify", text="##.#9"),
     "title": _fake("sentence", nb_words=4), "subject": _fake("sentence", nb_words=4),
-    "headline": _fake("sentence", nb_words=6), "query": _phrase, "question": _phrase, "topic": _word,
+    "headline": _fake("sentence", nb_words=6), "query": _phrase, "question": _phrase, "topic": plain_word,
     "description": _fake("sentence", nb_words=10), "summary": _fake("sentence", nb_words=10),
     "comment": _fake("sentence", nb_words=8), "message": _fake("sentence", nb_words=8),
     "text": _fake("sentence", nb_words=10), "content": _fake("sentence", nb_words=12),
     "body": _fake("sentence", nb_words=12), "note": _fake("sentence", nb_words=8),
     "notes": _fake("sentence", nb_words=8), "reason": _fake("sentence", nb_words=8),
     "answer": _fake("sentence", nb_words=8), "explanation": _fake("sentence", nb_words=12),
-    "name": _fake("name"), "tag": _word, "category": _word, "label": _word, "type": _word, "slug": _fake("slug"),
+    "name": _fake("name"), "tag": plain_word, "category": plain_word, "label": plain_word, "type": plain_word, "slug": _fake("slug"),
 }  # fmt: skip
 
 _OWNERS = {"company", "product", "file", "city", "country", "user", "domain", "host", "street", "state"}
@@ -144,7 +145,7 @@ def text_for(name: str, key: bytes) -> str:
     if joined in _TEXTS:
         return _TEXTS[joined](key)
     if words and words[-1] == "name" and len(words) > 1 and words[-2] in _OWNERS:
-        return _TEXTS.get(words[-2], _word)(key)
+        return _TEXTS.get(words[-2], plain_word)(key)
     for word in reversed(words):
         writer = _TEXTS.get(word) or _TEXTS.get(word.removesuffix("s"))
         if writer is not None:
@@ -173,9 +174,25 @@ _FORMATS: Mapping[str, Callable[[bytes], str]] = {
     "idn-hostname": _fake("hostname"), "ipv4": _fake("ipv4_private"), "ipv6": _fake("ipv6"),
     "uri": _fake("url"), "url": _fake("url"), "iri": _fake("url"), "uri-reference": _fake("uri_path"),
     "iri-reference": _fake("uri_path"), "uuid": draw_uuid,
-    "uri-template": lambda key: f"https://example.com/{_word(key)}/{{id}}",
-    "json-pointer": lambda key: f"/{_word(key)}/{draw_integer(key, 10, 'index')}",
-    "relative-json-pointer": lambda key: f"{draw_integer(key, 3, 'up')}/{_word(key)}",
-    "regex": lambda key: f"^{_word(key)}[0-9]+$",
+    "uri-template": lambda key: f"https://example.com/{plain_word(key)}/{{id}}",
+    "json-pointer": lambda key: f"/{plain_word(key)}/{draw_integer(key, 10, 'index')}",
+    "relative-json-pointer": lambda key: f"{draw_integer(key, 3, 'up')}/{plain_word(key)}",
+    "regex": lambda key: f"^{plain_word(key)}[0-9]+$",
     "phone": _fake("numerify", text="+1-555-01##"), "color": _fake("hex_color"), "byte": lambda key: draw_hex(key, digits=8),
 }  # fmt: skip
+
+_D, _T = r"20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])", r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+_ZONE = r"(\.[0-9]{1,9})?(Z|[+-](0[0-9]|1[0-2]):[0-5][0-9])"
+_LABELS = r"[a-z]([a-z0-9]{0,20}[a-z0-9])?(\.[a-z]([a-z0-9]{0,20}[a-z0-9])?)*"
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+
+FORMAT_PATTERNS: Mapping[str, str] = {
+    "date": f"^{_D}$", "time": f"^{_T}{_ZONE}$", "date-time": f"^{_D}T{_T}{_ZONE}$",
+    "email": rf"^[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@{_LABELS}$", "hostname": f"^{_LABELS}$",
+    "ipv4": rf"^({_BYTE}\.){{3}}{_BYTE}$", "ipv6": "^([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$|^::1$",
+    "uuid": "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
+    "uri": rf"^[a-zA-Z][a-zA-Z0-9+.-]*:(//{_LABELS}(:[0-9]{{1,5}})?)?(/[A-Za-z0-9._~!$&'()*+,;=@-]*)*$",
+    "uri-reference": r"^[A-Za-z0-9._~/-]*(\?[A-Za-z0-9=&]*)?(#[A-Za-z0-9]*)?$",
+    "json-pointer": "^(/[^/~]*)*$", "duration": "^P([0-9]+W|[0-9]+D(T[0-9]+H)?)$",
+}  # fmt: skip
+"""A part of each format that is a pattern, to be met together with others."""
