@@ -125,7 +125,7 @@ def read_tool(tool: ToolDefinition) -> Tool:
 def read_sampling(wire: Generation, extras: JSON, logprobs: int | None) -> Sampling:
     """How tokens are chosen; a field at its default is as good as absent."""
     knobs = []
-    if wire.temperature is not None and wire.temperature != 1:
+    if wire.temperature not in (None, 0, 1):
         knobs.append(("temperature", wire.temperature))
     if wire.top_p is not None and wire.top_p != 1:
         knobs.append(("top_p", wire.top_p))

@@ -81,9 +81,10 @@ def find_deployment(request: WireRequest, service: AzureService, task: Task, bod
     """
     deployment = _find_named(request, service, body)
     if deployment is None:
-        deployment = next(d for d in service.deployments.values() if d.task == task)
-    if deployment.task != task:
-        raise refusals.wrong_route(task, deployment.task, deployment.name)
+        deployment = next((d for d in service.deployments.values() if d.task == task), None)
+    if deployment is None or deployment.task != task:
+        other = deployment or next(iter(service.deployments.values()))
+        raise refusals.wrong_route(task, other.task, other.name)
     check_state(deployment)
     return deployment
 

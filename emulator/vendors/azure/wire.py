@@ -73,7 +73,7 @@ Count = Annotated[int, BeforeValidator(read_whole), Field(ge=0)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
-Seed = Annotated[int, BeforeValidator(read_whole), Field(ge=-(2**63), lt=2**63)]
+Seed = Annotated[int, BeforeValidator(read_whole), Field(ge=-(2**63), le=2**63 - 1)]
 TokenIds = Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(min_length=1)]
 
 

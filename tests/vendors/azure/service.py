@@ -1,0 +1,108 @@
+"""The vendor without a socket: what it makes of one request."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import parse_qsl, urlsplit
+
+from multidict import CIMultiDict
+
+from emulator.core.call import Call
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import WireRequest, WireResponse
+from emulator.scenario.load import load_text
+from emulator.server.build import build
+from emulator.server.routing import Router
+from emulator.vendors.azure import VENDOR
+from emulator.vendors.azure.gate import AzureService
+
+VERSION = "?api-version=2024-04-01-preview"
+CHAT = f"/chat/completions{VERSION}"
+HELLO: JSON = {"messages": [{"role": "user", "content": "Hello"}]}
+_ROUTER = Router(VENDOR.endpoints)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refused:
+    """An error as a client gets it."""
+
+    response: WireResponse
+
+    @property
+    def status(self) -> int:
+        return self.response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return CIMultiDict(self.response.headers)
+
+    def json(self) -> JSON:
+        from emulator.core.json import parse_json
+
+        return parse_json(self.response.body)
+
+
+@cache
+def serve(scenario: str = "") -> AzureService:
+    """The vendor under a scenario; ``profile=maas`` is short for its settings."""
+    if scenario and ":" not in scenario:
+        scenario = "vendors:\n  azure: {" + scenario.replace("=", ": ") + "}\n"
+    built = build(load_text("version: 1\nname: test\nclock: frozen\n" + scenario))
+    return next(app.service for app in built.apps if app.vendor.name == "azure")  # type: ignore[return-value]
+
+
+def make_request(
+    target: str, body: JSON | bytes = None, headers: Mapping[str, str] | None = None, method: str = ""
+) -> WireRequest:
+    """A request with a good key and JSON content, as far as ``headers`` do not say otherwise."""
+    url = urlsplit(target)
+    payload = b"" if body is None else body if isinstance(body, bytes) else dump_json(body)
+    sent: CIMultiDict[str] = CIMultiDict({"api-key": "k", "Content-Type": "application/json"})
+    sent.update(headers or {})
+    return WireRequest(
+        method=method or ("GET" if body is None else "POST"),
+        path=url.path,
+        query=dict(parse_qsl(url.query)),
+        headers=sent,
+        body=payload,
+    )
+
+
+def send(
+    body: JSON | bytes = None,
+    target: str = CHAT,
+    scenario: str = "",
+    headers: Mapping[str, str] | None = None,
+    method: str = "",
+) -> Call | WireResponse | Refused:
+    """Route, authenticate, parse; nothing is decided."""
+    service = serve(scenario)
+    request = make_request(target, body, headers, method)
+    try:
+        request.principal = VENDOR.authenticate(request, service)
+        endpoint, request.params = _ROUTER.resolve(request.method, request.path)
+        return endpoint.parse(request, service)
+    except EmulatedError as error:
+        return Refused(VENDOR.render_error(error, request, service))
+
+
+def accept(body: JSON, target: str = CHAT, scenario: str = "", headers: Mapping[str, str] | None = None) -> Call:
+    """The call a request becomes."""
+    call = send(body, target, scenario, headers)
+    assert isinstance(call, Call), call.json() if isinstance(call, Refused) else call
+    return call
+
+
+def refuse(
+    body: JSON | bytes, target: str = CHAT, scenario: str = "", headers: Mapping[str, str] | None = None
+) -> Refused:
+    """The refusal a request meets."""
+    refused = send(body, target, scenario, headers)
+    assert isinstance(refused, Refused), refused
+    return refused
+
+
+def chat(**fields: JSON) -> JSON:
+    """A chat request with a greeting and further fields."""
+    return {**HELLO, **fields}
