@@ -2,46 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.build import Builder, Place
 from emulator.engine.json_schema.check import Checker
+from emulator.engine.json_schema.invalid import Invalid, break_one
 from emulator.engine.json_schema.regex import BadPattern
 from emulator.engine.json_schema.resolve import Node, root_node
 from emulator.engine.json_schema.style import STYLES, Mode
 
-__all__ = ["Mode", "Unsatisfiable", "generate", "is_instance"]
+__all__ = ["Invalid", "Mode", "Unsatisfiable", "generate", "generate_invalid", "is_instance"]
+
+_STEPS = 10_000
+_SIZE = 65_536
 
 
-def generate(schema: JSON, key: bytes, *, mode: Mode = "typical", steps: int = 30_000, size: int = 65_536) -> JSON:
+def generate(schema: JSON, key: bytes, *, mode: Mode = "typical", steps: int = _STEPS, size: int = _SIZE) -> JSON:
     """An instance of ``schema``, drawn by ``key``.
 
     Args:
         mode: ``typical`` reads like data, ``minimal`` has only what is required, ``boundary`` goes to the bounds,
-            ``adversarial`` is valid and yet trips careless readers.
-        steps: schemas looked at before giving up; the same on every machine.
+            ``adversarial`` is valid and yet trips careless readers; ``invalid`` breaks exactly one rule.
+        steps: schemas looked at before giving up, some ten microseconds each; counted, not timed, so that the
+            same schema ends the same way on every machine.
         size: most characters of the instance's JSON text, roughly.
 
     Raises:
         Unsatisfiable: there is no instance, or none was found within the bounds.
     """
-    try:
-        root = root_node(schema)
-        value = _build(root, key, mode, Budget(steps, size))
-    except BadPattern as error:
-        raise Unsatisfiable(str(error)) from None
-    except RecursionError:
-        raise Exhausted("no instance found within the bound of depth") from None
-    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
-        if isinstance(error, Unsatisfiable):
-            raise
-        raise Unsatisfiable(f"not a JSON Schema: {error}") from None
-    return value
+    if mode == "invalid":
+        return generate_invalid(schema, key, steps=steps, size=size).instance
+    with _refusing():
+        return _build(root_node(schema), key, mode, Budget(steps, size))[1]
 
 
-def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> JSON:
+def generate_invalid(schema: JSON, key: bytes, *, steps: int = 4 * _STEPS, size: int = 4 * _SIZE) -> Invalid:
+    """An instance that breaks exactly one rule, the keyword of that rule, and where in the instance it is broken.
+
+    Raises:
+        Unsatisfiable: none was found, such as when every value is an instance.
+    """
+    with _refusing():
+        budget, root = Budget(steps, size), root_node(schema)
+        for attempt, mode in enumerate(_BROKEN):
+            builder, instance = _build(root, derive(key, attempt), mode, budget)
+            try:
+                return break_one(builder, instance, key)
+            except Exhausted:
+                raise
+            except Unsatisfiable:
+                continue
+        raise Unsatisfiable("no instance found that breaks just one rule")
+
+
+_BROKEN: tuple[Mode, ...] = ("typical", "minimal", "typical", "adversarial")
+
+
+def is_instance(schema: JSON, value: JSON, *, steps: int = 4 * _STEPS) -> bool:
+    """Whether ``value`` is an instance of ``schema``, formats included.
+
+    Raises:
+        Unsatisfiable: the schema is none, or finding out goes beyond the bound.
+    """
+    with _refusing():
+        return Checker(Budget(steps)).valid(root_node(schema), value)
+
+
+def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder, JSON]:
     """Formats are met as far as possible: enumerated values need not be of theirs."""
+    refusal = Unsatisfiable("no instance found that meets all that is asked")
     checker = Checker(budget)
     for assert_formats in (True, False):
         checker.assert_formats = assert_formats
@@ -50,15 +83,24 @@ def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> JSON:
             value = builder.solve((root,), Place(derive(key, mode)))
         except Exhausted:
             raise
-        except Unsatisfiable:
-            if assert_formats:
-                continue
-            raise
+        except Unsatisfiable as error:
+            refusal = error
+            continue
         if checker.valid(root, value):
-            return value
-    raise Unsatisfiable("no instance found that meets all that is asked")
+            return builder, value
+    raise refusal
 
 
-def is_instance(schema: JSON, value: JSON, *, steps: int = 1_000_000) -> bool:
-    """Whether ``value`` is an instance of ``schema``, formats included."""
-    return Checker(Budget(steps)).valid(root_node(schema), value)
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Whatever a malformed or hostile schema runs into, the caller meets one exception."""
+    try:
+        yield
+    except Unsatisfiable:
+        raise
+    except RecursionError:
+        raise Exhausted("no instance found within the bound of depth") from None
+    except BadPattern as error:
+        raise Unsatisfiable(str(error)) from None
+    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
+        raise Unsatisfiable(f"not a JSON Schema: {error}") from None

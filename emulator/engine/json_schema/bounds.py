@@ -6,7 +6,7 @@ class Unsatisfiable(ValueError):
 
 
 class Exhausted(Unsatisfiable):
-    """The bound was reached: whether an instance exists is not known."""
+    """The bound of steps was reached: whether an instance exists is not known, and no further try is made."""
 
 
 _UNITS = 50  # of a step; the least that is counted
@@ -35,11 +35,15 @@ class Budget:
             raise Exhausted("no instance found within the bound of steps")
 
     def fill(self, size: int) -> None:
-        """Count ``size`` more characters of the instance, before they are made."""
+        """Count ``size`` more characters of the instance, before they are made.
+
+        Raises:
+            Unsatisfiable: there is no room for them; something smaller may still do.
+        """
+        if size > self.size:
+            raise Unsatisfiable("no instance found within the bound of size")
         self.size -= size
-        if self.size < 0:
-            raise Exhausted("no instance found within the bound of size")
 
     def descend(self, depth: int) -> None:
         if depth > self.depth:
-            raise Exhausted("no instance found within the bound of depth")
+            raise Unsatisfiable("no instance found within the bound of depth")

@@ -55,6 +55,7 @@ class Builder:
         self.checker = checker
         self.heights = Heights(budget)
         self.members = 0
+        self.reason = ""
 
     def frugal(self, place: Place) -> bool:
         """Only what is required from here on."""
@@ -86,7 +87,7 @@ class Builder:
             apart = any(choice.keyword == "oneOf" for choice in shape.choices) or failures >= _FEW
             if not apart:
                 break
-        raise Unsatisfiable(f"no value for {place.name or 'the schema'!r} meets all that is asked")
+        raise Unsatisfiable(self.reason or _refusal(place))
 
     def _settled(self, shape: Shape, place: Place, strict: bool) -> Iterator[Shape]:
         """Every way to decide the choices, each a shape without any."""
@@ -121,14 +122,18 @@ class Builder:
             attempts = _RETRIES + 8 * bool(shape.exclusions)
             for attempt in range(attempts if shape.delicate else 1):
                 at = place._replace(key=derive(place.key, attempt), spare=attempt == attempts - 1) if attempt else place
+                room = self.budget.size
                 try:
                     value = self._write(kind, shape, at)
                 except Exhausted:
                     raise
-                except Unsatisfiable:
+                except Unsatisfiable as error:
+                    self.reason = self.reason or str(error)
+                    self.budget.size = room
                     break
                 if not shape.delicate or self.checker.all_valid(nodes, value):
                     yield value
+                self.budget.size = room
 
     def _listed(self, values: list[JSON], nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
         first = draw_integer(place.key, len(values), "listed") if values else 0
@@ -178,8 +183,12 @@ class Builder:
             wanted = range_for(place.name)
             value = write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted)
         if value is None:
-            raise Unsatisfiable(f"no {kind} for {place.name!r} meets all that is asked")
+            raise Unsatisfiable(_refusal(place))
         return value
+
+
+def _refusal(place: Place) -> str:
+    return f"no value of {place.name!r} meets all that is asked" if place.name else "no value meets all that is asked"
 
 
 def _evidence(shape: Shape, kind: str) -> int:

@@ -142,13 +142,14 @@ class Shape:
             gone.add("array")
         if self.member_count.empty or (self.member_count.high or 0) < len(self.required) and self.member_count.high is not None:
             gone.add("object")
-        if gone:
+        if gone & self.types:
             self.types -= gone
-        if self.values is not None:
-            self.values = [v for v in self.values if type_of(v) in self.types and not self._excluded(v)]
+            self.sift()
 
-    def _excluded(self, value: JSON) -> bool:
-        return any(_among(value, _listed(node.schema)) for node in self.exclusions)
+    def sift(self) -> None:
+        """Drop listed values of types no longer allowed."""
+        if self.values is not None:
+            self.values = [value for value in self.values if type_of(value) in self.types]
 
 
 _LISTS = (
@@ -204,11 +205,15 @@ def _type(shape: Shape, node: Node, argument: JSON) -> None:
     allowed: set[str] = set()
     for name in names:
         allowed.update(_FAMILIES.get(name, (name,)) if isinstance(name, str) else ())
-    shape.types &= allowed
+    if not shape.types <= allowed:
+        shape.types &= allowed
+        shape.sift()
 
 
 def _enum(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.values = list(argument) if shape.values is None else [v for v in shape.values if _among(v, argument)]
+    values = argument if shape.values is None else [v for v in shape.values if _among(v, argument)]
+    excluded = [value for node in shape.exclusions for value in _listed(node.schema)]
+    shape.values = [value for value in values if type_of(value) in shape.types and not _among(value, excluded)]
 
 
 def _const(shape: Shape, node: Node, argument: JSON) -> None:
@@ -319,9 +324,13 @@ def _not(shape: Shape, node: Node, argument: JSON) -> None:
         opposite = Shape()
         _type(opposite, node, argument["type"])
         shape.types -= opposite.types
+        shape.sift()
     elif keyword in ATOMIC:
         shape.exclusions.append(node.below(argument))
         shape.types &= _ONLY_OF.get(keyword, shape.types)
+        if shape.values is not None:
+            listed = _listed(argument)
+            shape.values = [v for v in shape.values if type_of(v) in shape.types and not _among(v, listed)]
         shape.delicate = True
     else:
         shape.choices.append(Undecided("not", node))

@@ -21,15 +21,20 @@ def negations(node: Node) -> Iterator[Option]:
             yield ()
         return
     rules = [keyword for keyword, _ in rules_of(node)]
-    for keyword in sorted(rules, key=_ORDER):
-        argument = node.schema[keyword]
-        if keyword in ATOMIC:
-            yield (_schema(node, {"not": {keyword: argument}}),)
-        elif keyword in _NEGATE:
-            yield from _NEGATE[keyword](node, argument)
+    for keyword in sorted(rules, key=_rank):
+        yield from breaches(node, keyword)
 
 
-def _ORDER(keyword: str) -> int:
+def breaches(node: Node, keyword: str) -> Iterator[Option]:
+    """Every way to break one keyword of ``node``."""
+    argument = node.schema[keyword]
+    if keyword in ATOMIC:
+        yield (_schema(node, {"not": {keyword: argument}}),)
+    elif keyword in _NEGATE:
+        yield from _NEGATE[keyword](node, argument)
+
+
+def _rank(keyword: str) -> int:
     """Plain ways first: a value changed or a property left out rather than another type altogether."""
     ranks = ("const", "enum", "required", "properties", "pattern", "minimum", "maximum")
     last = ("type", "oneOf", "if")

@@ -86,3 +86,16 @@ class Walk:
             kinds = charset.readable(ranges)
             ranges = kinds[self.below(min(len(kinds), 3))]
         return charset.pick(ranges, self.below(charset.size(ranges)))
+
+
+def shortest(part: Part) -> int:
+    """Characters of the shortest text, look-arounds and back references aside."""
+    if isinstance(part, Chars):
+        return 1
+    if isinstance(part, Sequence):
+        return sum(map(shortest, part.parts))
+    if isinstance(part, Choice):
+        return min(map(shortest, part.options))
+    if isinstance(part, Repeat):
+        return part.low * shortest(part.part)
+    return shortest(part.part) if isinstance(part, Group) else 0

@@ -10,6 +10,7 @@ from emulator.engine.json_schema.automaton import Machine, Read, State, machine_
 from emulator.engine.json_schema.bounds import Budget
 
 _END = -1
+Class = tuple[charset.Ranges, int]  # characters no machine tells apart, and how many
 Point = tuple[tuple[State, ...], int]  # the state of every machine, and the last character
 
 
@@ -20,7 +21,7 @@ def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: in
     Layer by layer, each the states that can be reached with one character more.
     """
     machines = [machine_of(pattern) for pattern in (*wanted, *unwanted)]
-    classes = _alphabet(machines)
+    classes = [(part := charset.readable(ranges)[0], charset.size(part)) for ranges in _alphabet(machines)]
     start: Point = (tuple(machine.start for machine in machines), _END)
     layers: list[dict[Point, tuple[Point, str]]] = [{start: (start, "")}]
     known: set[Point] = set()
@@ -39,7 +40,7 @@ def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: in
 
 
 def _next_layer(layer: dict[Point, tuple[Point, str]], machines: list[Machine], wanted: int,
-                classes: list[charset.Ranges], known: set[Point], random: Random,
+                classes: list[Class], known: set[Point], random: Random,
                 budget: Budget) -> dict[Point, tuple[Point, str]]:  # fmt: skip
     following: dict[Point, tuple[Point, str]] = {}
     for point in layer:
@@ -61,12 +62,11 @@ def _kind(code: int) -> int:
     return 0x61 if charset.contains(charset.WORD, code) else 0x20
 
 
-def _draw_chars(classes: list[charset.Ranges], random: Random) -> Iterator[str]:
+def _draw_chars(classes: list[Class], random: Random) -> Iterator[str]:
     """One character of each class, in drawn order."""
     first = int(random.random() * len(classes))
-    for ranges in classes[first:] + classes[:first]:
-        part = charset.readable(ranges)[0]
-        yield charset.pick(part, int(random.random() * charset.size(part)))
+    for part, size in classes[first:] + classes[:first]:
+        yield charset.pick(part, int(random.random() * size))
 
 
 def _ends(machines: list[Machine], wanted: int, point: Point, budget: Budget) -> bool:

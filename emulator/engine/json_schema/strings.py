@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from random import Random
 
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.json_schema.bounds import Budget
+from emulator.engine.json_schema.bounds import Budget, Unsatisfiable
 from emulator.engine.json_schema.formats import conforms
 from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.merge import Shape
 from emulator.engine.json_schema.regex import parse_pattern
-from emulator.engine.json_schema.regex_text import Walk
+from emulator.engine.json_schema.regex_text import Walk, shortest
 from emulator.engine.json_schema.search import find_text
 from emulator.engine.json_schema.style import Style
 from emulator.engine.json_schema.values import FORMAT_PATTERNS, format_text, plain_word, text_for
@@ -109,6 +109,8 @@ def _of_formats(shape: Shape, key: bytes) -> Iterator[str]:
 def _of_patterns(shape: Shape, key: bytes, budget: Budget) -> Iterator[str]:
     for pattern in shape.patterns:
         tree = parse_pattern(pattern)
+        if shortest(tree) > (budget.size if shape.length.high is None else shape.length.high):
+            raise Unsatisfiable(f"no text of {pattern!r} is short enough")
         for attempt, stretch in enumerate(_STRETCHES * 2):
             text = Walk(random_of(derive(key, pattern, attempt)), budget, stretch).text(tree)
             if attempt == 0 and not pattern.endswith("$"):
