@@ -1,0 +1,129 @@
+"""The OpenAI client against an Azure endpoint."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.wire import Running
+
+openai = pytest.importorskip("openai")
+
+VERSION = {"api-version": "2024-05-01-preview"}
+HELLO: JSON = [{"role": "user", "content": "How many feet are in a mile?"}]
+TOOLS: JSON = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "Weather of a city",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        },
+    }
+]
+
+
+@pytest.fixture(params=["port", "front"])
+def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
+    url = live.urls["azure"] if request.param == "port" else live.front("azure")
+    with openai.OpenAI(base_url=url, api_key="k", default_query=VERSION, max_retries=0) as value:
+        yield value
+
+
+def test_chat(client: JSON) -> None:
+    answer = client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, max_tokens=9)
+    assert (answer.model, answer.usage.completion_tokens) == ("gpt-4o-mini", 9)
+
+
+def test_stream(client: JSON) -> None:
+    whole = client.chat.completions.create(model="any", messages=HELLO, max_tokens=20, temperature=0)
+    chunks = list(client.chat.completions.create(model="any", messages=HELLO, max_tokens=20, temperature=0, stream=True))
+    assert "".join(c.choices[0].delta.content or "" for c in chunks) == whole.choices[0].message.content
+    assert chunks[-1].usage == whole.usage
+
+
+def test_tools(client: JSON) -> None:
+    answer = client.chat.completions.create(model="any", messages=HELLO, tools=TOOLS, tool_choice="required")
+    (call,) = answer.choices[0].message.tool_calls
+    assert call.function.name == "get_weather"
+    with client.chat.completions.stream(model="any", messages=HELLO, tools=TOOLS, tool_choice="required") as stream:
+        (streamed,) = stream.get_final_completion().choices[0].message.tool_calls
+    assert (streamed.function.name, streamed.function.arguments) == (call.function.name, call.function.arguments)
+
+
+def test_embeddings_come_as_base64(client: JSON) -> None:
+    vector = client.embeddings.create(model="text-embedding-3-large", input="Hi").data[0].embedding
+    plain = client.embeddings.create(model="text-embedding-3-large", input="Hi", encoding_format="float")
+    assert len(vector) == 3072
+    assert vector == pytest.approx(plain.data[0].embedding)
+
+
+def test_completions(client: JSON) -> None:
+    answer = client.completions.create(model="any", prompt=["a", "b"], max_tokens=4)
+    assert [choice.index for choice in answer.choices] == [0, 1]
+
+
+def test_extra_parameters_need_to_be_passed_through(client: JSON) -> None:
+    with pytest.raises(openai.BadRequestError):
+        client.chat.completions.create(model="any", messages=HELLO, n=2)
+    passed = {"extra-parameters": "pass-through"}
+    assert len(client.chat.completions.create(model="any", messages=HELLO, n=2, extra_headers=passed).choices) == 2
+
+
+async def test_async_client(live: Running) -> None:
+    async with openai.AsyncOpenAI(base_url=live.urls["azure"], api_key="k", default_query=VERSION) as client:
+        answer = await client.chat.completions.create(model="any", messages=HELLO, max_tokens=9)
+        stream = await client.chat.completions.create(model="any", messages=HELLO, max_tokens=9, stream=True)
+        text = "".join([c.choices[0].delta.content or "" async for c in stream])
+    assert text == answer.choices[0].message.content
+
+
+def test_azure_openai_client(live_with: Callable[[str], Running]) -> None:
+    url = live_with("vendors: {azure: {profile: aoai}}\n").urls["azure"]
+    with openai.AzureOpenAI(azure_endpoint=url, api_key="k", api_version="2024-10-21", max_retries=0) as client:
+        usage = {"include_usage": True}
+        chunks = list(
+            client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, stream=True, stream_options=usage)
+        )
+        assert chunks[-1].usage.total_tokens > 0
+        named = {"type": "function", "function": {"name": "get_weather"}}
+        forced = client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, tools=TOOLS, tool_choice=named)
+        assert forced.choices[0].finish_reason == "stop"
+        with client.chat.completions.stream(model="gpt-4o-mini", messages=HELLO, tools=TOOLS, tool_choice=named) as s:
+            (streamed,) = s.get_final_completion().choices[0].message.tool_calls
+        assert streamed.function.arguments == forced.choices[0].message.tool_calls[0].function.arguments
+        assert client.embeddings.create(model="text-embedding-3-small", input="Hi").data[0].embedding
+        with pytest.raises(openai.NotFoundError) as caught:
+            client.chat.completions.create(model="nothing", messages=HELLO)
+        assert caught.value.code == "DeploymentNotFound"
+
+
+def test_v1_needs_no_version(live_with: Callable[[str], Running]) -> None:
+    url = live_with("vendors: {azure: {profile: aoai}}\n").urls["azure"]
+    with openai.OpenAI(base_url=f"{url}/openai/v1/", api_key="k", max_retries=0) as client:
+        assert client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, max_tokens=3).choices
+
+
+@pytest.mark.parametrize(
+    ("profile", "rule", "kind"),
+    [
+        pytest.param("seed", "unauthenticated", "AuthenticationError", id="seed 401"),
+        pytest.param("seed", "not_found", "NotFoundError", id="seed 404"),
+        pytest.param("seed", "invalid_parameter", "UnprocessableEntityError", id="seed 422"),
+        pytest.param("seed", "rate_limited", "RateLimitError", id="seed 429"),
+        pytest.param("seed", "content_filter", "BadRequestError", id="seed content filter"),
+        pytest.param("maas", "invalid_parameter", "UnprocessableEntityError", id="maas 422"),
+        pytest.param("foundry", "content_filter", "BadRequestError", id="foundry content filter"),
+        pytest.param("aoai", "invalid_parameter", "BadRequestError", id="aoai 400"),
+        pytest.param("aoai", "internal", "InternalServerError", id="aoai 500"),
+    ],
+)
+def test_typed_errors(live_with: Callable[[str], Running], profile: str, rule: str, kind: str) -> None:
+    running = live_with(
+        f"vendors: {{azure: {{profile: {profile}}}}}\n"
+        f"rules:\n  - {{name: r, when: {{vendor: azure}}, error: {{kind: {rule}}}}}\n"
+    )
+    url = f"{running.urls['azure']}/openai/deployments/gpt-4o-mini"
+    with openai.OpenAI(base_url=url, api_key="k", default_query=VERSION, max_retries=0) as client:
+        with pytest.raises(getattr(openai, kind)):
+            client.chat.completions.create(model="gpt-4o-mini", messages=HELLO)
