@@ -17,6 +17,8 @@ from emulator.latency import Latency
 from emulator.scenario.match import Facts, Match, Matcher, compile_rules
 from emulator.scenario.schema import ReplyOutcome, Scenario
 
+_UNMATCHED = Match()
+
 
 class Emulator:
     """One scenario at work: what all vendors share while they answer."""
@@ -33,6 +35,8 @@ class Emulator:
         self, vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int
     ) -> Match:
         """Which rule takes the request, and with what outcome."""
+        if not self._matcher.rules:
+            return _UNMATCHED
         facts = Facts(
             vendor=vendor,
             endpoint=wire.path,
@@ -68,6 +72,15 @@ class Emulator:
         latency = self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
         reply = None if match.outcome.reply is None else fix_reply(match.outcome.reply)
         draft = self._write(call, reply)
+        if latency.immediate:
+            return Plan(
+                key=key,
+                created=now,
+                choices=draft.choices,
+                vectors=draft.vectors,
+                prompts=draft.prompts,
+                usage=draft.usage,
+            )
         return pace(draft, latency, key, now)
 
     def _write(self, call: Call, reply: FixedReply | None) -> Draft:

@@ -46,6 +46,9 @@ def dump_text(value: JSON) -> str:
     return to_json(value).decode()
 
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
 def canonical_json(value: JSON) -> bytes:
     """Encode with sorted keys: equal for bodies that differ only in key order."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    return _CANONICAL.encode(value).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
 SpanKind = Literal["reasoning", "text", "refusal", "tool_call"]
+
+
+@lru_cache(maxsize=4096)
+def at_once(count: int) -> Sequence[float]:
+    """Due times of ``count`` tokens that nothing delays."""
+    return (0.0,) * count
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Sampling
 from emulator.core.json import JSON, dump_text
-from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, SpanKind, Usage
+from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, SpanKind, Usage, at_once
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from emulator.engine.json_schema import Mode
 
 _REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 160, "xhigh": 240, "max": 320}
-_NOT_PACED: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +49,7 @@ class FixedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draft:
-    """The said part of a plan: choices whose tokens are not yet due."""
+    """The said part of a plan; its tokens are due at once until someone paces them."""
 
     choices: tuple[Choice, ...] = ()
     vectors: Vectors | None = None
@@ -161,7 +160,7 @@ def _write_choice(
     return Choice(
         tokens=tokens,
         ids=ids,
-        due=_NOT_PACED,
+        due=at_once(len(tokens)),
         finish_reason=finish,
         spans=tuple(spans),
         logprobs=_write_logprobs(ask.sampling, tokens, key),

@@ -52,6 +52,11 @@ class Latency(Closed):
             return self
         return self.model_copy(update={name: getattr(other, name) for name in other.model_fields_set})
 
+    @property
+    def immediate(self) -> bool:
+        """Nothing delays a token."""
+        return self.ttft is None and self.itl is None and self.prefill is None
+
     def pace(self, count: int, prompt_tokens: int, key: bytes, running: int = 1) -> Sequence[float]:
         """Seconds after admission at which each of ``count`` tokens is due, never decreasing.
 
@@ -60,7 +65,7 @@ class Latency(Closed):
             key: of this very answer; TTFT and ITL draw from keys derived from it.
             running: calls that run at admission, this one among them.
         """
-        if self.ttft is None and self.itl is None and self.prefill is None:
+        if self.immediate:
             return _space(count, 0.0, 0.0)
         first = self.ttft.sample(derive(key, "ttft"), 1)[0] if self.ttft else 0.0
         first += (self.prefill or 0.0) * prompt_tokens

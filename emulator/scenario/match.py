@@ -82,6 +82,7 @@ class Matcher:
     """The rules of one scenario, compiled."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.rules = scenario.rules
         self._rules = tuple(_compile(rule) for rule in scenario.rules)
         self._key = derive("chance", seed)
         self._by_address: dict[tuple[str, ...], tuple[_Compiled, ...]] = {}

@@ -59,7 +59,7 @@ class VendorApp:
         wire = WireRequest(
             method=http.method,
             path=path,
-            query=http.query if http.query_string else _NO_QUERY,
+            query=http.query if "?" in http.raw_path else _NO_QUERY,
             headers=http.headers,
             base_url=base_url,
             session=http.headers.get("x-emulator-session", ""),
@@ -156,20 +156,7 @@ class VendorApp:
             whole=sent.whole,
         )
         self._journal.add(entry)
-        self._count(entry, is_call=call is not None)
-
-    def _count(self, entry: Entry, *, is_call: bool) -> None:
-        metrics = self._metrics
-        metrics.add("requests")
-        metrics.add("succeeded" if 200 <= entry.status < 400 else "failed", error=entry.error or "")
-        if is_call:
-            metrics.add("prompt_tokens", entry.prompt_tokens)
-            metrics.add("completion_tokens", entry.completion_tokens)
-            metrics.observe("duration", entry.duration)
-            metrics.observe("prompt_tokens", entry.prompt_tokens)
-            metrics.observe("completion_tokens", entry.completion_tokens)
-            if entry.ttft is not None:
-                metrics.observe("ttft", entry.ttft)
+        self._metrics.add(entry)
 
 
 async def read_body(http: web.BaseRequest, limit: int) -> bytes:

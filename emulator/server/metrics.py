@@ -3,34 +3,52 @@
 from collections import Counter, deque
 from collections.abc import Sequence
 
+from emulator.control.journal import Entry
+
 _LATEST = 10_000
 
 
 class VendorMetrics:
-    """Implements :class:`emulator.core.vendor.Metrics` in memory."""
+    """Implements :class:`emulator.core.vendor.Metrics` over the entries of the journal.
+
+    Adding an entry is on every request's road; sums over labels and samples are made when somebody asks.
+    """
 
     def __init__(self) -> None:
-        self._totals: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
-        self._samples: dict[str, deque[float]] = {}
+        self._totals: Counter[str] = Counter()
+        self._errors: Counter[str] = Counter()
+        self._calls: deque[Entry] = deque(maxlen=_LATEST)
         self.running = 0
 
-    def add(self, name: str, amount: float = 1, **labels: str) -> None:
-        self._totals[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
-
-    def observe(self, name: str, value: float) -> None:
-        samples = self._samples.get(name)
-        if samples is None:
-            samples = self._samples[name] = deque(maxlen=_LATEST)
-        samples.append(value)
+    def add(self, entry: Entry) -> None:
+        """Count one answered request; one that reached a deployment counts its tokens too."""
+        totals = self._totals
+        totals["requests"] += 1
+        if 200 <= entry.status < 400:
+            totals["succeeded"] += 1
+        else:
+            totals["failed"] += 1
+            self._errors[entry.error or ""] += 1
+        if entry.deployment is not None:
+            totals["prompt_tokens"] += entry.prompt_tokens
+            totals["completion_tokens"] += entry.completion_tokens
+            self._calls.append(entry)
 
     def total(self, name: str, **labels: str) -> float:
-        """The counter; without labels, the sum over all of them."""
-        if labels:
-            return self._totals[name, tuple(sorted(labels.items()))]
-        return sum(value for (counter, _), value in self._totals.items() if counter == name)
+        """A counter; ``failed`` also by ``error``, a kind of refusal."""
+        return self._errors[labels["error"]] if "error" in labels else self._totals[name]
 
     def samples(self, name: str) -> Sequence[float]:
-        return tuple(self._samples.get(name, ()))
+        """The latest calls' values of one field of :class:`Entry`, or ``itl``; those that have one."""
+        values = (_itl(entry) if name == "itl" else getattr(entry, name) for entry in self._calls)
+        return tuple(value for value in values if value is not None)
 
     def in_flight(self) -> int:
         return self.running
+
+
+def _itl(entry: Entry) -> float | None:
+    """Mean gap between two tokens of a call, seconds."""
+    if entry.ttft is None or entry.completion_tokens < 2:
+        return None
+    return (entry.duration - entry.ttft) / (entry.completion_tokens - 1)
