@@ -185,7 +185,7 @@ def show_status(request: WireRequest, service: Ovms) -> WireResponse:
     if not service.settings.release.tf_serving:
         refuse_path(request)
     rest = _STATUS_PATH.fullmatch(request.params.get("rest", ""))
-    if rest is None:
+    if rest is None or ":" in request.params["name"]:
         refuse_path(request)
     deployment = _find(request, service)
     if rest["metadata"]:  # graphs have none; that of classic models is not emulated

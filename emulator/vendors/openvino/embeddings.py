@@ -50,9 +50,7 @@ def parse_embeddings(accepted: Accepted) -> Call:
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
-    if accepted.body is None:
-        refuse("Non-json request received in embeddings calculator")
-    inputs = _read_inputs(accepted, accepted.body)
+    inputs = _read_inputs(accepted)
     base64 = _read_encoding(accepted.body)
     deployment = accepted.deployment
     vocabulary = accepted.service.tokenizer(deployment).vocabulary_size
@@ -81,7 +79,8 @@ def _fail() -> NoReturn:
     refuse("Exception during embeddings model inference", word="INTERNAL")
 
 
-def _read_inputs(accepted: Accepted, body: dict[str, JSON]) -> Inputs:
+def _read_inputs(accepted: Accepted) -> Inputs:
+    body = accepted.body
     if "input" not in body:
         refuse("input field is required")
     value = body["input"]

@@ -66,9 +66,12 @@ _TFS_STATUS = re.compile(r"/v1/models(/[^/:]+(/versions/\d+|/labels/[^/]+)?(/met
 _TFS_PREDICT = re.compile(r"/v1/models/[^/:]+(/versions/\d+|/labels/[^/]+)?:(predict|classify|regress)")
 
 
-def refuse(reason: str, *, word: str = "INVALID_ARGUMENT") -> NoReturn:
-    """A graph's calculator refuses the request; ``word`` is the status word of its report."""
-    raise EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word})
+def refuse(reason: str, *, word: str = "INVALID_ARGUMENT", node: str = "") -> NoReturn:
+    """A graph's calculator refuses the request; ``word`` is the status word of its report.
+
+    ``node`` is named where the request's ``model`` does not tell.
+    """
+    raise EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word, "node": node})
 
 
 def refuse_body(reason: str) -> NoReturn:
@@ -125,13 +128,12 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Op
 
 def _look_at(request: WireRequest, service: Service[OpenVinoSettings]) -> tuple[Deployment | None, bool]:
     """Graph and whether a stream was asked for, as far as they can be made out."""
-    by_path = service.deployments.get(request.path[4:]) if service.settings.release.content_type_routing else None
     try:
         body = load_body(request)
     except EmulatedError:
-        return by_path, False
+        return None, False
     if not isinstance(body, dict):
-        return by_path, False
+        return None, False
     model = body.get("model")
     deployment = service.deployments.get(model) if isinstance(model, str) else None
     return deployment, may_stream(request.path, service.settings.release) and body.get("stream") is True
@@ -147,7 +149,7 @@ def _word(
         reason = error.details.get("reason") or (f"{error.param} is not valid" if error.param else _REASON[kind])
         word = error.details.get("word", "INVALID_ARGUMENT")
         status = 412 if word == "FAILED_PRECONDITION" else 400
-        text = word_failure(reason, name_node(deployment, settings), word)
+        text = word_failure(reason, error.details.get("node") or name_node(deployment, settings), word)
     else:
         status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else _STATUS[kind]
         text = _TEXT[kind]

@@ -76,7 +76,7 @@ def read_fields(accepted: Accepted) -> Fields:
         EmulatedError: worded as the calculator does.
     """
     release = accepted.release
-    body = accepted.body or {}
+    body = accepted.body
     if release.null_is_absent and None in body.values():
         body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
     read = Fields(

@@ -14,7 +14,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest
 from emulator.vendors.openvino.body import is_too_deep, load_body, may_stream
-from emulator.vendors.openvino.errors import escapes, refuse_body, refuse_path
+from emulator.vendors.openvino.errors import escapes, name_node, refuse, refuse_body, refuse_path
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -23,15 +23,17 @@ ADD_PACKET = (
     'Packet type mismatch on a calculator receiving from stream "input"'  # the detail is unverified
 )
 
+_CALCULATORS = {"embeddings": "embeddings", "rerank": "rerank"}
+
 
 @dataclass(slots=True, eq=False)
 class Accepted:
-    """A request at its graph. ``body`` is ``None`` if it was routed by its path, without a look at the body."""
+    """A request at its graph."""
 
     request: WireRequest
     service: Service[OpenVinoSettings]
     deployment: Deployment
-    body: dict[str, JSON] | None
+    body: dict[str, JSON]
     stream: bool
     settings: OpenVinoSettings
     release: Release
@@ -52,7 +54,11 @@ def accept(request: WireRequest, service: Service[OpenVinoSettings]) -> Accepted
         if not name:
             raise EmulatedError(ErrorKind.INTERNAL, message="Failed to deduce model name from all possible ways")
     deployment = find_graph(name, service)
-    stream = body is not None and may_stream(request.path, release) and body.get("stream") is True
+    if body is None:
+        what = _CALCULATORS.get(deployment.kind or deployment.task, "text generation")
+        node = name_node(deployment, service.settings)
+        refuse(f"Non-json request received in {what} calculator", node=node)
+    stream = may_stream(request.path, release) and body.get("stream") is True
     return Accepted(request, service, deployment, body, stream, service.settings, release)
 
 

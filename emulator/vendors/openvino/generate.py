@@ -45,8 +45,6 @@ def parse_generation(accepted: Accepted) -> Call:
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
-    if accepted.body is None:
-        refuse("Non-json request received in text generation calculator")
     name = _name_endpoint(accepted.request.path, accepted.release)
     if not name:
         refuse(_word_endpoints(accepted.release))

@@ -84,8 +84,6 @@ def parse_rerank(accepted: Accepted) -> Call:
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
-    if accepted.body is None:
-        refuse("Non-json request received in rerank calculator")
     body = accepted.body
     if "query" not in body:
         refuse("query field is missing in request")

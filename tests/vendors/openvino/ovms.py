@@ -1,0 +1,152 @@
+"""One OpenVINO Model Server without a network: requests go to the parsers, refusals through the wording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from emulator.core.call import Ask, Call, Deployment, Sampling
+from emulator.core.clock import FrozenClock
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.vendor import Endpoint, Service, WireRequest, WireResponse
+from emulator.engine.prompt import count_prompt
+from emulator.engine.tokenizer import tokenizer_for
+from emulator.server.metrics import VendorMetrics
+from emulator.server.routing import Router
+from emulator.vendors.openvino import VENDOR
+from emulator.vendors.openvino.settings import OpenVinoSettings
+
+CHAT = "/v3/chat/completions"
+COMPLETIONS = "/v3/completions"
+BASE: Mapping[str, JSON] = {
+    "model": "llama3",
+    "max_tokens": 1,
+    "messages": [{"role": "user", "content": "What is OpenVINO?"}],
+}
+PROMPT: Mapping[str, JSON] = {"model": "llama3", "max_tokens": 1, "prompt": "What is OpenVINO?"}
+
+_EXTRA = (
+    Deployment(vendor="openvino", name="draft", kind="speculative"),
+    Deployment(vendor="openvino", name="net", kind="classic"),
+    Deployment(vendor="openvino", name="image", kind="other"),
+    Deployment(vendor="openvino", name="eyes", kind="vision"),
+    Deployment(vendor="openvino", name="loading", state="loading"),
+    Deployment(vendor="openvino", name="retired", state="retired"),
+    Deployment(vendor="openvino", name="stock", kind="text", traits={"chat_template": "stock"}),
+    Deployment(vendor="openvino", name="thinker", kind="text", traits={"reasoning": True}),
+    Deployment(vendor="openvino", name="short", kind="text", context=40),
+    Deployment(vendor="openvino", name="npu", kind="text", traits={"max_prompt_len": 20}),
+    Deployment(vendor="openvino", name="batch", kind="text", traits={"max_num_batched_tokens": 20}),
+    Deployment(vendor="openvino", name="my/graph", kind="text", traits={"node_name": "llmNode1"}),
+    Deployment(vendor="openvino", name="few", task="rerank", kind="rerank", traits={"max_allowed_chunks": 4}),
+)
+
+
+def failure(reason: str, node: str = "LLMExecutor", word: str = "INVALID_ARGUMENT") -> str:
+    """The report of a failed calculator, written out as the wire has it."""
+    return (
+        f"Mediapipe execution failed. MP status - {word}: CalculatorGraph::Run() failed: \n"
+        f'Calculator::Process() for node "{node}" failed: {reason}'
+    )
+
+
+def not_json(reason: str) -> str:
+    return f"The file is not valid json - {reason}"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    status: int
+    error: str
+
+
+@dataclass(frozen=True, eq=False)
+class Server:
+    """A server of one release."""
+
+    service: Service[OpenVinoSettings]
+
+    def send(
+        self,
+        path: str = CHAT,
+        body: JSON = None,
+        *,
+        method: str = "POST",
+        headers: Mapping[str, str] | None = None,
+    ) -> Call | WireResponse:
+        """The parsed call, the whole answer, or the worded refusal."""
+        request = make_request(path, body, method=method, headers=headers)
+        try:
+            request.principal = VENDOR.authenticate(request, self.service)
+            endpoint, request.params = self.route(method, path)
+            return endpoint.parse(request, self.service)
+        except EmulatedError as error:
+            return VENDOR.render_error(error, request, self.service)
+
+    def route(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
+        return Router(VENDOR.endpoints).resolve(method, path)
+
+    def call(self, body: JSON, path: str = CHAT) -> Call:
+        """The call of a request that has to be accepted."""
+        answer = self.send(path, body)
+        assert isinstance(answer, Call), answer.body
+        return answer
+
+    def sampling(self, path: str = CHAT, **fields: JSON) -> Sampling:
+        """What a request with these fields asks of the sampler."""
+        ask = self.call({**(BASE if path == CHAT else PROMPT), **fields}, path).ask
+        assert ask.task != "embeddings"
+        return ask.sampling
+
+    def refusal(self, body: JSON = None, path: str = CHAT, **kwargs: JSON) -> Refusal | None:
+        """Status and text of the refusal; ``None`` if the request is accepted."""
+        answer = self.send(path, body, **kwargs)
+        if isinstance(answer, Call) or answer.status < 300:
+            return None
+        return Refusal(answer.status, json.loads(answer.body)["error"])
+
+
+def make_request(
+    path: str, body: JSON = None, *, method: str = "POST", headers: Mapping[str, str] | None = None
+) -> WireRequest:
+    payload = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    lines = {"Content-Type": "application/json", **(headers or {})}
+    return WireRequest(method=method, path=path, headers=lines, body=payload, key=bytes(range(16)))
+
+
+def make_server(profile: str = "seed", *, keys: Mapping[str, str] | None = None, **switches: JSON) -> Server:
+    settings = OpenVinoSettings(profile=profile, **switches)  # type: ignore[arg-type]
+    deployments = {d.name: d for d in (*VENDOR.catalogue(settings), *_EXTRA)}
+    service = Service(
+        name="openvino",
+        settings=settings,
+        deployments=deployments,
+        keys=keys,
+        clock=FrozenClock(),
+        started=0.0,
+        tokenizer=_tokenizer_of,
+        count_prompt=_count,
+        metrics=VendorMetrics(),
+    )
+    return Server(service)
+
+
+def without(server: Server, *names: str) -> Server:
+    """The same server with fewer servables."""
+    kept = {name: d for name, d in server.service.deployments.items() if name not in names}
+    return Server(replace(server.service, deployments=kept))
+
+
+def _tokenizer_of(deployment: Deployment) -> Tokenizer:
+    return tokenizer_for(deployment.tokenizer)
+
+
+def _count(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
+    return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+
+
+SEED = make_server("seed")
+LATEST = make_server("latest")
