@@ -6,7 +6,7 @@ Source: MindIE documentation, "text/stream inference", samples and tables of bot
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 from emulator.core.call import Call, EmbeddingAsk, Sampling
@@ -18,6 +18,7 @@ from emulator.dialects.sse import quote
 from emulator.dialects.tgi import draw_prefill_logprob, pick_seed, reason, spell
 from emulator.vendors.mindie.checks import count_units
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.openai_fields import StopIds
 from emulator.vendors.mindie.settings import MindieSettings
 
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -84,6 +85,23 @@ def release(choice: Choice, end: int, window: int) -> list[float]:
         if newest > index:
             followed -= lengths[index + 1]
     return [*times, final]
+
+
+def end_at_token(choice: Choice, stop: StopIds) -> Choice:
+    """The answer up to the first of the given ids, whose text goes unless it is kept."""
+    index = next((i for i, token in enumerate(choice.ids) if token in stop.ids), None)
+    if index is None:
+        return choice
+    last = choice.tokens[index] if stop.keep else ""
+    return replace(
+        choice,
+        tokens=(*choice.tokens[:index], last),
+        ids=choice.ids[: index + 1],
+        due=choice.due[: index + 1],
+        spans=tuple(replace(s, end=min(s.end, index + 1)) for s in choice.spans if s.start <= index),
+        finish_reason="stop",
+        stopped_by=choice.tokens[index],
+    )
 
 
 class GenerateCodec:

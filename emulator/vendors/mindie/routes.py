@@ -3,15 +3,39 @@
 Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wrapper/http_handler.cpp``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest
+from emulator.core.call import Call
+from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.vendors.mindie.catalogue import (
+    answer_nothing,
+    answer_ready,
+    answer_timed_health,
+    count_slots,
+    count_tokens,
+    list_models,
+    show_config,
+    show_info,
+    show_metadata,
+    show_model,
+    show_model_config,
+    show_running_status,
+    show_server,
+    show_status,
+    stop_infer,
+)
+from emulator.vendors.mindie.chat import parse_chat
+from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error
 from emulator.vendors.mindie.generate import parse_generate_stream, parse_root
+from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
+from emulator.vendors.mindie.native import parse_infer
 from emulator.vendors.mindie.settings import MindieSettings, list_deployments
+from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 
 MEGABYTE = 1024**2
+Parse = Callable[[WireRequest, Service[MindieSettings]], Call | WireResponse]
 
 
 def authenticate(request: WireRequest, service: Service[MindieSettings]) -> str:
@@ -24,13 +48,49 @@ def environment(url: str) -> Mapping[str, str]:
     return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "emulator"}
 
 
+_MODEL = "/v2/models/{model}"
+_POSTS: Mapping[str, Parse] = {
+    "/": parse_root,
+    "/generate": parse_generate,
+    "/generate_stream": parse_generate_stream,
+    "/infer": parse_infer,
+    "/infer_token": parse_infer,
+    "/v1/chat/completions": parse_chat,
+    "/v1/completions": parse_completions,
+    "/v1/tokenizer": count_tokens,
+    f"{_MODEL}/infer": parse_token,
+    f"{_MODEL}/generate": PARSE_GENERATE,
+    f"{_MODEL}/generate_stream": PARSE_STREAM,
+    f"{_MODEL}/stopInfer": stop_infer,
+}
+_GETS: Mapping[str, Parse] = {
+    "/health": answer_nothing,
+    "/health/timed": answer_timed_health,
+    "/health/timed-{seconds}": answer_timed_health,
+    "/info": show_info,
+    "/metrics": show_metrics,
+    "/metrics-json": show_metrics_json,
+    "/v1/config": show_config,
+    "/v1/engine-server/running-status": show_running_status,
+    "/v1/models": list_models,
+    "/v1/models/{model}": show_model,
+    "/v1/status": show_status,
+    "/v2": show_server,
+    "/v2/health/live": answer_nothing,
+    "/v2/health/ready": answer_nothing,
+    "/v2/status": show_status,
+    _MODEL: show_metadata,
+    f"{_MODEL}/config": show_model_config,
+    f"{_MODEL}/getSlotCount": count_slots,
+    f"{_MODEL}/ready": answer_ready,
+}
+
 VENDOR = Vendor(
     name="mindie",
     title="Huawei Ascend MindIE",
     endpoints=(
-        Endpoint(method="POST", path="/", parse=parse_root),
-        Endpoint(method="POST", path="/generate", parse=parse_generate),
-        Endpoint(method="POST", path="/generate_stream", parse=parse_generate_stream),
+        *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
+        *(Endpoint(method="GET", path=path, parse=parse) for path, parse in _GETS.items()),
     ),
     settings=MindieSettings,
     catalogue=list_deployments,  # type: ignore[arg-type]

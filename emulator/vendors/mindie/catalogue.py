@@ -1,0 +1,217 @@
+"""Models, health, and what the server says of itself.
+
+Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``single_req_infer_interface/parse_protocol.cpp``.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from emulator.core.call import Deployment
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.dialects.tgi import serves, spell
+from emulator.vendors.mindie.checks import parse_body, read_boolean, read_string, refuse
+from emulator.vendors.mindie.generate import BROKEN_REQUEST
+from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.settings import MindieSettings
+from emulator.vendors.mindie.triton import find_model, read_id
+
+OWNER = "MindIE Server"
+VERSION = "1.0.0"
+NODE = "127.0.0.2:1026"
+_MAX_WAIT = 600
+CACHE_BLOCKS = 1024
+_BLOCK_SIZE = 128
+
+
+def answer(request: WireRequest, value: JSON) -> WireResponse:
+    return WireResponse(200, dump_json(value), closing_headers(request.key), close=True)
+
+
+def answer_nothing(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """200 without a body."""
+    return WireResponse(200, b"", closing_headers(request.key, ""), close=True)
+
+
+def answer_ready(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    find_model(request, service)
+    return answer_nothing(request, service)
+
+
+def answer_timed_health(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes."""
+    seconds = request.params.get("seconds", "10")
+    if len(seconds) > 3:
+        raise _not_found(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
+    if not re.fullmatch(r"[0-9]{1,3}", seconds) or not 1 <= int(seconds) <= _MAX_WAIT:
+        raise _not_found(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
+    return answer(request, {"status": "healthy"})
+
+
+def _not_found(text: str) -> EmulatedError:
+    return EmulatedError(ErrorKind.NOT_FOUND, message=text)
+
+
+def list_models(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
+    base = serves(tuple(service.deployments.values())).name
+    rows = [
+        {"id": d.name, "object": "model", "owned_by": OWNER, "parent": _parent(d, base) or "null", "root": d.name}
+        for d in service.deployments.values()
+    ]
+    text = json.dumps({"data": rows, "object": "list"}, indent=4, sort_keys=True, ensure_ascii=False)
+    return WireResponse(200, text.encode(), closing_headers(request.key), close=True)
+
+
+def show_model(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    deployment = find_model(request, service)
+    parent = _parent(deployment, serves(tuple(service.deployments.values())).name)
+    body = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
+    return answer(request, {**body, "parent": parent} if parent else body)
+
+
+def _parent(deployment: Deployment, base: str) -> str | None:
+    return base if deployment.kind == "lora" else None
+
+
+def show_info(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    settings = service.settings
+    deployment = serves(tuple(service.deployments.values()))
+    model = {
+        "model_device_type": "npu",
+        "model_dtype": "float16",
+        "model_id": deployment.name,
+        "model_pipeline_tag": "text-generation",
+        "model_sha": None,
+        "max_total_tokens": deployment.context or settings.max_seq_len,
+    }
+    body = {
+        "docker_label": None,
+        "max_batch_total_tokens": settings.max_prefill_tokens,
+        "max_best_of": 1,
+        "max_concurrent_requests": settings.max_batch_size,
+        "max_stop_sequences": None,
+        "max_waiting_tokens": None,
+        "sha": None,
+        "validation_workers": None,
+        "version": VERSION,
+        "waiting_served_ratio": None,
+        "models": [model],
+        "max_input_length": settings.max_input_token_len,
+    }
+    return answer(request, body)
+
+
+def show_server(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``GET /v2``."""
+    settings = service.settings
+    extensions = {
+        "max_iter_times": settings.max_iter_times,
+        "prefill_policy_type": 0,
+        "decode_policy_type": 0,
+        "max_prefill_batch_size": settings.max_prefill_batch_size,
+        "max_prefill_tokens": settings.max_prefill_tokens,
+    }
+    return answer(request, {"name": OWNER, "version": VERSION, "extensions": extensions})
+
+
+def show_metadata(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``GET /v2/models/{model}``."""
+    deployment = find_model(request, service)
+    tensors = {kind: [{"name": f"{kind[:-1]}0", "shape": [-1], "datatype": "UINT32"}] for kind in ("inputs", "outputs")}
+    return answer(request, {"name": deployment.name, "platform": OWNER, **tensors})
+
+
+def show_model_config(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
+    deployment = find_model(request, service)
+    body = {
+        "model_name": deployment.name,
+        "input_datatype": "UINT32",
+        "output_datatype": "UINT32",
+        "max_seq_len": deployment.context or service.settings.max_seq_len,
+        "npu_mem_size": -1,
+        "cpu_mem_size": 0,
+        "world_size": 4,
+        "model_weight_path": deployment.name,
+        "model_instance_type": "Standard",
+    }
+    return answer(request, body)
+
+
+def count_slots(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``GET /v2/models/{model}/getSlotCount``."""
+    find_model(request, service)
+    total = service.settings.max_batch_size
+    free = max(0, total - max(0, service.metrics.in_flight() - 1))
+    tokens = CACHE_BLOCKS * _BLOCK_SIZE
+    return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
+
+
+def show_config(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``GET /v1/config``."""
+    settings = service.settings
+    deployment = serves(tuple(service.deployments.values()))
+    body = {
+        "modelName": deployment.name,
+        "maxSeqLen": deployment.context or settings.max_seq_len,
+        "npuMemSize": -1,
+        "cpuMemSize": 0,
+        "worldSize": 4,
+        "maxOutputLen": deployment.max_output or settings.max_iter_times,
+        "cacheBlockSize": _BLOCK_SIZE,
+    }
+    return answer(request, body)
+
+
+def show_status(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``GET /v1/status`` and ``/v2/status``."""
+    running = max(0, service.metrics.in_flight() - 1)
+    resource: Mapping[str, JSON] = {
+        "availSlotsNum": max(0, service.settings.max_batch_size - running),
+        "availBlockNum": CACHE_BLOCKS,
+        "waitingRequestNum": 0,
+        "runningRequestNum": running,
+        "swappedRequestNum": 0,
+        "freeNpuBlockNums": CACHE_BLOCKS,
+        "freeCpuBlockNums": 0,
+        "totalNpuBlockNums": CACHE_BLOCKS,
+        "totalCpuBlockNums": 0,
+    }
+    role = "none" if not service.settings.disaggregated else "prefill"
+    body = {"service": {"roleStatus": "RoleReady", "currentRole": role}, "resource": resource}
+    return answer(request, {**body, "linkStatus": {"peers": []}})
+
+
+def show_running_status(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    return answer(request, {"status": 1 if service.metrics.in_flight() > 1 else 0, "errors": []})
+
+
+def count_tokens(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``POST /v1/tokenizer``: how many tokens a text has, and which; wording of refusals unverified."""
+    body = parse_body(request, service.settings.max_json_depth, BROKEN_REQUEST)
+    fields = body if isinstance(body, dict) else {}
+    text = read_string(fields, "inputs")
+    if not text:
+        raise refuse("Request should contain 'inputs' and the type should be string.", "inputs")
+    decode = read_boolean(fields, "do_decode")
+    tokenizer = service.tokenizer(serves(tuple(service.deployments.values())))
+    ids = tokenizer.encode(text)
+    shown = {"tokens": tokenizer.pieces(text)} if decode is not False else {}
+    special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])
+    if shown:
+        shown = {"tokens": [*special, *shown["tokens"]]}
+    return answer(request, {"token_number": len(ids) + len(special), **shown})
+
+
+def stop_infer(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """``POST /v2/models/{model}/stopInfer``: answers end at once here, so no request is ever found running."""
+    find_model(request, service)
+    body = parse_body(request, service.settings.max_json_depth, BROKEN_REQUEST)
+    fields = body if isinstance(body, dict) else {}
+    given = read_id(fields)
+    if given is None:
+        raise refuse("Not found id.", "id")
+    raise _not_found(f"RequestId is {given} not found.")

@@ -1,0 +1,96 @@
+"""``GET /metrics`` and ``/metrics-json``.
+
+Source: MindIE-LLM, ``http_wrapper/prometheus_metrics.cpp`` and ``http_wrapper/http_handler.cpp``. What only
+hardware could tell stands at 0.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.vendor import Metrics, Service, WireRequest, WireResponse
+from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
+from emulator.dialects.tgi import serves
+from emulator.vendors.mindie.catalogue import CACHE_BLOCKS, NODE, answer
+from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.settings import MindieSettings
+
+_TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+_TPOT = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)
+_E2E = (1, 2.5, 5, 10, 15, 20, 30, 40, 50, 60)
+_TOKENS = (10, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 16000, 20000, 32000, 50000, 64000, 128000)
+_HISTOGRAMS: Mapping[str, tuple[str, Sequence[float]]] = {
+    "time_to_first_token_seconds": ("ttft", _TTFT),
+    "time_per_output_token_seconds": ("itl", _TPOT),
+    "e2e_request_latency_seconds": ("duration", _E2E),
+    "request_prompt_tokens": ("prompt_tokens", _TOKENS),
+    "request_generation_tokens": ("completion_tokens", _TOKENS),
+}
+_IDLE = (
+    "num_requests_waiting",
+    "num_requests_swapped",
+    "npu_cache_usage_perc",
+    "cpu_cache_usage_perc",
+    "npu_prefix_cache_hit_rate",
+    "all_radix_match_num",
+    "npu_radix_match_hit_num",
+)
+
+
+def show_metrics(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """Prometheus text, where the monitor is on.
+
+    Raises:
+        EmulatedError: it is not.
+    """
+    if not service.settings.service_monitor:
+        text = "Environment variable MIES_SERVICE_MONITOR_MODE is not set."
+        raise EmulatedError(ErrorKind.INTERNAL, message=text, status=500)
+    model = serves(tuple(service.deployments.values())).name
+    labels = {"model_name": model}
+    lines = "\n".join(_write(service.metrics, labels))
+    return WireResponse(200, f"{lines}\n".encode(), closing_headers(request.key, CONTENT_TYPE), close=True)
+
+
+def _write(metrics: Metrics, labels: Mapping[str, str]) -> Iterator[str]:
+    received, failed = metrics.total("requests"), metrics.total("failed")
+    durations = metrics.samples("duration")
+    busy = sum(durations)
+    counters = {
+        "request_received_total": received,
+        "request_success_total": float(len(durations)),
+        "request_failed_total": failed,
+        "prompt_tokens_total": metrics.total("prompt_tokens"),
+        "generation_tokens_total": metrics.total("completion_tokens"),
+        "num_preemptions_total": 0.0,
+    }
+    for name, value in counters.items():
+        yield from write_value(name, "counter", value, labels)
+    gauges = {
+        "num_requests_running": float(max(0, metrics.in_flight() - 1)),
+        "avg_prompt_throughput_toks_per_s": counters["prompt_tokens_total"] / busy if busy else 0.0,
+        "avg_generation_throughput_toks_per_s": counters["generation_tokens_total"] / busy if busy else 0.0,
+        "failed_request_perc": failed / received if received else 0.0,
+        **dict.fromkeys(_IDLE, 0.0),
+    }
+    for name, value in gauges.items():
+        yield from write_value(name, "gauge", value, labels)
+    for name, (samples, bounds) in _HISTOGRAMS.items():
+        yield from write_histogram(name, bounds, metrics.samples(samples), labels)
+
+
+def show_metrics_json(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    """The same in brief, as one vector."""
+    metrics = service.metrics
+    ttft, itl = metrics.samples("ttft"), metrics.samples("itl")
+    values = {
+        "TTFT": round(1000 * sum(ttft) / len(ttft)) if ttft else 0,
+        "TBT": round(1000 * sum(itl) / len(itl)) if itl else 0,
+        "waitingInferRequestNum": 0,
+        "processingInferRequestNum": max(0, metrics.in_flight() - 1),
+        "remainBlocks": CACHE_BLOCKS,
+    }
+    rows = [
+        {"metric": [{"__name__": name, "job": "node", "instance": NODE}], "value": str(value)}
+        for name, value in values.items()
+    ]
+    return answer(request, {"resultType": "vector", "result": rows})
