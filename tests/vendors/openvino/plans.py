@@ -1,0 +1,70 @@
+"""Plans written by hand, and the calls they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from emulator.core.json import JSON
+from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage
+from emulator.core.vendor import WireStream
+from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server
+
+Piece = tuple[SpanKind, str, Sequence[str]]  # kind, name of a tool, tokens
+
+
+def make_choice(
+    *pieces: Piece, finish: FinishReason = "stop", logprobs: Sequence[float] | None = None, start: float = 1.0
+) -> Choice:
+    """Tokens of one piece after the other, due at ``start``, a second later, and so on."""
+    tokens: list[str] = []
+    spans = []
+    for kind, name, texts in pieces:
+        spans.append(Span(kind, len(tokens), len(tokens) + len(texts), name))
+        tokens += texts
+    return Choice(
+        tokens=tuple(tokens),
+        ids=tuple(range(len(tokens))),
+        due=tuple(start + position for position in range(len(tokens))),
+        finish_reason=finish,
+        spans=tuple(spans),
+        logprobs=None
+        if logprobs is None
+        else tuple(Logprob(token, value) for token, value in zip(tokens, logprobs, strict=True)),
+    )
+
+
+def make_plan(*choices: Choice, prompts: tuple[PromptTokens, ...] = ()) -> Plan:
+    generated = sum(len(choice.tokens) for choice in choices)
+    return Plan(
+        key=bytes(range(16)),
+        created=1716825108.9,
+        choices=choices,
+        prompts=prompts,
+        usage=Usage(5, generated),
+        due=9.0,
+    )
+
+
+def say(*tokens: str, finish: FinishReason = "stop") -> Plan:
+    """One choice of plain text."""
+    return make_plan(make_choice(("text", "", tokens), finish=finish))
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Events as they are written: when, and what."""
+
+    events: tuple[tuple[float, bytes], ...]
+    headers: dict[str, str]
+
+
+def render(server: Server, plan: Plan, path: str = CHAT, **fields: JSON) -> bytes:
+    call = server.call({**(BASE if path == CHAT else PROMPT), **fields}, path)
+    return call.codec.render(plan, call, server.service).body
+
+
+def stream(server: Server, plan: Plan, path: str = CHAT, **fields: JSON) -> Streamed:
+    call = server.call({**(BASE if path == CHAT else PROMPT), "stream": True, **fields}, path)
+    answer: WireStream = call.codec.stream(plan, call, server.service)
+    return Streamed(tuple(answer.events), dict(answer.headers))

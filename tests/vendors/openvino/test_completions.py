@@ -1,0 +1,69 @@
+"""What only text completions have."""
+
+import pytest
+
+from emulator.core.call import Call, CompletionAsk
+from emulator.core.json import JSON
+from emulator.core.vendor import WireResponse
+from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure
+
+OK = None
+_MISSING = "prompt is missing"
+_STREAM = "logprobs are not supported in streaming mode."
+
+
+@pytest.mark.parametrize("server", [pytest.param(SEED, id="2025.0"), pytest.param(LATEST, id="2026.3")])
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        pytest.param({}, OK, id="a prompt"),
+        pytest.param({"prompt": ""}, _MISSING, id="an empty prompt"),
+        pytest.param({"prompt": ["a"]}, "prompt is not a string", id="an array of prompts"),
+        pytest.param({"prompt": None}, "prompt is not a string", id="null as prompt"),
+        pytest.param({"logprobs": None}, OK, id="logprobs null"),
+        pytest.param({"logprobs": 1}, OK, id="logprobs one"),
+        pytest.param({"logprobs": 2}, "accepted logprobs value is currently 1 only", id="logprobs two"),
+        pytest.param({"logprobs": 0}, "accepted logprobs value is currently 1 only", id="logprobs zero"),
+        pytest.param({"logprobs": True}, "logprobs accepts integer values", id="logprobs boolean"),
+        pytest.param({"logprobs": 1.0}, "logprobs accepts integer values", id="logprobs with a fraction"),
+        pytest.param({"echo": True}, OK, id="echo"),
+        pytest.param({"echo": "x"}, "echo accepts values true or false", id="echo text"),
+        pytest.param(
+            {"max_tokens": 0}, "max_tokens value should be greater than 0 unless echo is set", id="no tokens, no echo"
+        ),
+        pytest.param({"max_tokens": 0, "echo": True}, OK, id="nothing but the echo"),
+        pytest.param({"max_completion_tokens": "x", "suffix": 1, "logit_bias": 1}, OK, id="fields that are ignored"),
+        pytest.param({"prompt": "", "logprobs": 2}, _MISSING, id="the prompt comes first"),
+        pytest.param({"logprobs": 2, "echo": 1}, "accepted logprobs value is currently 1 only", id="then logprobs"),
+    ],
+)
+def test_completion(server: object, fields: JSON, reason: str | None) -> None:
+    expected = None if reason is None else Refusal(400, failure(reason))
+    assert server.refusal({**PROMPT, **fields}, COMPLETIONS) == expected  # type: ignore[attr-defined]
+
+
+def test_prompt_missing() -> None:
+    assert SEED.refusal({"model": "llama3"}, COMPLETIONS) == Refusal(400, failure(_MISSING))
+
+
+def test_logprobs_of_a_stream() -> None:
+    answer = SEED.send(COMPLETIONS, {**PROMPT, "stream": True, "logprobs": 1})
+    assert isinstance(answer, WireResponse)
+    assert (answer.status, answer.chunked) == (200, True)
+    assert _STREAM.encode() in answer.body
+
+
+@pytest.mark.parametrize("path", [COMPLETIONS, "/v3/v1/completions"])
+def test_call(path: str) -> None:
+    answer = SEED.send(path, {**PROMPT, "echo": True})
+    assert isinstance(answer, Call)
+    assert isinstance(answer.ask, CompletionAsk)
+    assert (answer.ask.prompts, answer.ask.raw) == (("What is OpenVINO?",), True)
+    assert answer.context.echo == "What is OpenVINO?"
+    assert answer.prompt_tokens == SEED.service.count_prompt(answer.ask, answer.deployment)
+
+
+def test_vision_graphs_have_no_completions() -> None:
+    reason = "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses."
+    assert LATEST.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) == Refusal(400, failure(reason))
+    assert SEED.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) is None
