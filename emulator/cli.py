@@ -69,7 +69,9 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
-    flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port, self-signed", "tls", "false"))
+    flag(
+        "--tls", action="store_const", const="true", help=_text("serve TLS on every port, self-signed", "tls", "false")
+    )
     flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
     flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
     serve.set_defaults(run=_run_serve)

@@ -14,7 +14,7 @@ from emulator.engine.json_schema import Unsatisfiable
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, FixedReply, write
 from emulator.latency import Latency
-from emulator.scenario.match import Facts, Match, Matcher, compile_rules
+from emulator.scenario.match import Facts, Match, Matcher, Verdict, compile_rules
 from emulator.scenario.schema import ReplyOutcome, Scenario
 
 _UNMATCHED = Match()
@@ -29,37 +29,23 @@ class Emulator:
         self.seed = seed
         self.started = clock.now()
         self._latency = latency
+        self.rules = scenario.rules
+        self.strict = scenario.strict
         self._matcher: Matcher = compile_rules(scenario)
 
     async def match(
-        self, vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int
+        self, vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, now: float
     ) -> Match:
-        """Which rule takes the request, and with what outcome."""
-        if not self._matcher.rules:
+        """Which rule takes a request admitted at ``now``, and with what outcome."""
+        if not self.rules:
             return _UNMATCHED
-        facts = Facts(
-            vendor=vendor,
-            endpoint=wire.path,
-            principal=wire.principal,
-            session=wire.session,
-            headers=wire.headers,
-            query=wire.query,
-            body=wire.json,
-            body_bytes=len(wire.body),
-            identity=identity,
-            attempt=attempt,
-            since_start=self.clock.now() - self.started,
+        return await self._matcher.match(
+            see(vendor, wire, parsed, identity, attempt, now - self.started), self.state
         )
-        if isinstance(parsed, Call):
-            facts = replace(
-                facts,
-                deployment=parsed.deployment.name,
-                task=parsed.ask.task,
-                stream=parsed.stream,
-                ask=parsed.ask,
-                prompt_tokens=sum(parsed.prompt_tokens),
-            )
-        return await self._matcher.match(facts, self.state)
+
+    def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
+        """What each rule said to a request, up to the one that took it; counts nothing."""
+        return self._matcher.explain(facts, match)
 
     def decide(self, call: Call, match: Match, key: bytes, now: float) -> Plan:
         """The answer to a call; ``key`` names it, ``now`` is when it was admitted.
@@ -96,6 +82,31 @@ class Emulator:
             )
         except Unsatisfiable as error:
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, f"No JSON satisfies the schema: {error}") from None
+
+
+def see(
+    vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, since_start: float
+) -> Facts:
+    """A request as the rules see it; a catalogue or health route has no ask."""
+    call = parsed if isinstance(parsed, Call) else None
+    return Facts(
+        vendor=vendor,
+        endpoint=wire.path,
+        deployment=call.deployment.name if call else "",
+        task=call.ask.task if call else "",
+        principal=wire.principal,
+        session=wire.session,
+        stream=call is not None and call.stream,
+        ask=call.ask if call else None,
+        prompt_tokens=sum(call.prompt_tokens) if call else 0,
+        body_bytes=len(wire.body),
+        headers=wire.headers,
+        query=wire.query,
+        body=wire.json,
+        identity=identity,
+        attempt=attempt,
+        since_start=since_start,
+    )
 
 
 def fix_reply(reply: ReplyOutcome) -> FixedReply:

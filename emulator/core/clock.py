@@ -9,46 +9,103 @@ _TOLERANCE = 1e-6  # seconds; a sum of steps is not exactly the whole, and Unix 
 
 
 class Clock(Protocol):
-    """Unix seconds that a scenario can stop or move."""
+    """Unix seconds that a scenario can stop, hurry or move."""
 
     def now(self) -> float: ...
 
     async def sleep_until(self, due: float) -> None:
         """Return once ``now() >= due``."""
 
+    def advance(self, seconds: float) -> None:
+        """Move on; whoever is due by then wakes. ``seconds`` is not negative."""
+
+    def to_client(self, seconds: float) -> float:
+        """A wait in scenario seconds as the client is to be told it: in seconds of its own."""
+
+    def leave_client(self, until: float) -> None:
+        """A client that was told to wait until then has its answer, and may come back."""
+
+    def retire(self) -> None:
+        """Nobody will move this clock again: whoever sleeps by it must not sleep forever."""
+
 
 class RealClock:
-    """Wall time that never steps back; sleepers share one timer per millisecond.
+    """Wall time that never steps back, or ``scale`` times as fast; sleepers share one timer per millisecond.
 
     Waking many sleepers from one timer costs half of a timer each, and asyncio's own timers are
     no finer than a millisecond.
     """
 
-    def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
+        self._offset = time.time() - time.monotonic() * scale
         self._buckets: dict[int, list[asyncio.Future[None]]] = {}
 
     def now(self) -> float:
-        return time.monotonic() + self._offset
+        return time.monotonic() * self.scale + self._offset
 
     async def sleep_until(self, due: float) -> None:
         if due <= self.now():
             return
-        tick = int((due - self._offset) * 1000) + 1
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-        bucket = self._buckets.get(tick)
-        if bucket is None:
-            self._buckets[tick] = [waiter]
-            loop.call_at(tick / 1000, self._wake, tick)
-        else:
-            bucket.append(waiter)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._wake_at(int((due - self._offset) / self.scale * 1000) + 1, [waiter])
         await waiter
 
+    def advance(self, seconds: float) -> None:
+        self._offset += seconds
+        sooner = int(seconds / self.scale * 1000)
+        buckets, self._buckets = self._buckets, {}
+        for tick, waiters in buckets.items():
+            self._wake_at(tick - sooner, waiters)
+
+    def to_client(self, seconds: float) -> float:
+        return seconds / self.scale
+
+    def leave_client(self, until: float) -> None:
+        """The client waits by itself."""
+
+    def retire(self) -> None:
+        """Time goes on, so its sleepers wake."""
+
+    def _wake_at(self, tick: int, waiters: list[asyncio.Future[None]]) -> None:
+        bucket = self._buckets.get(tick)
+        if bucket is None:
+            self._buckets[tick] = waiters
+            asyncio.get_running_loop().call_at(tick / 1000, self._wake, tick)
+        else:
+            bucket.extend(waiters)
+
     def _wake(self, tick: int) -> None:
-        for waiter in self._buckets.pop(tick):
+        """Wake a bucket; it may have moved to another tick since its timer was set."""
+        for waiter in self._buckets.pop(tick, ()):
             if not waiter.done():
                 waiter.set_result(None)
+
+
+class InstantClock:
+    """Waits cost nothing: the clock jumps to each due time, and never back."""
+
+    def __init__(self, now: float = EPOCH) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep_until(self, due: float) -> None:
+        self._now = max(self._now, due)
+
+    def advance(self, seconds: float) -> None:
+        self._now += seconds
+
+    def to_client(self, seconds: float) -> float:
+        return 0.0
+
+    def leave_client(self, until: float) -> None:
+        """The client comes back at once, and finds the wait over."""
+        self._now = max(self._now, until)
+
+    def retire(self) -> None:
+        """Nobody sleeps by it."""
 
 
 class FrozenClock:
@@ -57,9 +114,20 @@ class FrozenClock:
     def __init__(self, now: float = EPOCH) -> None:
         self._now = now
         self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+        self._retired = False
 
     def now(self) -> float:
         return self._now
+
+    async def sleep_until(self, due: float) -> None:
+        if due <= self._now + _TOLERANCE:
+            return
+        if self._retired:
+            self._now = due
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((due, waiter))
+        await waiter
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
@@ -71,9 +139,14 @@ class FrozenClock:
                 waiter.set_result(None)
         self._sleepers = waiting
 
-    async def sleep_until(self, due: float) -> None:
-        if due <= self._now + _TOLERANCE:
-            return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sleepers.append((due, waiter))
-        await waiter
+    def to_client(self, seconds: float) -> float:
+        return seconds
+
+    def leave_client(self, until: float) -> None:
+        """The client waits until somebody moves the clock."""
+
+    def retire(self) -> None:
+        """From now on its sleepers move it themselves."""
+        self._retired = True
+        if self._sleepers:
+            self.advance(max(due for due, _ in self._sleepers) - self._now)

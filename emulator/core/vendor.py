@@ -55,6 +55,10 @@ class WireRequest:
             self._json = parse_json(self.body)
         return self._json
 
+    def forget_json(self) -> None:
+        """Keep only the bytes of the body."""
+        self._json = _UNREAD
+
 
 DROPPED = 0  # in place of a status: the connection ends without a word
 

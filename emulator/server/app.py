@@ -2,27 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 from urllib.parse import quote
 
 from aiohttp import web
 
-from emulator.control.journal import Entry, Journal
+from emulator.control.explain import describe_nearest
+from emulator.control.journal import Entry, Evidence, Journal
 from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.plan import Plan
 from emulator.core.seed import derive
 from emulator.core.vendor import Headers, Service, Vendor, VendorSettings, WireRequest, WireResponse, WireStream
-from emulator.pipeline import Emulator
+from emulator.pipeline import Emulator, see
+from emulator.scenario.match import Match, Verdict
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player, Sent
 from emulator.server.routing import Router
 
 log = logging.getLogger("emulator")
 _NO_QUERY: Mapping[str, str] = {}
+_NO_ANSWER = WireResponse(204)
 _BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope
     500,
     b"The emulator itself failed; its log has the traceback. Please report it.\n",
@@ -35,10 +38,17 @@ _BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope
 class _Answer:
     """What the road has found out so far; what is known is recorded even if it ends early."""
 
+    identity: bytes = b""
+    attempt: int = 0
+    match: Match | None = None
     call: Call | None = None
     plan: Plan | None = None
-    rule: str | None = None
     error: str | None = None
+
+    @property
+    def rule(self) -> str | None:
+        """Name of the rule that took the request."""
+        return self.match.rule.name if self.match is not None and self.match.rule is not None else None
 
 
 class VendorApp:
@@ -48,13 +58,13 @@ class VendorApp:
         self.vendor = vendor
         self.service = service
         self._metrics = cast(VendorMetrics, service.metrics)
-        self._emulator = emulator
+        self.emulator = emulator
         self._journal = journal
         self._router = Router(vendor.endpoints)
 
     async def serve(self, http: web.BaseRequest, path: str, base_url: str) -> Played:
         """Answer one request; every outcome is played and recorded the same way."""
-        emulator = self._emulator
+        emulator = self.emulator
         started = emulator.clock.now()
         wire = WireRequest(
             method=http.method,
@@ -90,8 +100,8 @@ class VendorApp:
         except EmulatedError as error:
             answer.error = error.kind
             if not any(wire.key):
-                await self._name(wire)
-            return _with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
+                await self._name(wire, answer)
+            return self._refuse(error, wire)
 
     async def _decide(self, wire: WireRequest, answer: _Answer, started: float) -> WireResponse | WireStream:
         """Accept, authenticate, parse, decide; raises what the vendor refuses."""
@@ -103,23 +113,26 @@ class VendorApp:
             missing = error
         if endpoint is None or not endpoint.open:
             wire.principal = self.vendor.authenticate(wire, self.service)
-        identity, attempt = await self._name(wire)
+        await self._name(wire, answer)
         if missing is not None or endpoint is None:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
         parsed = endpoint.parse(wire, self.service)
-        match = await self._emulator.match(self.vendor.name, wire, parsed, identity, attempt)
-        answer.rule = None if match.rule is None else match.rule.name
+        match = await self.emulator.match(self.vendor.name, wire, parsed, answer.identity, answer.attempt, started)
+        answer.match = match
+        if match.rule is None and self.emulator.strict and isinstance(parsed, Call):
+            answer.error = "unmatched"
+            return _refuse_unmatched(wire, self.judge(wire, answer, parsed, started))
         if isinstance(parsed, WireResponse):
             if match.outcome.error is not None:
                 raise match.outcome.error.to_error()
             return parsed
         answer.call = parsed
-        plan = self._emulator.decide(parsed, match, wire.key, started)
+        plan = self.emulator.decide(parsed, match, wire.key, started)
         answer.plan = plan
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(plan, parsed, self.service)
 
-    async def _name(self, wire: WireRequest) -> tuple[bytes, int]:
+    async def _name(self, wire: WireRequest, answer: _Answer) -> None:
         """Give the request its key: identity and attempt; identity ignores headers, key order and session."""
         body: bytes = wire.body
         if body:
@@ -129,12 +142,42 @@ class VendorApp:
                 body = wire.body
         query = "&".join(sorted(f"{k}={v}" for k, v in wire.query.items())) if wire.query else ""
         identity = derive(self.vendor.name, wire.method, wire.path, query, body, wire.principal)
-        attempt = await self._emulator.state.count(wire.session, "attempt", identity)
-        wire.key = derive(self._emulator.seed, "answer", identity, attempt)
-        return identity, attempt
+        answer.identity = identity
+        answer.attempt = await self.emulator.state.count(wire.session, "attempt", identity)
+        wire.key = derive(self.emulator.seed, "answer", identity, answer.attempt)
+
+    def _refuse(self, error: EmulatedError, wire: WireRequest) -> WireResponse:
+        """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
+        clock = self.emulator.clock
+        if error.retry_after is not None:
+            until = clock.now() + error.retry_after
+            error.retry_after = clock.to_client(error.retry_after)
+            asyncio.get_running_loop().call_soon(clock.leave_client, until)
+        return _with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
+
+    def explain(self, entry: Entry) -> tuple[Verdict, ...]:
+        """What each rule said to a recorded request, up to the one that took it."""
+        evidence = entry.evidence
+        if evidence is None:
+            return ()
+        wire = evidence.request
+        found: Call | WireResponse = _NO_ANSWER
+        if entry.deployment is not None:  # a management route may not be run again
+            endpoint, _ = self._router.resolve(wire.method, wire.path)
+            found = endpoint.parse(wire, self.service)
+            wire.forget_json()
+        return self.judge(wire, evidence, found, entry.time)
+
+    def judge(
+        self, wire: WireRequest, seen: _Answer | Evidence, parsed: Call | WireResponse, now: float
+    ) -> tuple[Verdict, ...]:
+        """What each rule says to a request admitted at ``now``."""
+        since_start = now - self.emulator.started
+        facts = see(self.vendor.name, wire, parsed, seen.identity, seen.attempt, since_start)
+        return self.emulator.explain(facts, seen.match or Match())
 
     def _record(self, wire: WireRequest, answer: _Answer, sent: Sent, started: float) -> None:
-        now = self._emulator.clock.now()
+        now = self.emulator.clock.now()
         plan, call = answer.plan, answer.call
         usage = plan.usage if plan is not None else None
         entry = Entry(
@@ -151,12 +194,24 @@ class VendorApp:
             error=answer.error,
             prompt_tokens=usage.prompt_tokens if usage is not None else 0,
             completion_tokens=usage.completion_tokens if usage is not None else 0,
+            planned_ttft=_plan_ttft(plan, call) if plan is not None and call is not None else None,
             ttft=sent.first - started if sent.first else None,
             duration=now - started,
             whole=sent.whole,
         )
+        if answer.match is not None and self.emulator.rules:
+            wire.forget_json()
+            entry.evidence = Evidence(self, wire, answer.match, answer.identity, answer.attempt)
         self._journal.add(entry)
         self._metrics.add(entry)
+
+
+def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
+    """The answer of a strict scenario to a call that no rule takes; no vendor's words."""
+    nearest = describe_nearest(verdicts)
+    log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
+    text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
+    return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
 
 
 async def read_body(http: web.BaseRequest, limit: int) -> bytes:
@@ -183,6 +238,12 @@ async def read_body(http: web.BaseRequest, limit: int) -> bytes:
         if size > limit:
             raise too_large
     return b"".join(chunks)
+
+
+def _plan_ttft(plan: Plan, call: Call) -> float:
+    """Seconds after admission at which the body is to begin."""
+    due = plan.choices[0].due if call.stream and plan.choices else ()
+    return float(due[0]) if len(due) else plan.due
 
 
 def _extra(wire: WireRequest, answer: _Answer) -> Headers:

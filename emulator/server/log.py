@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TextIO
 
+from emulator.control.explain import describe_nearest
 from emulator.control.journal import Entry
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
@@ -41,7 +42,7 @@ class AccessLog:
     """Collects one line per journal entry and writes them in batches."""
 
     def __init__(self, *, as_json: bool, stream: TextIO = sys.stderr) -> None:
-        self._form: Callable[[Entry], str] = _as_json if as_json else _as_text
+        self._form: Callable[[Entry, str], str] = _as_json if as_json else _as_text
         self._stream = stream
         self._lines: list[Entry] = []
 
@@ -53,11 +54,21 @@ class AccessLog:
     def flush(self) -> None:
         lines, self._lines = self._lines, []
         if lines:
-            self._stream.write("".join(self._form(entry) + "\n" for entry in lines))
+            explained: set[tuple[str | None, ...]] = set()
+            self._stream.write("".join(self._form(entry, _find_nearest(entry, explained)) + "\n" for entry in lines))
             self._stream.flush()
 
 
-def _as_text(entry: Entry) -> str:
+def _find_nearest(entry: Entry, explained: set[tuple[str | None, ...]]) -> str:
+    """Which rule came closest to a call no rule took; once for all alike, as it is dear."""
+    alike = (entry.vendor, entry.deployment, entry.path)
+    if entry.rule is not None or entry.deployment is None or entry.evidence is None or alike in explained:
+        return ""
+    explained.add(alike)
+    return describe_nearest(entry.explain())
+
+
+def _as_text(entry: Entry, nearest: str) -> str:
     parts = [
         _stamp(entry.time),
         entry.vendor,
@@ -72,10 +83,12 @@ def _as_text(entry: Entry) -> str:
         parts.append(f"rule {entry.rule!r}")
     if entry.error:
         parts.append(entry.error)
+    if nearest:
+        parts.append(f"no rule matched. {nearest}")
     return "  ".join(parts)
 
 
-def _as_json(entry: Entry) -> str:
+def _as_json(entry: Entry, nearest: str) -> str:
     row = {
         "time": _stamp(entry.time),
         "method": entry.method,
@@ -91,4 +104,6 @@ def _as_json(entry: Entry) -> str:
         "duration": round(entry.duration, 6),
         "request_id": entry.id,
     }
+    if nearest:
+        row["nearest_rule"] = nearest
     return json.dumps(row, ensure_ascii=False)
