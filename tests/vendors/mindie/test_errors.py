@@ -1,0 +1,149 @@
+"""What MindIE says when it refuses, and what a scenario can make it say."""
+
+import json
+
+import pytest
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.vendor import DROPPED, WireRequest
+from emulator.vendors.mindie.errors import CLASSES, render_error, render_stream_error
+from tests.conftest import Start
+from tests.vendors.mindie.direct import PROMPT, service
+
+REQUEST = WireRequest(method="POST", path="/")
+
+
+def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes, str]:
+    answer = render_error(EmulatedError(kind, **fields), REQUEST, service("mindie", section))
+    return answer.status, answer.body, dict(answer.headers).get("Content-Type", "")
+
+
+@pytest.mark.parametrize("kind", list(ErrorKind))
+@pytest.mark.parametrize("profile", ["strict", "tgi", "motor"])
+def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
+    status, body, content_type = word(kind, f"vendors: {{mindie: {{profile: {profile}}}}}\n")
+    if kind is ErrorKind.OVERLOADED:
+        assert (status, body) == (DROPPED, b"")
+    elif kind is ErrorKind.METHOD_NOT_ALLOWED:
+        assert (status, body) == (404, b"")
+    else:
+        assert 400 <= status < 600
+        assert body
+        assert content_type in ("application/json", "text/plain")
+
+
+@pytest.mark.parametrize("kind", list(ErrorKind))
+def test_every_override_wins(kind: ErrorKind) -> None:
+    status, body, _ = word(kind, status=418, message="short and stout", retry_after=1.2)
+    assert status == 418
+    assert b"short and stout" in body
+    assert word(kind, status=418, body={"a": 1})[:2] == (418, b'{"a":1}')
+    assert word(kind, status=418, body="as it is")[:2] == (418, b"as it is")
+
+
+def test_retry_after_is_whole_seconds() -> None:
+    error = EmulatedError(ErrorKind.RATE_LIMITED, retry_after=1.2)
+    assert dict(render_error(error, REQUEST, service("mindie")).headers)["Retry-After"] == "2"
+
+
+@pytest.mark.parametrize(("status", "name"), CLASSES.items())
+def test_class_follows_the_status(status: int, name: str) -> None:
+    body = word(ErrorKind.INVALID_PARAMETER, status=status, message="no")[1]
+    assert body == json.dumps({"error": "no", "error_type": name}, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize(
+    ("shape", "body"),
+    [
+        pytest.param("class", {"error": "no", "error_type": "Input Validation Error"}, id="as the source has it"),
+        pytest.param("bare", {"error": "no"}, id="the message alone"),
+        pytest.param("typed", {"type": "Input Validation Error", "error": "no"}, id="the class in front"),
+        pytest.param("tgi", {"error": "no", "error_type": "validation"}, id="as TGI has it"),
+    ],
+)
+def test_shapes(shape: str, body: JSON) -> None:
+    section = f"vendors: {{mindie: {{error_shape: {shape}}}}}\n"
+    answer = word(ErrorKind.INVALID_PARAMETER, section, message="no")
+    assert json.loads(answer[1]) == body
+    assert list(json.loads(answer[1])) == list(body)
+
+
+def test_rate_limit_is_the_coordinators() -> None:
+    assert word(ErrorKind.RATE_LIMITED) == (429, b"Too many requests\r\n", "text/plain")
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "body"),
+    [
+        pytest.param(ErrorKind.NOT_READY, 503, b"MindIE-MS Coordinator is not ready\r\n", id="not ready"),
+        pytest.param(ErrorKind.TIMEOUT, 408, b"Request inference timeout\r\n", id="timeout"),
+        pytest.param(ErrorKind.INTERNAL, 500, b"Scheduler proc req failed\r\n", id="internal"),
+    ],
+)
+def test_coordinator(kind: ErrorKind, status: int, body: bytes) -> None:
+    assert word(kind, "vendors: {mindie: {profile: motor}}\n")[:2] == (status, body)
+
+
+async def test_overload_drops_the_connection(start: Start) -> None:
+    running = await start("rules: [{name: busy, error: {kind: overloaded}}]\n")
+    with pytest.raises(EOFError):
+        await running.ask("mindie", "/", {"inputs": PROMPT})
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("GET", "/", id="a known path, another method"),
+        pytest.param("POST", "/nowhere", id="a path nobody knows"),
+        pytest.param("GET", "/v2/models/llama_65b/versions/1", id="a version, which is documented and not served"),
+        pytest.param("DELETE", "/generate", id="a method nobody knows"),
+    ],
+)
+async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) -> None:
+    answer = await (await start()).ask("mindie", path, method=method)
+    assert (answer.status, answer.body) == (404, b"")
+
+
+async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
+    running = await start()
+    head = b"POST / HTTP/1.1\r\nContent-Length: 41943041\r\n"
+    answer = await running.send("mindie", head)
+    assert answer.status == 413
+    assert answer.json() == {"message": "Request body too large. Maximum allowed size is 40MB."}
+
+
+async def test_credentials_are_ignored(start: Start) -> None:
+    running = await start("keys: [{token: secret, principal: someone}]\n")
+    for header in ({}, {"Authorization": "Bearer wrong"}):
+        assert (await running.ask("mindie", "/", {"inputs": PROMPT}, headers=header)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({}, 400, id="none of them"),
+        pytest.param({"req-type": "prefill", "req-id": "ab12", "d-target": "10.0.0.1;8080"}, 200, id="all of them"),
+        pytest.param({"req-type": "decode", "req-id": "ab12", "d-target": "10.0.0.1"}, 400, id="another type"),
+        pytest.param({"req-type": "prefill", "req-id": "xyz", "d-target": "10.0.0.1"}, 400, id="an id that is not hex"),
+    ],
+)
+async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers: dict[str, str], status: int) -> None:
+    running = await start("vendors: {mindie: {infer_mode: dmi}}\n")
+    answer = await running.ask("mindie", "/", {"inputs": PROMPT}, headers=headers)
+    assert answer.status == status
+    if status == 400:
+        text = "DMI request must have req-type, req-id, d-target headers"
+        assert answer.json() == {"error": text, "error_type": "Bad Request"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        pytest.param(ErrorKind.TIMEOUT, b"Engine callback timeout: server tokenTimeout", id="timeout"),
+        pytest.param(ErrorKind.INTERNAL, b"Failed to get engine response", id="anything else"),
+    ],
+)
+def test_failure_inside_a_stream_is_bare_text(kind: ErrorKind, text: bytes) -> None:
+    assert render_stream_error(EmulatedError(kind)) == text
+    assert render_stream_error(EmulatedError(kind, message="own words")) == b"own words"

@@ -1,0 +1,188 @@
+"""``inputs`` and ``stream``: a text or a list, its lengths, and the media in it."""
+
+import base64
+import json
+
+import pytest
+
+from emulator.core.call import CompletionAsk
+from emulator.core.json import JSON
+from emulator.vendors.mindie.settings import MindieSettings
+from tests.vendors.mindie.direct import PROMPT, accepted, refused
+
+TEXT = {"type": "text", "text": PROMPT}
+FAILED = "[InferTokenizer::DownloadUrl] Download fail: "
+JPEG = base64.b64encode(b"\xff\xd8\xff\xe0" + bytes(64)).decode()
+SMALL = "vendors: {mindie: {max_input_chars: 8}}\n"
+
+
+def error(body: JSON | bytes, section: str = "") -> str:
+    answer = refused("mindie", "/", body, section)
+    assert answer.status == 422
+    return str(json.loads(answer.body)["error"])
+
+
+def image(value: JSON) -> JSON:
+    return {"type": "image_url", "image_url": value}
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        pytest.param({}, "Request should contain 'inputs' and the type should be string.", id="no inputs"),
+        pytest.param({"inputs": None}, "Request should contain 'inputs' and the type should be string.", id="null"),
+        pytest.param([], "Request should contain 'inputs' and the type should be string.", id="a body that is a list"),
+        pytest.param(
+            "hi", "Request should contain 'inputs' and the type should be string.", id="a body that is a text"
+        ),
+        pytest.param({"inputs": 5}, "The type of inputs is abnormal", id="a number"),
+        pytest.param({"inputs": True}, "The type of inputs is abnormal", id="a boolean"),
+        pytest.param({"inputs": {}}, "The type of inputs is abnormal", id="an object"),
+        pytest.param({"inputs": []}, "Inputs arr is empty", id="an empty list"),
+        pytest.param({"inputs": ""}, "Inputs length must be in (0, 4194304], but got 0", id="an empty text"),
+        pytest.param({"inputs": "x", "stream": "true"}, "Stream must be boolean type.", id="stream as a text"),
+        pytest.param({"inputs": "x", "stream": 1}, "Stream must be boolean type.", id="stream as a number"),
+        pytest.param({"stream": 0}, "Stream must be boolean type.", id="stream is looked at before inputs"),
+        pytest.param(b"{", "Failed to parse context to json body", id="half a document"),
+        pytest.param(b"", "Failed to parse context to json body", id="no body"),
+        pytest.param(b'{"inputs": NaN}', "Failed to parse context to json body", id="NaN"),
+        pytest.param(b'{"inputs": "\xff"}', "Failed to parse context to json body", id="bytes that are no UTF-8"),
+        pytest.param(b'{"inputs": "\\ud800"}', "Failed to parse context to json body", id="half a surrogate pair"),
+        pytest.param(b"[" * 500 + b"]" * 500, "Failed to parse context to json body", id="500 levels of nesting"),
+        pytest.param(
+            b'{"a":' * 11 + b"1" + b"}" * 11, "Failed to parse context to json body", id="eleven levels of nesting"
+        ),
+    ],
+)
+def test_refused(body: JSON | bytes, text: str) -> None:
+    assert error(body) == text
+
+
+def test_ten_levels_of_nesting_are_taken() -> None:
+    nested: JSON = 1
+    for _ in range(9):
+        nested = {"a": nested}
+    accepted("mindie", "/", {"inputs": PROMPT, "x": nested})
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        pytest.param("x" * 9, 9, id="one too many"),
+        pytest.param("𝄞" * 5, 10, id="five characters of two code units"),
+    ],
+)
+def test_length_is_counted_in_code_units(text: str, length: int) -> None:
+    assert error({"inputs": text}, SMALL) == f"Inputs length must be in (0, 8], but got {length}"
+
+
+@pytest.mark.parametrize("text", ["x" * 8, "𝄞" * 4, "世界你好啊吗呢吧"], ids=["ASCII", "pairs", "Chinese"])
+def test_longest_text_is_taken(text: str) -> None:
+    accepted("mindie", "/", {"inputs": text}, SMALL)
+
+
+def test_default_bound_is_four_megabytes_of_characters() -> None:
+    assert MindieSettings().max_input_chars == 4 * 1024**2
+
+
+@pytest.mark.parametrize("stream", [None, False], ids=["null", "false"])
+def test_no_stream(stream: JSON) -> None:
+    assert accepted("mindie", "/", {"inputs": PROMPT, "stream": stream}).stream is False
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(image("/xxxx/test.png"), id="a picture on the server"),
+        pytest.param(image("test.JPG"), id="a picture with capitals"),
+        pytest.param(image("file:///data/a.jpeg"), id="a picture as a file URL"),
+        pytest.param(image("https://example.org/a.png?size=1"), id="a picture elsewhere"),
+        pytest.param(image({"url": "http://example.org/a.jpg"}), id="a picture in an object"),
+        pytest.param(image(JPEG), id="a picture in base64"),
+        pytest.param(image(f"data:image/png;base64,{JPEG}"), id="a picture in a data URL"),
+        *[
+            pytest.param({"type": "video_url", "video_url": f"/data/a.{kind}"}, id=f"a film of type {kind}")
+            for kind in ("mp4", "AVI", "wmv")
+        ],
+        *[
+            pytest.param(
+                {"type": "audio_url", "audio_url": f"https://example.org/a.{kind}"}, id=f"a sound of type {kind}"
+            )
+            for kind in ("mp3", "wav", "FLAC")
+        ],
+    ],
+)
+def test_media_taken(part: JSON) -> None:
+    call = accepted("mindie", "/", {"inputs": [TEXT, part]})
+    assert isinstance(call.ask, CompletionAsk)
+    assert (call.ask.prompt, call.ask.media) == (PROMPT, 1)
+    assert call.prompt_tokens[0] > accepted("mindie", "/", {"inputs": [TEXT]}).prompt_tokens[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        pytest.param({"type": "text", "text": 5}, "Request param text must be string", id="a text that is a number"),
+        pytest.param(image(None), "Request param image_url null", id="no picture"),
+        pytest.param({"type": "audio_url", "audio_url": None}, "Request param audio_url null", id="no sound"),
+        pytest.param({"type": "video_url", "video_url": None}, "Request param video_url null", id="no film"),
+        pytest.param(
+            {"type": "smell_url"}, f"{FAILED}ValueError: Input type smell_url does not match the mm type.", id="a smell"
+        ),
+        pytest.param({"text": "x"}, f"{FAILED}KeyError: 'type'", id="an element without a type"),
+        pytest.param(
+            image("https://example.org/a.gif"),
+            f"{FAILED}ValueError: The media type is image_url, url must end with one of ['.jpg', '.jpeg', '.png'].",
+            id="a picture of another type",
+        ),
+        pytest.param(
+            {"type": "video_url", "video_url": "https://example.org/a.mkv"},
+            f"{FAILED}ValueError: The media type is video_url, url must end with one of ['.mp4', '.avi', '.wmv'].",
+            id="a film of another type",
+        ),
+        pytest.param(
+            {"type": "audio_url", "audio_url": "https://example.org/a.ogg"},
+            f"{FAILED}ValueError: The media type is audio_url, url must end with one of ['.mp3', '.wav', '.flac'].",
+            id="a sound of another type",
+        ),
+        pytest.param(image("not base64!"), f"{FAILED}ValueError: Invalid base64 url", id="neither path nor base64"),
+        pytest.param(
+            image("data:image/gif;base64,AAAA"),
+            f"{FAILED}ValueError: Expected format: data:<mime_type>/<subtype>;base64,<base64_data>",
+            id="a data URL of another type",
+        ),
+        pytest.param(
+            image("http://example.org/" + "a" * 4096 + ".png"),
+            f"{FAILED}ValueError: The length of media_url should be less than 4096, but got 4119.",
+            id="a long URL",
+        ),
+        pytest.param(
+            {"type": "audio_url", "audio_url": JPEG},
+            f"{FAILED}ValueError: Input type audio_url does not match the mm type.",
+            id="a sound in base64",
+        ),
+    ],
+)
+def test_media_refused(part: JSON, text: str) -> None:
+    assert error({"inputs": [TEXT, part]}) == text
+
+
+def test_picture_of_more_than_twenty_megabytes() -> None:
+    data = base64.b64encode(bytes(20 * 1024**2 + 1)).decode()
+    assert error({"inputs": [image(data)]}, "vendors: {mindie: {max_input_chars: 40000000}}\n") == (
+        f"{FAILED}ValueError: The size of image_url cannot exceed 20.0 MB"
+    )
+
+
+def test_twenty_media_of_all_kinds_together() -> None:
+    kinds = [("image_url", "a.png"), ("video_url", "a.mp4"), ("audio_url", "a.mp3")]
+    parts = [{"type": kind, kind: name} for kind, name in (kinds * 7)[:20]]
+    accepted("mindie", "/", {"inputs": [TEXT, *parts]})
+    assert error({"inputs": [TEXT, *parts, image("a.png")]}) == "The number of multimodal url should be no more than 20"
+
+
+def test_content_type_does_not_matter() -> None:
+    from tests.vendors.mindie.direct import put
+
+    outcome = put("mindie", "/", {"inputs": PROMPT}, **{"Content-Type": "text/plain"})
+    assert hasattr(outcome, "ask")
