@@ -37,7 +37,9 @@ def test_chat(client: JSON) -> None:
 
 def test_stream(client: JSON) -> None:
     whole = client.chat.completions.create(model="any", messages=HELLO, max_tokens=20, temperature=0)
-    chunks = list(client.chat.completions.create(model="any", messages=HELLO, max_tokens=20, temperature=0, stream=True))
+    chunks = list(
+        client.chat.completions.create(model="any", messages=HELLO, max_tokens=20, temperature=0, stream=True)
+    )
     assert "".join(c.choices[0].delta.content or "" for c in chunks) == whole.choices[0].message.content
     assert chunks[-1].usage == whole.usage
 
@@ -124,6 +126,6 @@ def test_typed_errors(live_with: Callable[[str], Running], profile: str, rule: s
         f"rules:\n  - {{name: r, when: {{vendor: azure}}, error: {{kind: {rule}}}}}\n"
     )
     url = f"{running.urls['azure']}/openai/deployments/gpt-4o-mini"
-    with openai.OpenAI(base_url=url, api_key="k", default_query=VERSION, max_retries=0) as client:
-        with pytest.raises(getattr(openai, kind)):
-            client.chat.completions.create(model="gpt-4o-mini", messages=HELLO)
+    client = openai.OpenAI(base_url=url, api_key="k", default_query=VERSION, max_retries=0)
+    with client, pytest.raises(getattr(openai, kind)):
+        client.chat.completions.create(model="gpt-4o-mini", messages=HELLO)

@@ -2,37 +2,22 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
+from emulator.core.json import JSON
 from tests.wire import Running
 
-pytest.importorskip("azure.ai.inference")
+inference = pytest.importorskip("azure.ai.inference")
+azure_aio = pytest.importorskip("azure.ai.inference.aio")
+models = pytest.importorskip("azure.ai.inference.models")
+credentials = pytest.importorskip("azure.core.credentials")
+exceptions = pytest.importorskip("azure.core.exceptions")
 
-from azure.ai.inference import ChatCompletionsClient, EmbeddingsClient, load_client
-from azure.ai.inference import aio as azure_aio
-from azure.ai.inference.models import (
-    AssistantMessage,
-    ChatCompletionsNamedToolChoice,
-    ChatCompletionsNamedToolChoiceFunction,
-    ChatCompletionsToolDefinition,
-    FunctionDefinition,
-    ImageContentItem,
-    ImageUrl,
-    JsonSchemaFormat,
-    SystemMessage,
-    TextContentItem,
-    ToolMessage,
-    UserMessage,
-)
-from azure.core.credentials import AccessToken, AzureKeyCredential
-from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ResourceNotFoundError
-
-KEY = AzureKeyCredential("some-key")
-HELLO = [UserMessage(content="How many feet are in a mile?")]
-WEATHER = ChatCompletionsToolDefinition(
-    function=FunctionDefinition(
+KEY = credentials.AzureKeyCredential("some-key")
+HELLO = [models.UserMessage(content="How many feet are in a mile?")]
+WEATHER = models.ChatCompletionsToolDefinition(
+    function=models.FunctionDefinition(
         name="get_max_temperature",
         description="A function that returns the weather.",
         parameters={
@@ -42,7 +27,9 @@ WEATHER = ChatCompletionsToolDefinition(
         },
     )
 )
-NAMED = ChatCompletionsNamedToolChoice(function=ChatCompletionsNamedToolChoiceFunction(name="get_max_temperature"))
+NAMED = models.ChatCompletionsNamedToolChoice(
+    function=models.ChatCompletionsNamedToolChoiceFunction(name="get_max_temperature")
+)
 
 
 class Token:
@@ -51,9 +38,9 @@ class Token:
     def __init__(self, value: str = "eyJ.some.token") -> None:
         self.value = value
 
-    def get_token(self, *scopes: str, **options: Any) -> AccessToken:
+    def get_token(self, *scopes: str, **options: JSON) -> JSON:
         assert scopes == ("https://ml.azure.com/.default",)
-        return AccessToken(self.value, int(time.time()) + 3600)
+        return credentials.AccessToken(self.value, int(time.time()) + 3600)
 
 
 @pytest.fixture(params=["port", "front", "models", "deployment"])
@@ -69,14 +56,14 @@ def endpoint(request: pytest.FixtureRequest, live: Running) -> str:
 
 
 @pytest.fixture
-def client(live: Running) -> Iterator[ChatCompletionsClient]:
-    with ChatCompletionsClient(live.urls["azure"], KEY) as value:
+def client(live: Running) -> Iterator[JSON]:
+    with inference.ChatCompletionsClient(live.urls["azure"], KEY) as value:
         yield value
 
 
 def test_complete(endpoint: str) -> None:
-    with ChatCompletionsClient(endpoint, KEY) as client:
-        response = client.complete(messages=[SystemMessage(content="Be brief."), *HELLO], max_tokens=20, seed=1)
+    with inference.ChatCompletionsClient(endpoint, KEY) as client:
+        response = client.complete(messages=[models.SystemMessage(content="Be brief."), *HELLO], max_tokens=20, seed=1)
     assert response.choices[0].message.content
     assert response.choices[0].finish_reason in ("stop", "length")
     assert response.usage.total_tokens == response.usage.prompt_tokens + response.usage.completion_tokens
@@ -84,7 +71,7 @@ def test_complete(endpoint: str) -> None:
     assert response.id
 
 
-def test_every_parameter(client: ChatCompletionsClient) -> None:
+def test_every_parameter(client: JSON) -> None:
     response = client.complete(
         messages=HELLO,
         frequency_penalty=0.5,
@@ -104,17 +91,17 @@ def test_every_parameter(client: ChatCompletionsClient) -> None:
 
 
 def test_constructor_defaults(live: Running) -> None:
-    with ChatCompletionsClient(live.urls["azure"], KEY, max_tokens=3, temperature=0.0) as client:
+    with inference.ChatCompletionsClient(live.urls["azure"], KEY, max_tokens=3, temperature=0.0) as client:
         assert client.complete(messages=HELLO).usage.completion_tokens == 3
 
 
-def test_raw_bodies(client: ChatCompletionsClient) -> None:
+def test_raw_bodies(client: JSON) -> None:
     body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 4}
     assert client.complete(body).usage.completion_tokens == 4
 
 
 def test_stream(endpoint: str) -> None:
-    with ChatCompletionsClient(endpoint, KEY) as client:
+    with inference.ChatCompletionsClient(endpoint, KEY) as client:
         whole = client.complete(messages=HELLO, max_tokens=30, temperature=0)
         updates = list(client.complete(messages=HELLO, max_tokens=30, temperature=0, stream=True))
     text = "".join(u.choices[0].delta.content or "" for u in updates if u.choices)
@@ -124,20 +111,24 @@ def test_stream(endpoint: str) -> None:
     assert updates[0].choices[0].delta.role == "assistant"
 
 
-def test_a_tool_call_and_its_answer(client: ChatCompletionsClient) -> None:
-    question = UserMessage(content="What will the temperature be in Seattle two days from now?")
+def test_a_tool_call_and_its_answer(client: JSON) -> None:
+    question = models.UserMessage(content="What will the temperature be in Seattle two days from now?")
     asked = client.complete(messages=[question], tools=[WEATHER])
     assert asked.choices[0].finish_reason == "tool_calls"
     call = asked.choices[0].message.tool_calls[0]
     assert call.function.name == "get_max_temperature"
     assert "'" not in call.function.arguments
-    messages = [question, AssistantMessage(tool_calls=[call]), ToolMessage("31 degrees", tool_call_id=call.id)]
+    messages = [
+        question,
+        models.AssistantMessage(tool_calls=[call]),
+        models.ToolMessage("31 degrees", tool_call_id=call.id),
+    ]
     answered = client.complete(messages=messages, tools=[WEATHER])
     assert answered.choices[0].message.content
 
 
 def test_streamed_tool_calls(endpoint: str) -> None:
-    with ChatCompletionsClient(endpoint, KEY) as client:
+    with inference.ChatCompletionsClient(endpoint, KEY) as client:
         response = client.complete(messages=HELLO, tools=[WEATHER], tool_choice=NAMED, stream=True)
         name = arguments = call_id = ""
         for update in response:
@@ -150,13 +141,13 @@ def test_streamed_tool_calls(endpoint: str) -> None:
 
 
 @pytest.mark.parametrize("choice", ["none", "auto", "required", NAMED], ids=["none", "auto", "required", "named"])
-def test_tool_choice(client: ChatCompletionsClient, choice: Any) -> None:
+def test_tool_choice(client: JSON, choice: JSON) -> None:
     called = client.complete(messages=HELLO, tools=[WEATHER], tool_choice=choice).choices[0].message.tool_calls
     assert bool(called) or choice in ("none", "auto")
     assert not (called and choice == "none")
 
 
-def test_structured_answers(client: ChatCompletionsClient) -> None:
+def test_structured_answers(client: JSON) -> None:
     import json
 
     schema = {
@@ -165,20 +156,25 @@ def test_structured_answers(client: ChatCompletionsClient) -> None:
         "required": ["feet"],
         "additionalProperties": False,
     }
-    fixed = client.complete(messages=HELLO, response_format=JsonSchemaFormat(name="feet", schema=schema, strict=True))
+    fixed = client.complete(
+        messages=HELLO, response_format=models.JsonSchemaFormat(name="feet", schema=schema, strict=True)
+    )
     assert isinstance(json.loads(fixed.choices[0].message.content)["feet"], int)
-    free = client.complete(messages=[UserMessage(content="As JSON")], response_format="json_object")
+    free = client.complete(messages=[models.UserMessage(content="As JSON")], response_format="json_object")
     assert isinstance(json.loads(free.choices[0].message.content), dict)
 
 
-def test_pictures(client: ChatCompletionsClient) -> None:
-    content = [TextContentItem(text="What is it?"), ImageContentItem(image_url=ImageUrl(url="data:image/png;base64,aGk="))]
-    assert client.complete(messages=[UserMessage(content=content)], max_tokens=5).choices
+def test_pictures(client: JSON) -> None:
+    content = [
+        models.TextContentItem(text="What is it?"),
+        models.ImageContentItem(image_url=models.ImageUrl(url="data:image/png;base64,aGk=")),
+    ]
+    assert client.complete(messages=[models.UserMessage(content=content)], max_tokens=5).choices
 
 
 @pytest.mark.parametrize("prefix", ["", "/models"], ids=["root", "models"])
 def test_embeddings(live: Running, prefix: str) -> None:
-    with EmbeddingsClient(live.urls["azure"] + prefix, KEY) as client:
+    with inference.EmbeddingsClient(live.urls["azure"] + prefix, KEY) as client:
         for encoding in ("float", "base64", "int8", "uint8", "binary", "ubinary"):
             response = client.embed(input=["first", "second"], encoding_format=encoding, input_type="query")
             assert [item.index for item in response.data] == [0, 1]
@@ -190,9 +186,9 @@ def test_embeddings(live: Running, prefix: str) -> None:
 
 
 def test_model_info(live: Running) -> None:
-    with ChatCompletionsClient(live.urls["azure"], KEY) as client:
+    with inference.ChatCompletionsClient(live.urls["azure"], KEY) as client:
         assert client.get_model_info().model_type == "chat-completion"
-    with EmbeddingsClient(
+    with inference.EmbeddingsClient(
         live.urls["azure"], KEY, headers={"azureml-model-deployment": "embed-english-v3.0"}
     ) as embeddings:
         info = embeddings.get_model_info()
@@ -201,21 +197,24 @@ def test_model_info(live: Running) -> None:
 
 def test_load_client(live: Running) -> None:
     base = live.urls["azure"]
-    for name, kind in {"gpt-4o-mini": ChatCompletionsClient, "text-embedding-3-large": EmbeddingsClient}.items():
-        with load_client(f"{base}/openai/deployments/{name}", KEY) as client:
+    for name, kind in {
+        "gpt-4o-mini": inference.ChatCompletionsClient,
+        "text-embedding-3-large": inference.EmbeddingsClient,
+    }.items():
+        with inference.load_client(f"{base}/openai/deployments/{name}", KEY) as client:
             assert isinstance(client, kind)
 
 
 def test_a_token_over_tls(live_tls: Running) -> None:
     options = {"connection_verify": str(live_tls.certificate)}
-    with ChatCompletionsClient(live_tls.urls["azure"], Token(), **options) as client:  # type: ignore[arg-type]
+    with inference.ChatCompletionsClient(live_tls.urls["azure"], Token(), **options) as client:
         assert client.get_model_info().model_name
         assert client.complete(messages=HELLO, max_tokens=3).usage.completion_tokens == 3
         assert list(client.complete(messages=HELLO, max_tokens=3, stream=True))
 
 
 def test_a_token_without_tls(live: Running) -> None:
-    with ChatCompletionsClient(live.urls["azure"], Token()) as client:  # type: ignore[arg-type]
+    with inference.ChatCompletionsClient(live.urls["azure"], Token()) as client:
         assert client.complete(messages=HELLO, max_tokens=3, enforce_https=False).usage.completion_tokens == 3
 
 
@@ -233,9 +232,11 @@ async def test_async_client(live: Running) -> None:
 @pytest.mark.parametrize("key", ["0" * 32, "0"], ids=["32 zeros", "one zero"])
 def test_a_wrong_key(live_with: Callable[[str], Running], key: str) -> None:
     running = live_with("vendors: {azure: {profile: maas}}\n")
-    with ChatCompletionsClient(running.urls["azure"], AzureKeyCredential(key)) as client:
-        with pytest.raises(ClientAuthenticationError) as caught:
-            client.complete(messages=HELLO)
+    with (
+        inference.ChatCompletionsClient(running.urls["azure"], credentials.AzureKeyCredential(key)) as client,
+        pytest.raises(exceptions.ClientAuthenticationError) as caught,
+    ):
+        client.complete(messages=HELLO)
     assert caught.value.status_code == 401
     assert "auth token validation failed" in caught.value.message.lower()
 
@@ -243,9 +244,11 @@ def test_a_wrong_key(live_with: Callable[[str], Running], key: str) -> None:
 def test_embeddings_of_a_chat_model(live_with: Callable[[str], Running]) -> None:
     running = live_with("vendors: {azure: {profile: maas}}\n")
     headers = {"azureml-model-deployment": "mistral-large-2411"}
-    with EmbeddingsClient(running.urls["azure"], KEY, headers=headers) as client:
-        with pytest.raises(ResourceNotFoundError) as caught:
-            client.embed(input=["a"])
+    with (
+        inference.EmbeddingsClient(running.urls["azure"], KEY, headers=headers) as client,
+        pytest.raises(exceptions.ResourceNotFoundError) as caught,
+    ):
+        client.embed(input=["a"])
     assert "not found" in caught.value.message.lower()
 
 
@@ -260,13 +263,13 @@ def test_embeddings_of_a_chat_model(live_with: Callable[[str], Running]) -> None
         pytest.param("{profile: aoai}", True, id="aoai"),
     ],
 )
-def test_what_the_client_reads_of_a_refusal(
-    live_with: Callable[[str], Running], profile: str, readable: bool
-) -> None:
+def test_what_the_client_reads_of_a_refusal(live_with: Callable[[str], Running], profile: str, readable: bool) -> None:
     running = live_with(f"vendors: {{azure: {profile}}}\n")
-    with ChatCompletionsClient(running.urls["azure"], KEY, model="gpt-4o-mini") as client:
-        with pytest.raises(HttpResponseError) as caught:
-            client.complete(messages=HELLO, temperature=9)
+    with (
+        inference.ChatCompletionsClient(running.urls["azure"], KEY, model="gpt-4o-mini") as client,
+        pytest.raises(exceptions.HttpResponseError) as caught,
+    ):
+        client.complete(messages=HELLO, temperature=9)
     assert caught.value.status_code == (400 if "aoai" in profile else 422)
     assert (caught.value.error is not None) is readable
 
@@ -277,27 +280,29 @@ def test_throttling_is_retried_as_told(live_with: Callable[[str], Running]) -> N
         "  - name: once\n    when: {vendor: azure}\n    times: {first: 1}\n"
         "    error: {kind: rate_limited, retry_after: 0s}\n"
     )
-    with ChatCompletionsClient(running.urls["azure"], KEY) as client:
+    with inference.ChatCompletionsClient(running.urls["azure"], KEY) as client:
         assert client.complete(messages=HELLO, max_tokens=3).usage.completion_tokens == 3
     assert [entry.status for entry in running.built.journal] == [429, 200]
 
 
 def test_throttling_without_retries(live_with: Callable[[str], Running]) -> None:
     running = live_with("rules:\n  - {name: always, when: {vendor: azure}, error: {kind: rate_limited}}\n")
-    with ChatCompletionsClient(running.urls["azure"], KEY, retry_total=0) as client:
-        with pytest.raises(HttpResponseError) as caught:
-            client.complete(messages=HELLO)
+    with (
+        inference.ChatCompletionsClient(running.urls["azure"], KEY, retry_total=0) as client,
+        pytest.raises(exceptions.HttpResponseError) as caught,
+    ):
+        client.complete(messages=HELLO)
     assert caught.value.status_code == 429
     assert caught.value.response is not None
     assert caught.value.response.headers["Retry-After"] == "1"
     assert len(list(running.built.journal)) == 1
 
 
-def test_extra_parameters(client: ChatCompletionsClient) -> None:
+def test_extra_parameters(client: JSON) -> None:
     body = {"messages": [{"role": "user", "content": "Hi"}], "foo": 1, "max_tokens": 2}
     for value in ("ignore", "drop", "pass-through"):
         assert client.complete(body, headers={"extra-parameters": value}).choices
     for headers in ({"extra-parameters": "error"}, {}):
-        with pytest.raises(HttpResponseError) as caught:
+        with pytest.raises(exceptions.HttpResponseError) as caught:
             client.complete(body, headers=headers)
         assert caught.value.status_code == 400

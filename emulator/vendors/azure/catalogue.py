@@ -52,7 +52,7 @@ _CATALOGUE = (
         {"provider": "Meta", **_PLAIN, "tools": False, "json": False, "json_schema": False, "extras": "refuse"},
     ),
     _chat("Phi-4-multimodal-instruct", "gpt", 131072, 4096, {"provider": "Microsoft", "json_schema": False}),
-    _chat("gpt-4o-mini", "gpt", 131072, 16384, {**_OPENAI, "audio": False}),
+    _chat("gpt-4o-mini", "gpt", 128000, 16384, {**_OPENAI, "audio": False}),
     _chat("DeepSeek-R1", "qwen2", 131072, 32768, {"provider": "DeepSeek", **_PLAIN, "reasoning": "field"}),
     Deployment(
         vendor="azure",

@@ -56,6 +56,9 @@ def _word_violation(refusal: Refusal) -> JSON:
     kind = first["type"]
     if refusal.message is not None:
         return _shape(refusal.message, param, "invalid_value")
+    if param == "encoding_format":
+        message = f"Invalid value for 'encoding_format' = {first['input']}. Supported values: ['float', 'base64']."
+        return _shape(message, None, None)
     if refusal.details.get("code") == "parameter_not_supported":
         message = f"Unsupported parameter: '{param}' is not supported with this model."
         return _shape(message, param, "unsupported_parameter")

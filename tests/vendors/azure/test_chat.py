@@ -7,6 +7,7 @@ from emulator.core.json import JSON
 from tests.vendors.azure.service import CHAT, HELLO, accept, chat, refuse
 
 TOOL: JSON = {"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"a": 1}}}
+CALLED: JSON = {"name": "get_weather", "arguments": "{}"}
 NAMED: JSON = {"type": "function", "function": {"name": "get_weather"}}
 PICTURE: JSON = {"type": "image_url", "image_url": {"url": "https://e.org/a.png", "detail": "low"}}
 SCHEMA: JSON = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True}}
@@ -105,12 +106,19 @@ def test_stream(given: JSON, stream: bool) -> None:
             id="pictures under their types",
         ),
         pytest.param(
-            {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": NAMED["function"] | {"arguments": "{}"}}]},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "c", "type": "function", "function": NAMED["function"] | {"arguments": "{}"}}],
+            },
             Message(role="assistant", tool_calls=(ToolCall("c", "get_weather", "{}"),)),
             id="tool calls",
         ),
         pytest.param(
-            {"role": "assistant", "content": None, "tool_calls": [{"ID": "c", "function": {"name": "f", "arguments": ""}}]},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"ID": "c", "function": {"name": "f", "arguments": ""}}],
+            },
             Message(role="assistant", tool_calls=(ToolCall("c", "f", ""),)),
             id="a tool call's id spelled ID",
         ),
@@ -227,7 +235,7 @@ INVALID = [
         id="a tool call's id a number",
     ),
     pytest.param(
-        {"messages": [{"role": "assistant", "tool_calls": [{"type": "x", "function": {"name": "f", "arguments": ""}}]}]},
+        {"messages": [{"role": "assistant", "tool_calls": [{"type": "x", "function": CALLED}]}]},
         ["messages", "0", "tool_calls", "0", "type"],
         "Input should be 'function'",
         id="a tool call of another type",
@@ -251,7 +259,10 @@ INVALID = [
         id="frequency_penalty above 2",
     ),
     pytest.param(
-        chat(frequency_penalty="high"), ["frequency_penalty"], "Input should be a valid number", id="frequency_penalty text"
+        chat(frequency_penalty="high"),
+        ["frequency_penalty"],
+        "Input should be a valid number",
+        id="frequency_penalty text",
     ),
     pytest.param(
         chat(presence_penalty=-2.1),
@@ -435,7 +446,9 @@ def test_a_named_tool_must_be_on_offer() -> None:
     ("scenario", "body", "loc"),
     [
         pytest.param("strict_range=true", chat(temperature=1.1), "temperature", id="a narrow range"),
-        pytest.param("strict_tool_choice=true", chat(tools=[TOOL], tool_choice=NAMED), "tool_choice", id="a string only"),
+        pytest.param(
+            "strict_tool_choice=true", chat(tools=[TOOL], tool_choice=NAMED), "tool_choice", id="a string only"
+        ),
         pytest.param(
             "require_tool_call_id=true",
             {"messages": [*HELLO["messages"], {"role": "tool", "content": "x"}]},
@@ -488,8 +501,8 @@ def test_a_prompt_beyond_the_context_is_refused(scenario: str, status: int, code
     scenario += "deployments:\n  - {vendor: azure, name: tiny, context: 50}\n"
     body = {"model": "tiny", "messages": [{"role": "user", "content": "word " * 100}]}
     refused = refuse(body, scenario=scenario)
-    assert refused.status == status
-    assert code in (refused.json().get("code"), refused.json().get("error", {}) and refused.json()["error"]["code"] if isinstance(refused.json()["error"], dict) else None)
+    error = refused.json()
+    assert (refused.status, error.get("code") or error["error"]["code"]) == (status, code)
 
 
 def test_managed_endpoints_have_a_default_length() -> None:

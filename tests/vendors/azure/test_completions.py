@@ -1,0 +1,114 @@
+"""``POST /completions``."""
+
+import pytest
+
+from emulator.core.call import CompletionAsk, Sampling
+from emulator.core.json import JSON
+from tests.conftest import Start
+from tests.vendors.azure.service import VERSION, accept, refuse
+
+ROUTE = f"/completions{VERSION}"
+KEY = {"api-key": "k"}
+PASS = {"extra-parameters": "pass-through"}
+
+
+def ask_of(body: JSON, headers: dict[str, str] | None = None) -> CompletionAsk:
+    ask = accept(body, ROUTE, headers=headers).ask
+    assert isinstance(ask, CompletionAsk)
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        pytest.param("Hi", ("Hi",), id="a text"),
+        pytest.param(["Hi", "you"], ("Hi", "you"), id="texts"),
+        pytest.param([5, 6], ((5, 6),), id="token ids"),
+        pytest.param([[5], [6]], ((5,), (6,)), id="token ids of several"),
+    ],
+)
+def test_prompt(prompt: JSON, expected: object) -> None:
+    assert ask_of({"prompt": prompt}).prompts == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({}, Sampling(max_tokens=256), id="256 tokens by default"),
+        pytest.param({"max_tokens": 5}, Sampling(max_tokens=5), id="max_tokens"),
+        pytest.param({"temperature": 0}, Sampling(max_tokens=256, greedy=True), id="greedy"),
+        pytest.param(
+            {"temperature": 1.5, "top_p": 0.5, "frequency_penalty": 1, "presence_penalty": -1},
+            Sampling(
+                max_tokens=256,
+                knobs=(
+                    ("temperature", 1.5),
+                    ("top_p", 0.5),
+                    ("frequency_penalty", 1.0),
+                    ("presence_penalty", -1.0),
+                ),
+            ),
+            id="knobs",
+        ),
+        pytest.param({"seed": 4, "stop": "x"}, Sampling(max_tokens=256, seed=4, stop=("x",)), id="seed and stop"),
+    ],
+)
+def test_sampling(fields: JSON, expected: Sampling) -> None:
+    assert ask_of({"prompt": "Hi", **fields}).sampling == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "loc"),
+    [
+        pytest.param({}, ["prompt"], id="no prompt"),
+        pytest.param({"prompt": 5}, ["prompt"], id="a number"),
+        pytest.param({"prompt": []}, ["prompt"], id="an empty list"),
+        pytest.param({"prompt": [10**7]}, ["prompt"], id="a token no vocabulary has"),
+        pytest.param({"prompt": "a", "temperature": 2.5}, ["temperature"], id="too hot"),
+        pytest.param({"prompt": "a", "stream": "x"}, ["stream"], id="stream text"),
+    ],
+)
+def test_what_is_unprocessable(body: JSON, loc: list[str]) -> None:
+    refused = refuse(body, ROUTE)
+    assert (refused.status, refused.json()["detail"]["loc"]) == (422, ["body", *loc])
+
+
+def test_extra_parameters() -> None:
+    assert refuse({"prompt": "a", "n": 2}, ROUTE).status == 400
+    assert ask_of({"prompt": "a", "n": 2, "logprobs": 3}, PASS).sampling == Sampling(max_tokens=256, n=2, logprobs=3)
+
+
+def test_a_chat_model_completes_no_text() -> None:
+    assert refuse({"prompt": "a", "model": "gpt-4o-mini"}, ROUTE).status == 404
+
+
+async def test_answer(start: Start) -> None:
+    running = await start("rules:\n  - {name: r, when: {vendor: azure}, reply: {text: one two}}\n")
+    answer = (await running.ask("azure", ROUTE, {"prompt": ["a", "b"]}, headers=KEY)).json()
+    assert list(answer) == ["id", "model", "choices", "created", "object", "usage"]
+    assert answer["choices"] == [
+        {"index": 0, "finish_reason": "stop", "text": "one two"},
+        {"index": 1, "finish_reason": "stop", "text": "one two"},
+    ]
+    assert (answer["object"], answer["model"]) == ("text_completion", "llama2-7b")
+
+
+@pytest.mark.parametrize("extra", [{}, {"n": 2}, {"logprobs": 2}], ids=["plain", "n", "logprobs"])
+async def test_a_stream_says_what_the_whole_answer_says(start: Start, extra: JSON) -> None:
+    running = await start()
+    body = {"prompt": ["a", "b"], "max_tokens": 12, "temperature": 0, **extra}
+    whole = (await running.ask("azure", ROUTE, body, headers=KEY | PASS)).json()
+    streamed = await running.ask("azure", ROUTE, {**body, "stream": True}, headers=KEY | PASS)
+    *events, last, done = streamed.events()
+    assert done == "[DONE]"
+    assert last["usage"] == whole["usage"]
+    assert not any("usage" in event for event in events)
+    for choice in whole["choices"]:
+        parts = [e["choices"][0] for e in (*events, last) if e["choices"][0]["index"] == choice["index"]]
+        assert "".join(part["text"] for part in parts) == choice["text"]
+        assert [part["finish_reason"] for part in parts][-1] == choice["finish_reason"]
+        if "logprobs" in choice:
+            tokens = [t for part in parts if "logprobs" in part for t in part["logprobs"]["tokens"]]
+            offsets = [o for part in parts if "logprobs" in part for o in part["logprobs"]["text_offset"]]
+            assert tokens == choice["logprobs"]["tokens"]
+            assert offsets == choice["logprobs"]["text_offset"]
