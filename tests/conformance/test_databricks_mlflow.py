@@ -1,0 +1,47 @@
+"""mlflow's deployments client: predictions, streams without a foreign line, listings with a trailing slash."""
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.wire import Running
+
+deployments = pytest.importorskip("mlflow.deployments")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the clients warn of themselves
+CHAT = "databricks-meta-llama-3-3-70b-instruct"
+ASK: JSON = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 5}
+
+
+@pytest.fixture
+def client(live: Running, monkeypatch: pytest.MonkeyPatch) -> JSON:
+    monkeypatch.setenv("DATABRICKS_HOST", live.urls["databricks"])
+    monkeypatch.setenv("DATABRICKS_TOKEN", "dapi-x")
+    return deployments.get_deploy_client("databricks")
+
+
+def test_predict(client: JSON) -> None:
+    answer = client.predict(endpoint=CHAT, inputs=ASK)
+    assert answer["choices"][0]["finish_reason"] == "length"
+
+
+def test_predict_stream(client: JSON) -> None:
+    chunks = list(client.predict_stream(endpoint=CHAT, inputs=ASK))
+    whole = client.predict(endpoint=CHAT, inputs=ASK)
+    text = "".join(chunk["choices"][0]["delta"]["content"] for chunk in chunks)
+    assert text == whole["choices"][0]["message"]["content"]
+
+
+def test_responses_stream_on_invocations(client: JSON) -> None:
+    events = list(client.predict_stream(endpoint="databricks-gpt-5", inputs={"input": "Hello"}))
+    assert events[-1]["type"] == "response.completed"
+
+
+def test_endpoints_are_listed_and_got(client: JSON) -> None:
+    assert CHAT in [endpoint["name"] for endpoint in client.list_endpoints()]
+    assert client.get_endpoint(CHAT)["task"] == "llm/v1/chat"
+
+
+def test_missing_endpoint_is_not_found(client: JSON) -> None:
+    errors = pytest.importorskip("requests.exceptions")
+    with pytest.raises(errors.HTTPError, match="RESOURCE_DOES_NOT_EXIST"):
+        client.get_endpoint("nope")

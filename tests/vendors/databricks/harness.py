@@ -1,0 +1,136 @@
+"""Asking Databricks without a socket: requests straight to the endpoint table, answers straight from the engine."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from emulator.core.call import Call, Deployment
+from emulator.core.clock import FrozenClock
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON
+from emulator.core.plan import Plan
+from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.engine.prompt import count_prompt
+from emulator.engine.tokenizer import tokenizer_for
+from emulator.engine.write import write
+from emulator.server.metrics import VendorMetrics
+from emulator.server.routing import Router
+from emulator.vendors.databricks import VENDOR
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+LLAMA = "databricks-meta-llama-3-3-70b-instruct"
+CLAUDE = "databricks-claude-sonnet-4-5"
+GPT = "databricks-gpt-5"
+OSS = "databricks-gpt-oss-120b"
+GEMINI = "databricks-gemini-2-5-pro"
+MPT = "databricks-mpt-7b-instruct"
+BGE = "databricks-bge-large-en"
+QWEN = "databricks-qwen3-embedding-0-6b"
+PROVISIONED = "pt"
+_ROUTER = Router(VENDOR.endpoints)
+_BUILT_IN = {deployment.name: deployment for deployment in VENDOR.catalogue(DatabricksSettings())}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchange:
+    """One request's fate: ``body`` is parsed JSON; a stream's events are its ``data:`` lines."""
+
+    status: int
+    body: JSON
+    headers: Mapping[str, str]
+    events: tuple[JSON, ...] = ()
+    text: bytes = b""
+    call: Call | None = None
+
+    @property
+    def message(self) -> str:
+        return str(self.body["message"])
+
+
+def make_service(settings: Mapping[str, JSON], deployments: tuple[Deployment, ...], keys: JSON = None) -> JSON:
+    pt = replace(_BUILT_IN[LLAMA], name=PROVISIONED, mode="provisioned", traits={})
+    known = {**_BUILT_IN, pt.name: pt, **{d.name: d for d in deployments}}
+    return Service(
+        name="databricks",
+        settings=DatabricksSettings(**settings),
+        deployments=known,
+        keys=keys,
+        clock=FrozenClock(),
+        started=0.0,
+        tokenizer=lambda d: tokenizer_for(d.tokenizer),
+        count_prompt=lambda ask, d: count_prompt(ask, tokenizer_for(d.tokenizer), d.tokenizer),
+        metrics=VendorMetrics(),
+    )
+
+
+def send(
+    path: str,
+    body: JSON = None,
+    *,
+    method: str = "",
+    deployments: tuple[Deployment, ...] = (),
+    keys: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    query: Mapping[str, str] | None = None,
+    **settings: JSON,
+) -> Exchange:
+    """Ask once; ``body`` is JSON unless bytes."""
+    service = make_service(settings, deployments, keys)
+    payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = WireRequest(
+        method=method or ("GET" if body is None else "POST"),
+        path=path,
+        query=query or {},
+        headers={"Authorization": "Bearer dapi-x", **(headers or {})},
+        body=payload,
+        base_url="http://host",
+        key=bytes(range(16)),
+    )
+    try:
+        endpoint, request.params = _ROUTER.resolve(request.method, request.path)
+        if not endpoint.open:
+            request.principal = VENDOR.authenticate(request, service)
+        parsed = endpoint.parse(request, service)
+    except EmulatedError as error:
+        return _read(VENDOR.render_error(error, request, service))
+    if isinstance(parsed, WireResponse):
+        return _read(parsed)
+    return answer(parsed, service)
+
+
+def answer(call: Call, service: JSON) -> Exchange:
+    """The engine's answer to a call, on the wire."""
+    tokenizer = tokenizer_for(call.deployment.tokenizer)
+    draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
+    choices = tuple(replace(c, due=[float(i) for i in range(len(c.tokens))]) for c in draft.choices)
+    plan = Plan(key=bytes(16), created=5.0, choices=choices, vectors=draft.vectors, usage=draft.usage)
+    return render(plan, call, service)
+
+
+def render(plan: Plan, call: Call, service: JSON) -> Exchange:
+    """A plan on the wire, as the call wants it."""
+    if not call.stream:
+        return replace(_read(call.codec.render(plan, call, service)), call=call)
+    stream: WireStream = call.codec.stream(plan, call, service)
+    timed = list(stream.events)
+    assert [due for due, _ in timed] == sorted(due for due, _ in timed)
+    text = b"".join(event for _, event in timed)
+    lines = [line[6:] for line in text.decode().split("\n") if line.startswith("data: ")]
+    events = tuple(line if line == "[DONE]" else json.loads(line) for line in lines)
+    return Exchange(stream.status, None, dict(stream.headers), events, text, call)
+
+
+def _read(response: WireResponse) -> Exchange:
+    body = json.loads(response.body) if response.body[:1] in (b"{", b"[") else None
+    return Exchange(response.status, body, dict(response.headers), text=response.body)
+
+
+def invoke(name: str, body: JSON, **options: JSON) -> Exchange:
+    """``POST /serving-endpoints/{name}/invocations``."""
+    return send(f"/serving-endpoints/{name}/invocations", body, **options)
+
+
+def chat(name: str = LLAMA, options: Mapping[str, JSON] | None = None, **fields: JSON) -> Exchange:
+    """A chat request with one user message, and whatever fields a test adds; ``options`` are of :func:`send`."""
+    body = {"messages": [{"role": "user", "content": "Tell me about Paris"}], **fields}
+    return invoke(name, body, **(options or {}))

@@ -1,0 +1,232 @@
+"""Tools, the choice among them, and structured outputs."""
+
+import json
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.vendors.databricks.harness import CLAUDE, GPT, LLAMA, OSS, chat
+
+SCHEMA: JSON = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+FUNCTION: JSON = {"name": "get_weather", "description": "Weather of a city", "parameters": SCHEMA}
+TOOL: JSON = {"type": "function", "function": FUNCTION}
+OTHER: JSON = {"type": "function", "function": {"name": "get_time", "description": "Time"}}
+
+
+def named(name: str) -> JSON:
+    return {"type": "function", "function": {"name": name}}
+
+
+def wide(keys: int) -> JSON:
+    schema = {"type": "object", "properties": {f"k{i}": {"type": "string"} for i in range(keys)}}
+    return [{"type": "function", "function": {**FUNCTION, "parameters": schema}}]
+
+
+def with_function(**fields: JSON) -> JSON:
+    return [{"type": "function", "function": {**FUNCTION, **fields}}]
+
+
+def many(count: int) -> JSON:
+    return [{"type": "function", "function": {**FUNCTION, "name": f"f{i}"}} for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("tools", "text"),
+    [
+        pytest.param([TOOL], None, id="one function"),
+        pytest.param([OTHER], None, id="a function without parameters"),
+        pytest.param(many(32), None, id="as many as are supported"),
+        pytest.param(many(33), "at most 32 tools", id="one too many"),
+        pytest.param(wide(15), None, id="as many properties as are supported"),
+        pytest.param(wide(16), "has 16 properties, but at most 15", id="a property too many"),
+        pytest.param([TOOL, TOOL], "tool names must be unique", id="a name twice"),
+        pytest.param([{"type": "retrieval", "function": FUNCTION}], 'only supported tool type is "function"', id="type"),
+        pytest.param([{"function": FUNCTION}], 'tool type is "function"', id="no type"),
+        pytest.param([{"type": "function"}], '"function" is a required property', id="no function"),
+        pytest.param(with_function(name=""), '"name" is a required property for "function" object', id="no name"),
+        pytest.param(with_function(name=5), "field 'tools.function.name' expects", id="a number for a name"),
+        pytest.param(with_function(description=None), None, id="no description"),
+        pytest.param(with_function(description={}), "field 'tools.function.description'", id="a description of an object"),
+        pytest.param(with_function(parameters=[]), "field 'tools.function.parameters' expects", id="parameters as a list"),
+        pytest.param(with_function(parameters={"properties": []}), "not a JSON schema", id="properties as a list"),
+        pytest.param(with_function(parameters={}), None, id="an empty schema"),
+        pytest.param(with_function(strict=True), None, id="strict"),
+        pytest.param(with_function(strict="yes"), "field 'tools.function.strict'", id="strict as text"),
+        pytest.param([{**TOOL, "name": "x"}], 'unknown field "name"\n', id="a name on the envelope"),
+        pytest.param([{**TOOL, "cache_control": {}}], 'unknown field "cache_control"\n', id="cache control"),
+        pytest.param([None], 'tool type is "function"', id="null for a tool"),
+        pytest.param({}, "field 'tools' expects input with json type 'array'", id="tools as an object"),
+    ],
+)
+def test_tools(tools: JSON, text: str | None) -> None:
+    answer = chat(tools=tools)
+    assert answer.status == (200 if text is None else 400), answer.text
+    assert text is None or text in answer.message
+
+
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        pytest.param("auto", None, id="auto"),
+        pytest.param("none", None, id="none"),
+        pytest.param("required", None, id="required"),
+        pytest.param(named("get_weather"), None, id="a function on offer"),
+        pytest.param(named("nope"), "which is not in tools", id="a function that is not"),
+        pytest.param("any", "must be", id="a word nobody knows"),
+        pytest.param({"type": "retrieval"}, "tool_choice type", id="a type nobody knows"),
+        pytest.param({"type": "function", "function": {}}, 'needs the "name"', id="no name"),
+        pytest.param(5, "field 'tool_choice' expects", id="a number"),
+    ],
+)
+def test_tool_choice(choice: JSON, text: str | None) -> None:
+    answer = chat(tools=[TOOL, OTHER], tool_choice=choice)
+    assert answer.status == (200 if text is None else 400), answer.text
+    assert text is None or text in answer.message
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", named("get_weather")], ids=["auto", "required", "named"])
+def test_choice_without_tools_is_refused(choice: JSON) -> None:
+    assert "only allowed when tools are specified" in chat(tool_choice=choice).message
+
+
+@pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS])
+@pytest.mark.parametrize("choice", ["required", named("get_weather")], ids=["required", "named"])
+def test_forced_call_has_valid_arguments(name: str, choice: JSON) -> None:
+    choices = chat(name, tools=[TOOL], tool_choice=choice).body["choices"][0]
+    assert choices["finish_reason"] == "tool_calls"
+    (call,) = choices["message"]["tool_calls"]
+    assert (call["type"], call["function"]["name"]) == ("function", "get_weather")
+    assert call["id"].startswith("call_")
+    assert isinstance(json.loads(call["function"]["arguments"])["city"], str)
+
+
+def test_none_calls_nothing() -> None:
+    answer = chat(tools=[TOOL], tool_choice="none").body["choices"][0]
+    assert answer["finish_reason"] == "stop"
+    assert "tool_calls" not in answer["message"]
+
+
+def test_call_streams_name_first_and_arguments_in_fragments() -> None:
+    answer = chat(CLAUDE, tools=[TOOL], tool_choice="required", stream=True)
+    deltas = [c["choices"][0]["delta"] for c in answer.events[:-1]]
+    opening = deltas[0]["tool_calls"][0]
+    assert deltas[0]["role"] == "assistant"
+    assert (opening["index"], opening["type"], opening["function"]["arguments"]) == (0, "function", "")
+    text = "".join(d["tool_calls"][0]["function"]["arguments"] for d in deltas[1:-1])
+    assert set(json.loads(text)) == {"city"}
+    assert deltas[-1] == {}
+    assert answer.events[-2]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_one_call_unless_parallel_calls_are_on() -> None:
+    tools = [TOOL, OTHER]
+    body = {"messages": [{"role": "user", "content": "get_weather and get_time in Paris and in Rome"}], "tools": tools}
+    call = chat(GPT, **body).call
+    assert call is not None
+    assert call.ask.task == "chat"
+    assert not call.ask.parallel
+    several = chat(GPT, {"parallel_tool_calls": True}, **body).call
+    assert several is not None
+    assert several.ask.task == "chat"
+    assert several.ask.parallel
+    single = chat(GPT, {"parallel_tool_calls": True}, **body, parallel_tool_calls=False).call
+    assert single is not None
+    assert single.ask.task == "chat"
+    assert not single.ask.parallel
+
+
+FORMAT: JSON = {"name": "city", "schema": SCHEMA}
+
+
+def wanted(**fields: JSON) -> JSON:
+    return {"type": "json_schema", "json_schema": {**FORMAT, **fields}}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param({"type": "text"}, None, id="text"),
+        pytest.param({"type": "json_object"}, None, id="a JSON object"),
+        pytest.param(wanted(), None, id="a schema"),
+        pytest.param(wanted(description="A city", strict=True), None, id="a described and strict schema"),
+        pytest.param({}, "response_format.type must be", id="no type"),
+        pytest.param({"type": "xml"}, "response_format.type must be", id="a type nobody knows"),
+        pytest.param({"type": "json_schema"}, "Missing required parameter: 'response_format.json_schema'.", id="no schema"),
+        pytest.param(
+            {"type": "json_schema", "json_schema": {"schema": SCHEMA}},
+            "Missing required parameter: 'response_format.json_schema.name'.",
+            id="a schema without a name",
+        ),
+        pytest.param(
+            {"type": "json_schema", "json_schema": {"name": "x"}},
+            "Missing required parameter: 'response_format.json_schema.schema'.",
+            id="a name without a schema",
+        ),
+        pytest.param(wanted(schema=[]), "field 'response_format.json_schema.schema'", id="a schema as a list"),
+        pytest.param(wanted(strict=1), "field 'response_format.json_schema.strict'", id="strict as a number"),
+        pytest.param(wanted(bogus=1), 'unknown field "bogus"\n', id="an unknown field"),
+        pytest.param(wanted(schema=wide(64)[0]["function"]["parameters"]), None, id="64 keys"),
+        pytest.param(wanted(schema=wide(65)[0]["function"]["parameters"]), "65 keys, but at most 64", id="65 keys"),
+    ],
+)
+def test_response_format(value: JSON, text: str | None) -> None:
+    answer = chat(response_format=value)
+    assert answer.status == (200 if text is None else 400), answer.text
+    assert text is None or text in answer.message
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        pytest.param({"type": "number", "minimum": 1}, "number types do not support minimum\n", id="a least number"),
+        pytest.param({"type": "integer", "multipleOf": 2}, "integer types do not support multipleOf\n", id="multiples"),
+        pytest.param({"type": "array", "minItems": 1}, "array types do not support minItems\n", id="a least length"),
+        pytest.param({"type": "string", "pattern": "a"}, 'the "pattern" keyword is not supported\n', id="a pattern"),
+        pytest.param({"anyOf": []}, 'the "anyOf" keyword is not supported\n', id="alternatives"),
+        pytest.param({"$ref": "#"}, 'the "$ref" keyword is not supported\n', id="a reference"),
+        pytest.param({"type": ["string", "number"]}, "type lists other than", id="a list of types"),
+        pytest.param({"type": ["string", "null"]}, None, id="a type or null"),
+        pytest.param({"type": "string", "maxLength": 5}, None, id="a length, which is not enforced"),
+        pytest.param(
+            {"type": "object", "additionalProperties": True},
+            'Invalid JSON schema - the "additionalProperties" keyword must be False or not specified\n',
+            id="additional properties",
+        ),
+        pytest.param({"type": "object", "additionalProperties": False}, None, id="no additional properties"),
+    ],
+)
+def test_strict_schemas_use_a_subset(schema: JSON, text: str | None) -> None:
+    outer = {"type": "object", "properties": {"x": schema}}
+    answer = chat(response_format=wanted(schema=outer, strict=True))
+    assert answer.status == (200 if text is None else 400), answer.text
+    assert text is None or text in answer.message
+    assert chat(tools=with_function(parameters=outer, strict=True)).status == answer.status
+
+
+def test_structured_answer_fits_its_schema() -> None:
+    content = chat(response_format=wanted()).body["choices"][0]["message"]["content"]
+    assert isinstance(json.loads(content)["city"], str)
+    anything = chat(response_format={"type": "json_object"}).body["choices"][0]["message"]["content"]
+    assert isinstance(json.loads(anything), dict)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "text"),
+    [
+        pytest.param(CLAUDE, {"response_format": {"type": "json_object"}}, 'only response_format of type "json_schema"', id="A"),
+        pytest.param(CLAUDE, {"response_format": wanted(), "tools": [TOOL]}, "cannot be used with tools", id="B"),
+        pytest.param(CLAUDE, {"response_format": wanted(), "stream": True}, "cannot be used with stream", id="C"),
+        pytest.param(CLAUDE, {"response_format": wanted()}, None, id="a schema suits Claude"),
+        pytest.param(GPT, {"response_format": {"type": "json_object"}}, "must contain the word 'json'", id="GPT's word"),
+        pytest.param(GPT, {"response_format": wanted(strict=True)}, "Invalid schema for response_format", id="GPT strict"),
+        pytest.param(
+            GPT, {"response_format": wanted(strict=True, schema={**SCHEMA, "additionalProperties": False})}, None, id="closed"
+        ),
+        pytest.param(CLAUDE, {"tools": with_function(strict=True)}, "tools.0.custom.strict: Extra inputs", id="D"),
+        pytest.param(OSS, {"tools": with_function(strict=True)}, None, id="gpt-oss takes strict tools"),
+    ],
+)
+def test_families_differ(name: str, fields: JSON, text: str | None) -> None:
+    answer = chat(name, **fields)
+    assert answer.status == (200 if text is None else 400), answer.text
+    assert text is None or text in answer.message
