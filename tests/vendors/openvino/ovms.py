@@ -41,6 +41,9 @@ _EXTRA = (
     Deployment(vendor="openvino", name="npu", kind="text", traits={"max_prompt_len": 20}),
     Deployment(vendor="openvino", name="batch", kind="text", traits={"max_num_batched_tokens": 20}),
     Deployment(vendor="openvino", name="my/graph", kind="text", traits={"node_name": "llmNode1"}),
+    Deployment(
+        vendor="openvino", name="small", task="rerank", kind="rerank", context=32, traits={"max_allowed_chunks": 4}
+    ),
     Deployment(vendor="openvino", name="few", task="rerank", kind="rerank", traits={"max_allowed_chunks": 4}),
 )
 

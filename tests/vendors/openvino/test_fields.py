@@ -1,9 +1,10 @@
 """The fields chat and completions share, boundary by boundary, in the oldest and newest wording."""
 
 import json
+import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.call import Call
@@ -427,46 +428,47 @@ def test_a_later_limit_is_also_the_default_and_includes_itself_for_max_completio
     assert server.refusal({**unbounded, "max_completion_tokens": 11}) is not None
 
 
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
-_NAMES = st.sampled_from(
-    [
-        "model", "messages", "prompt", "input", "query", "documents", "stream", "stream_options", "max_tokens", "stop",
-        "temperature", "top_k", "seed", "n", "best_of", "tools", "tool_choice", "response_format", "logprobs", "echo",
-        "encoding_format", "top_n", "return_documents", "rank_fields", "chat_template_kwargs", "audio", "modalities",
-        "include_stop_str_in_output", "max_completion_tokens", "ignore_eos", "num_assistant_tokens",
-    ]
-)  # fmt: skip
-_MODELS = st.sampled_from(["llama3", "embeddings", "rerank", "draft", "eyes", "thinker", "image"])
-_PARTS = st.fixed_dictionaries(
-    {},
-    optional={
-        "type": st.sampled_from(["text", "image_url", "input_audio"]) | _VALUES,
-        "text": _VALUES,
-        "image_url": _VALUES | st.fixed_dictionaries({"url": st.text(max_size=20) | _VALUES}),
-        "role": st.sampled_from(["user", "tool"]) | _VALUES,
-        "content": _VALUES,
-        "tool_calls": _VALUES,
-        "function": _VALUES,
-    },
-)
+_ODD: list[JSON] = [
+    None, True, False, 0, 1, -1, 2**31, 2**32, 2**64, 10**400, 0.5, -2.5, 1e300, "", "x", "function", "\x00", "é",
+    [], [None], [1], ["a"], [["a"]], [[]], {}, {"a": {}}, {"name": 1}, {"name": "f"}, {"type": "function"},
+    {"type": "json_schema"}, {"type": "json_schema", "json_schema": {"schema": {"type": []}}}, {"include_usage": True},
+    {"function": []}, {"function": {"name": "f", "parameters": {}}}, [{"type": "function", "function": {"name": "f"}}],
+    {"url": "base64,"}, {"data": None}, {"schema": 1}, {"format": []}, {"enable_thinking": []},
+]  # fmt: skip
+_NAMES = [
+    "model", "messages", "prompt", "input", "query", "documents", "stream", "stream_options", "max_tokens", "stop",
+    "temperature", "top_k", "seed", "n", "best_of", "tools", "tool_choice", "response_format", "logprobs", "echo",
+    "encoding_format", "top_n", "return_documents", "rank_fields", "chat_template_kwargs", "audio", "modalities",
+    "include_stop_str_in_output", "max_completion_tokens", "ignore_eos", "num_assistant_tokens", "top_p", "min_p",
+    "assistant_confidence_threshold", "max_chunks_per_doc", "chunk_frames", "skip_special_tokens", "length_penalty",
+]  # fmt: skip
+_INNER = ["type", "text", "image_url", "input_audio", "role", "content", "tool_calls", "function", "name", "title"]
+_MODELS = ["llama3", "embeddings", "rerank", "draft", "eyes", "thinker", "stock", "short"]
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    model=_MODELS,
-    fields=st.dictionaries(_NAMES, _VALUES | st.lists(_PARTS | st.fixed_dictionaries({"content": st.lists(_PARTS)}))),
-    path=st.sampled_from([CHAT, COMPLETIONS, "/v3/embeddings", "/v3/rerank"]),
-    latest=st.booleans(),
-)
-def test_any_body_gets_a_call_or_a_worded_refusal(model: str, fields: JSON, path: str, latest: bool) -> None:
-    answer = (LATEST if latest else SEED).send(path, {**BASE, **PROMPT, "model": model, **fields})
-    if isinstance(answer, WireResponse):
-        assert set(json.loads(answer.body)) == {"error"}
-        assert answer.status in (200, 400, 404, 412, 500)
+def _draw(chance: random.Random, depth: int = 0) -> JSON:
+    """A value such as no client means to send."""
+    if depth < 4 and chance.random() < 0.5:
+        if chance.random() < 0.5:
+            return [_draw(chance, depth + 1) for _ in range(chance.randrange(3))]
+        return {name: _draw(chance, depth + 1) for name in chance.sample(_INNER, chance.randrange(4))}
+    kinds = ("text", "image_url", "input_audio", "user")
+    return chance.choice(kinds if chance.random() < 0.3 else _ODD)
+
+
+def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
+    chance = random.Random(7)
+    seen = set()
+    for _ in range(3000):
+        fields = {name: _draw(chance) for name in chance.sample(_NAMES, chance.randrange(1, 4))}
+        body = {**BASE, **PROMPT, "input": "a", "query": "a", "documents": [], "model": chance.choice(_MODELS), **fields}
+        path = chance.choice([CHAT, COMPLETIONS])
+        answer = chance.choice([SEED, LATEST]).send(path, body)
+        if isinstance(answer, WireResponse):
+            assert set(json.loads(answer.body)) == {"error"}, body
+            assert answer.status in (200, 400, 404, 412), body
+            seen.add(answer.body)
+    assert len(seen) > 60
 
 
 @given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.text())

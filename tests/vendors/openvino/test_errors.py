@@ -1,0 +1,121 @@
+"""How every kind of refusal is worded, injected ones as well."""
+
+import json
+
+import pytest
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.vendor import WireResponse
+from emulator.vendors.openvino import VENDOR
+from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure, make_request
+
+
+def word(error: EmulatedError, server: Server = SEED, **fields: JSON) -> WireResponse:
+    return VENDOR.render_error(error, make_request(CHAT, {**BASE, **fields}), server.service)
+
+
+@pytest.mark.parametrize("kind", list(ErrorKind))
+@pytest.mark.parametrize("server", [SEED, LATEST], ids=["2025.0", "2026.3"])
+def test_every_kind(kind: ErrorKind, server: Server) -> None:
+    answer = word(EmulatedError(kind), server)
+    assert 400 <= answer.status < 600
+    if kind is ErrorKind.INTERNAL:
+        assert answer.body == b""
+    else:
+        assert list(json.loads(answer.body)) == ["error"]
+        assert isinstance(json.loads(answer.body)["error"], str)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "text"),
+    [
+        pytest.param(
+            ErrorKind.INVALID_REQUEST, 412, "The file is not valid json - Cannot parse JSON body", id="a bad body"
+        ),
+        pytest.param(ErrorKind.INVALID_PARAMETER, 400, failure("Response generation failed"), id="a bad field"),
+        pytest.param(
+            ErrorKind.NOT_FOUND, 404, "Mediapipe graph definition with requested name is not found", id="no graph"
+        ),
+        pytest.param(
+            ErrorKind.UNAUTHENTICATED, 500, "Unauthorized request due to invalid or missing api-key", id="a wrong key"
+        ),
+        pytest.param(ErrorKind.METHOD_NOT_ALLOWED, 406, "Unsupported method", id="a wrong method"),
+        pytest.param(ErrorKind.NOT_READY, 500, "Mediapipe is not loaded yet", id="not loaded"),
+        pytest.param(ErrorKind.RATE_LIMITED, 429, "Too many requests", id="common usage where there is no own"),
+    ],
+)
+def test_words(kind: ErrorKind, status: int, text: str) -> None:
+    answer = word(EmulatedError(kind))
+    assert (answer.status, json.loads(answer.body)) == (status, {"error": text})
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "body"),
+    [
+        pytest.param(
+            EmulatedError(ErrorKind.INVALID_PARAMETER, message="boom"), 400, b'{"error":"boom"}', id="a message"
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.INTERNAL, message='a "b"\n/'), 500, b'{"error":"a \\"b\\"\\n/"}', id="escapes"
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.OVERLOADED, status=529, message="é"), 529, '{"error":"é"}'.encode(), id="a status"
+        ),
+        pytest.param(EmulatedError(ErrorKind.INTERNAL, body={"a": 1}), 500, b'{"a":1}', id="a mapping"),
+        pytest.param(EmulatedError(ErrorKind.INTERNAL, body="<html>"), 500, b"<html>", id="a text"),
+        pytest.param(EmulatedError(ErrorKind.NOT_FOUND, body=""), 404, b"", id="nothing"),
+        pytest.param(EmulatedError(ErrorKind.INTERNAL), 500, b"", id="an unexpected exception has no body"),
+    ],
+)
+def test_overrides(error: EmulatedError, status: int, body: bytes) -> None:
+    answer = word(error)
+    assert (answer.status, answer.body) == (status, body)
+
+
+def test_a_named_field() -> None:
+    answer = word(EmulatedError(ErrorKind.INVALID_PARAMETER, param="temperature"))
+    assert json.loads(answer.body) == {"error": failure("temperature is not valid")}
+
+
+@pytest.mark.parametrize(("seconds", "header"), [(2.0, "2"), (0.2, "1"), (2.01, "3"), (0.0, "0")])
+def test_retry_after_is_whole_seconds(seconds: float, header: str) -> None:
+    answer = word(EmulatedError(ErrorKind.RATE_LIMITED, retry_after=seconds))
+    assert ("retry-after", header) in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_stream"),
+    [
+        (ErrorKind.INVALID_PARAMETER, True),
+        (ErrorKind.CONTEXT_LENGTH, True),
+        (ErrorKind.CONTENT_FILTER, True),
+        (ErrorKind.RATE_LIMITED, False),
+        (ErrorKind.NOT_FOUND, False),
+    ],
+)
+def test_only_what_a_graph_refuses_is_part_of_a_stream(kind: ErrorKind, in_stream: bool) -> None:
+    answer = word(EmulatedError(kind), stream=True)
+    assert answer.chunked is in_stream
+    assert (answer.status == 200) is in_stream
+    assert word(EmulatedError(kind), LATEST, stream=True).status != 200
+
+
+def test_a_failed_precondition_is_a_412() -> None:
+    error = EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": "no", "word": "FAILED_PRECONDITION"})
+    answer = word(error)
+    assert answer.status == 412
+    assert json.loads(answer.body)["error"].startswith(
+        "Mediapipe graph precondition failed - FAILED_PRECONDITION: CalculatorGraph::Run() failed: \n"
+    )
+
+
+def test_the_literal_body_of_a_failed_calculator() -> None:
+    request = make_request(CHAT, {**BASE, "model": "my/graph", "stop": {}})
+    error = EmulatedError(
+        ErrorKind.INVALID_PARAMETER, details={"reason": "stop is not a string or array of strings"}
+    )
+    assert VENDOR.render_error(error, request, SEED.service).body == (
+        rb'{"error":"Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: '
+        rb'\nCalculator::Process() for node \"llmNode1\" failed: stop is not a string or array of strings"}'
+    )
