@@ -12,8 +12,8 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive
+from emulator.core.values import DURATION_SCHEMA, Closed, Duration, require
 from emulator.latency.draws import draw_endlessly, draw_gamma, draw_uniforms, interpolate, quantile_of_normal
-from emulator.latency.values import DURATION_SCHEMA, Closed, Duration, require
 
 
 class Distribution(Closed):

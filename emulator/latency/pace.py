@@ -10,8 +10,8 @@ from typing import Self
 from pydantic import Field
 
 from emulator.core.seed import derive
+from emulator.core.values import Closed, Duration, Whole
 from emulator.latency.distributions import Constant, Delay
-from emulator.latency.values import Closed, Duration, Whole
 
 _LONGEST_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
 

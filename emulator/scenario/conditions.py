@@ -19,7 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from emulator.core.duration import parse_size
 from emulator.core.json import JSON
-from emulator.latency.values import Closed, Duration, Whole, require
+from emulator.core.values import Closed, Duration, Whole, require
 
 _BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 _PREFIXES = ("header", "query", "body")  # facets that are many: `header.<name>`

@@ -10,8 +10,8 @@ from pydantic_core import PydanticKnownError
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.plan import FinishReason
+from emulator.core.values import Closed, Duration, Whole, require
 from emulator.latency import Latency
-from emulator.latency.values import Closed, Duration, Whole, require
 
 FAULTS = (
     "disconnect",

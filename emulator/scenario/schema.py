@@ -9,8 +9,8 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from emulator.core.call import Deployment, Task
 from emulator.core.json import JSON
+from emulator.core.values import Closed, Duration, Whole, require
 from emulator.latency import Latency
-from emulator.latency.values import Closed, Duration, Whole, require
 from emulator.scenario.conditions import Names, Number, Scope, Text, Times, When
 from emulator.scenario.outcomes import (
     FAULTS,

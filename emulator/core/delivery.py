@@ -1,0 +1,175 @@
+"""An answer on its way to the socket: which bytes, when, and how the connection ends. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import accumulate
+from typing import Self
+
+from emulator.core.errors import EmulatedError
+from emulator.core.vendor import Headers
+
+Edit = tuple[int, int, bytes]
+"""Bytes ``start`` to ``end`` of a body, and what takes their place."""
+
+
+class Ending(StrEnum):
+    """What follows the last byte."""
+
+    COMPLETE = "complete"  # the body ends as HTTP says
+    RESET = "reset"  # TCP RST
+    CLOSE = "close"  # TCP FIN, whatever was promised
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Some bytes of the body.
+
+    Fields:
+        due: seconds after admission.
+        tokens: how many tokens of the answer the client has in whole once it has read this piece.
+        last: ends an event; an answer in one piece is one event.
+        flush: ends a write.
+    """
+
+    due: float
+    data: bytes
+    tokens: int = 0
+    last: bool = True
+    flush: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where an event lies in the body."""
+
+    start: int
+    end: int
+
+
+def no_words(error: EmulatedError) -> bytes:
+    """What a stream says of an error if its vendor has no words for it."""
+    return b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Delivery:
+    """One answer as it goes over the socket.
+
+    Fields:
+        streamed: event by event, not in one piece.
+        chunked: sent in chunks, not with a length.
+        start: when the head is sent; ``inf``: never, nor anything after it.
+        end: when the ending comes, seconds after admission; ``inf``: once the client has left.
+        promised: bytes that the head's length counts and that never come.
+        close: the connection ends after a complete answer.
+        texts: of the answer's tokens, as ``Piece.tokens`` counts them.
+        word_error: an error in the midst of a stream, in the vendor's words.
+    """
+
+    status: int
+    headers: Headers
+    pieces: tuple[Piece, ...]
+    streamed: bool
+    chunked: bool
+    start: float = 0.0
+    end: float = 0.0
+    ending: Ending = Ending.COMPLETE
+    promised: int = 0
+    close: bool = False
+    texts: tuple[str, ...] = ()
+    word_error: Callable[[EmulatedError], bytes] = no_words
+
+    @property
+    def body(self) -> bytes:
+        """What the client's HTTP layer yields."""
+        return b"".join(piece.data for piece in self.pieces)
+
+    @property
+    def size(self) -> int:
+        return sum(len(piece.data) for piece in self.pieces)
+
+    def events(self) -> list[Span]:
+        """Each event's place in the body."""
+        spans = []
+        start = end = 0
+        for piece in self.pieces:
+            end += len(piece.data)
+            if piece.last and end > start:
+                spans.append(Span(start, end))
+                start = end
+        return [*spans, Span(start, end)] if end > start else spans
+
+    def divide(self, position: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+        """The pieces before a position in the body and those from there on."""
+        before: list[Piece] = []
+        tokens = 0
+        left = position
+        for index, piece in enumerate(self.pieces):
+            if left < len(piece.data):
+                if left:
+                    before.append(replace(piece, data=piece.data[:left], tokens=tokens, last=False, flush=True))
+                    return tuple(before), (replace(piece, data=piece.data[left:]), *self.pieces[index + 1 :])
+                return tuple(before), self.pieces[index:]
+            before.append(piece)
+            tokens = piece.tokens
+            left -= len(piece.data)
+        return tuple(before), ()
+
+    def cut(self, position: int, ending: Ending = Ending.COMPLETE) -> Self:
+        """The answer up to a position in its body; an ending that is not complete comes at once."""
+        before, after = self.divide(position)
+        missing = 0 if ending is Ending.COMPLETE else sum(len(piece.data) for piece in after)
+        end = before[-1].due if before else self.start
+        return replace(self, pieces=_flush(before), end=end, ending=ending, promised=self.promised + missing)
+
+    def edit(self, edits: Iterable[Edit]) -> Self:
+        """The answer with some bytes replaced; edits are in order and do not overlap.
+
+        A replacement goes out with the piece that held the first byte it replaces.
+        """
+        waiting = sorted(edits)
+        if not waiting:
+            return self
+        starts = [0, *accumulate(len(piece.data) for piece in self.pieces)]
+        pieces = tuple(
+            replace(piece, data=_edit(piece.data, start, waiting, final=index == len(self.pieces) - 1))
+            for index, (piece, start) in enumerate(zip(self.pieces, starts, strict=False))
+        )
+        return replace(self, pieces=pieces)
+
+
+def _flush(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    return pieces and (*pieces[:-1], replace(pieces[-1], flush=True))
+
+
+def _edit(data: bytes, start: int, edits: Sequence[Edit], *, final: bool) -> bytes:
+    """One piece with those parts of the edits that fall on it."""
+    end = start + len(data)
+    parts = []
+    at = start
+    for first, last, new in edits:
+        if last < start or first > end or (first == end and not final):
+            continue
+        if first >= start:
+            parts.append(data[at - start : first - start])
+            parts.append(new)
+        at = max(at, min(last, end))
+    return b"".join([*parts, data[at - start :]])
+
+
+def join_writes(pieces: Iterable[Piece]) -> Iterator[tuple[float, bytes]]:
+    """When each write is due, and its bytes; none is empty."""
+    waiting: list[bytes] = []
+    due = 0.0
+    for piece in pieces:
+        if piece.data:
+            waiting.append(piece.data)
+        due = max(due, piece.due)
+        if piece.flush and waiting:
+            yield due, b"".join(waiting)
+            waiting.clear()
+    if waiting:
+        yield due, b"".join(waiting)
