@@ -1,0 +1,20 @@
+"""Golden exchanges; a file's name opens with the release it is for."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from emulator.vendors.openvino import VENDOR
+from tests.golden import check_golden, golden_files
+from tests.vendors.openvino.scenario import SCENARIO
+from tests.wire import Running
+
+
+@pytest.mark.parametrize("path", golden_files(__file__))
+async def test_golden(
+    path: Path, start: Callable[..., Awaitable[Running]], pytestconfig: pytest.Config
+) -> None:
+    profile = path.stem.split("_")[0]
+    running = await start(SCENARIO % profile, vendors=(VENDOR,))
+    await check_golden(running, "openvino", path, update=pytestconfig.getoption("--update-goldens"))
