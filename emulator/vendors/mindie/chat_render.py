@@ -6,6 +6,7 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json
@@ -17,7 +18,7 @@ from emulator.dialects.sse import DONE, frame, quote
 from emulator.vendors.mindie.checks import count_units
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.openai_fields import StopIds
-from emulator.vendors.mindie.render import clean, end_at_token, find_end, release, sampling_of
+from emulator.vendors.mindie.render import accumulate, clean, end_at_token, find_end, release, sampling_of
 from emulator.vendors.mindie.settings import MindieSettings
 
 
@@ -154,36 +155,32 @@ def _stream_choice(
     end = find_end(choice, service.tokenizer(call.deployment))
     due = release(choice, end, window) if window else choice.due
     deltas = _deltas(plan, choice, number, settings)
-    for index, delta in zip(range(end + 1), deltas, strict=False):
-        weight = dump_json(_shape_logprobs(choice, index, index + 1, asked)) if asked.top is not None else b"null"
-        if index < end:
-            if delta:
-                yield due[index], head + _DELTA % (number, delta, weight, b"null")
-            continue
-        full = b'"full_text":%b,' % quote(choice.text()) if settings.full_text else b""
-        usage = dump_json(shape_usage(call.prompt_tokens[0], [choice], reasoning=has_reasoning(choice)))
-        reason = quote(name_finish(choice, asked.limit))
-        last = delta or b'"content":""'
-        yield due[index], head + full + b'"usage":%b,' % usage + _DELTA % (number, last, weight, reason)
+    between, after = b'},"logprobs":', b',"finish_reason":null}]}\n\n'
+    before = head + b'"choices":[{"index":%d,"delta":{"role":"assistant",' % number
+    weights = [b"null"] * len(choice.tokens)
+    if asked.top is not None:
+        weights = [dump_json(_shape_logprobs(choice, index, index + 1, asked)) for index in range(len(weights))]
+    for moment, delta, weight in zip(due, islice(deltas, end), weights, strict=False):
+        yield moment, b"".join((before, delta, between, weight, after))
+    full = b'"full_text":%b,' % quote(choice.text()) if settings.full_text else b""
+    usage = dump_json(shape_usage(call.prompt_tokens[0], [choice], reasoning=has_reasoning(choice)))
+    last = (number, next(deltas), weights[end], quote(name_finish(choice, asked.limit)))
+    yield due[end], head + full + b'"usage":%b,' % usage + _DELTA % last
 
 
 def _deltas(plan: Plan, choice: Choice, number: int, settings: MindieSettings) -> Iterator[bytes]:
     """What each token adds, as members of ``delta``; with full text, everything so far."""
-    so_far = b""
     calls = -1
     for span in choice.spans:
-        calls += span.kind == "tool_call"
-        key = b"reasoning_content" if span.kind == "reasoning" else b"content"
-        for index in range(span.start, span.end):
-            text = quote(choice.tokens[index])
-            if span.kind == "tool_call":
-                yield _call_delta(plan, span, index, text, number, calls)
-            elif settings.full_text:
-                so_far += text[1:-1]
-                yield b'"%b":"%b"' % (key, so_far)
-            else:
-                yield b'"%b":%b' % (key, text)
-        so_far = b""
+        tokens = choice.tokens[span.start : span.end]
+        if span.kind == "tool_call":
+            calls += 1
+            for index, token in enumerate(tokens, span.start):
+                yield _call_delta(plan, span, index, quote(token), number, calls)
+            continue
+        key = b'"reasoning_content":' if span.kind == "reasoning" else b'"content":'
+        for text in accumulate(tokens) if settings.full_text else map(quote, tokens):
+            yield key + text
 
 
 def _call_delta(plan: Plan, span: Span, index: int, text: bytes, number: int, call: int) -> bytes:

@@ -7,7 +7,7 @@ Source: MindIE documentation, "text/stream inference", samples and tables of bot
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import repeat
+from itertools import islice
 
 from emulator.core.call import Call, EmbeddingAsk, Sampling
 from emulator.core.json import dump_text
@@ -22,7 +22,8 @@ from emulator.vendors.mindie.openai_fields import StopIds
 from emulator.vendors.mindie.settings import MindieSettings
 
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_NULL_TOKEN = '{"id":%d,"logprob":null,"special":null,"text":null}'
+_NULLS = ',"logprob":null,"special":null,"text":null}'
+_BETWEEN = _NULLS + ',{"id":'
 _SEED_BITS = 32
 
 
@@ -148,7 +149,8 @@ def _details(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:
 
 
 def _null_tokens(ids: tuple[int, ...]) -> str:
-    return ",".join([_NULL_TOKEN] * len(ids)) % ids
+    """Tokens of which only the ids are told."""
+    return '{"id":' + _BETWEEN.join(map(str, ids)) + _NULLS if ids else ""
 
 
 def _fill_prefill(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:
@@ -178,7 +180,6 @@ def _logprob(choice: Choice, index: int) -> str:
 
 def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterator[tuple[float, bytes]]:
     settings = service.settings
-    asked: Generation = call.context
     choice = plan.choices[0]
     if not choice.tokens:
         return
@@ -187,20 +188,21 @@ def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterato
     window = max(map(count_units, sampling_of(call).stop), default=0)
     due = release(choice, end, window) if window else choice.due
     texts = accumulate(choice.tokens) if settings.full_text else map(quote, choice.tokens)
-    weights, specials = _fill_columns(choice, tokenizer) if settings.token_fields == "filled" else (_NULLS, _NULLS)
-    template = _SCALAR_EVENT if settings.stream_token_id == "scalar" else _LIST_EVENT
-    columns = zip(range(end + 1), choice.ids, texts, weights, specials, strict=False)
-    for index, token, text, weight, special in columns:
-        if index < end:
-            yield due[index], template % (token, text, weight, special, b"null", b"null")
-        else:
-            last = (quote_answer(choice.text(), asked), _stream_details(plan, call, end + 1, settings))
-            yield due[index], template % (token, text, weight, special, *last)
+    rows: Iterator[tuple[int | bytes, ...]] = zip(choice.ids, texts, strict=True)
+    template = _EVENT % (b"null", b"null")
+    if settings.token_fields == "filled":
+        template = _EVENT % (b"%b", b"%b")
+        rows = ((*row, *rest) for row, rest in zip(rows, _fill_columns(choice, tokenizer), strict=True))
+    if settings.stream_token_id == "scalar":
+        template = template.replace(b"[%d]", b"%d")
+    event = template + b'"generated_text":null,"details":null}\n\n'
+    for moment, row in zip(due, islice(rows, end), strict=False):
+        yield moment, event % row
+    last = (quote_answer(choice.text(), call.context), _stream_details(plan, call, end + 1, settings))
+    yield due[end], (template + b'"generated_text":%b,"details":%b}\n\n') % (*next(rows), *last)
 
 
-_LIST_EVENT = b'data: {"token":{"id":[%d],"text":%b,"logprob":%b,"special":%b},"generated_text":%b,"details":%b}\n\n'
-_SCALAR_EVENT = _LIST_EVENT.replace(b"[%d]", b"%d")
-_NULLS = repeat(b"null")
+_EVENT = b'data: {"token":{"id":[%%d],"text":%%b,"logprob":%b,"special":%b},'
 
 
 def sampling_of(call: Call) -> Sampling:
@@ -216,10 +218,10 @@ def accumulate(tokens: Iterable[str]) -> Iterator[bytes]:
         yield b'"%b"' % text
 
 
-def _fill_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Iterable[bytes], Iterable[bytes]]:
-    weights = (_logprob(choice, index).encode() for index in range(len(choice.tokens)))
-    specials = (b"true" if token == tokenizer.eos else b"false" for token in choice.ids)
-    return weights, specials
+def _fill_columns(choice: Choice, tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
+    """``logprob`` and ``special`` of each token."""
+    for index, token in enumerate(choice.ids):
+        yield _logprob(choice, index).encode(), b"true" if token == tokenizer.eos else b"false"
 
 
 def _stream_details(plan: Plan, call: Call, count: int, settings: MindieSettings) -> bytes:

@@ -138,12 +138,18 @@ _CHUNK = b'%b"choices":[{"index":0,"delta":{"role":"assistant",%b},"logprobs":%b
 
 def _stream_text(choice: Choice, head: bytes, asked: Chat) -> Iterator[tuple[float, bytes]]:
     last = len(choice.tokens) - 1
-    for index, token in enumerate(choice.tokens):
-        weight = b"null"
-        if asked.logprobs and choice.logprobs is not None:
-            weight = dump_json(_shape_logprobs(choice.logprobs[index : index + 1], asked))
-        reason = quote(name_finish(choice, asked.limit)) if index == last else b"null"
-        yield choice.due[index], _CHUNK % (head, b'"content":' + quote(token), weight, reason)
+    if last < 0:
+        return
+    if asked.logprobs and choice.logprobs is not None:
+        weights = [dump_json(_shape_logprobs((entry,), asked)) for entry in choice.logprobs]
+    else:
+        weights = [b"null"] * len(choice.tokens)
+    before = head + b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
+    between, after = b'},"logprobs":', b',"finish_reason":null}],"usage":null}\n\n'
+    for moment, token, weight in zip(choice.due, choice.tokens[:last], weights, strict=False):
+        yield moment, b"".join((before, quote(token), between, weight, after))
+    end = (quote(choice.tokens[last]), between, weights[last], quote(name_finish(choice, asked.limit)))
+    yield choice.due[last], b'%b%b%b%b,"finish_reason":%b}],"usage":null}\n\n' % (before, *end)
 
 
 def _stream_call(

@@ -4,11 +4,12 @@ Source: text-generation-inference, ``router/src/lib.rs`` (shapes) and ``router/s
 release 0.9.4 at its tag.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 
 from emulator.core.call import Call
-from emulator.core.json import dump_text
+from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Choice, Plan
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Headers, Service, WireResponse, WireStream
@@ -19,6 +20,7 @@ from emulator.vendors.tgi.settings import TgiSettings
 from emulator.vendors.tgi.tokens import special_text
 
 _JSON: Headers = (("content-type", "application/json"),)
+_TOKEN = b'{"id":%d,"text":%b,"logprob":%a,"special":%b}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ def finish(choice: Choice, limit: int) -> str:
 def compute_headers(plan: Plan, call: Call, service: Service[TgiSettings], characters: int) -> Headers:
     """Timings and counts of an answer in one piece; waiting and validation take no time here."""
     settings = service.settings
-    count = sum(len(choice.ids) for choice in plan.choices[:1])
+    generated = sum(len(choice.ids) for choice in plan.choices[:1])
     milliseconds = str(int(plan.due * 1000))
     seconds = milliseconds if settings.old else _show_seconds(plan.due)
     headers = (
@@ -67,11 +69,11 @@ def compute_headers(plan: Plan, call: Call, service: Service[TgiSettings], chara
         ("x-validation-time", "0"),
         ("x-queue-time", "0"),
         ("x-inference-time", milliseconds),
-        ("x-time-per-token", str(int(plan.due * 1000 / max(1, count)))),
+        ("x-time-per-token", str(int(plan.due * 1000 / max(1, generated)))),
     )
     if settings.old:
         return headers
-    counts = (("x-prompt-tokens", str(sum(call.prompt_tokens))), ("x-generated-tokens", str(count)))
+    counts = (("x-prompt-tokens", str(sum(call.prompt_tokens))), ("x-generated-tokens", str(generated)))
     return (*headers, *counts)
 
 
@@ -161,24 +163,26 @@ def _token_lists(choice: Choice, tokenizer: Tokenizer, top: int) -> str:
     return f'"tokens":[{rows}],"top_tokens":[{tops}]'
 
 
-_TOKEN = b'{"id":%d,"text":%b,"logprob":%a,"special":%b}'
+def _columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[JSON], ...]:
+    """Ids, texts as JSON, log-probabilities, and which are special: the end of the sequence alone."""
+    texts = list(map(quote, choice.tokens))
+    specials = [b"false"] * len(texts)
+    if texts and choice.ids[-1] == tokenizer.eos and not choice.tokens[-1]:
+        texts[-1] = quote(special_text(tokenizer, tokenizer.eos))
+        specials[-1] = b"true"
+    weights = [0.0] * len(texts) if choice.logprobs is None else [entry.logprob for entry in choice.logprobs]
+    return choice.ids, texts, weights, specials
 
 
 def render_tokens(choice: Choice, tokenizer: Tokenizer) -> Iterator[bytes]:
-    """Each token as an object; the end of the sequence is a special one."""
-    eos = tokenizer.eos
-    weights = [entry.logprob for entry in choice.logprobs] if choice.logprobs is not None else [0.0] * len(choice.ids)
-    for token, text, weight in zip(choice.ids, choice.tokens, weights, strict=True):
-        if token == eos and not text:
-            yield _TOKEN % (token, quote(special_text(tokenizer, token)), weight, b"true")
-        else:
-            yield _TOKEN % (token, quote(text), weight, b"false")
+    """Each token as an object."""
+    return (_TOKEN % row for row in zip(*_columns(choice, tokenizer), strict=True))
 
 
-def render_top_tokens(choice: Choice, tokenizer: Tokenizer, count: int) -> Iterator[bytes]:
+def render_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterator[bytes]:
     """The likeliest tokens in each token's place."""
     for entry in choice.logprobs or ():
-        shown = entry.top[:count]
+        shown = entry.top[:top]
         yield b",".join(_TOKEN % (encode_first(tokenizer, t), quote(t), weight, b"false") for t, weight in shown)
 
 
@@ -186,24 +190,23 @@ def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[t
     asked: Generation = call.context
     old = service.settings.old
     choice = plan.choices[0]
+    if not choice.tokens:
+        return
     tokenizer = service.tokenizer(call.deployment)
-    last = len(choice.tokens) - 1
-    template = _OLD_EVENT if old else _EVENT
-    template = template.replace(b"%TOP", b',"top_tokens":[%b]' if asked.top else b"")
-    tops = render_top_tokens(choice, tokenizer, asked.top) if asked.top else iter(())
-    for index, token in enumerate(render_tokens(choice, tokenizer)):
-        values = [token] if old else [index + 1, token]
-        if asked.top:
-            values.append(next(tops))
-        if index < last:
-            yield choice.due[index], template % (*values, b"null", b"null")
-        else:
-            text = dump_text(asked.echo + choice.text()).encode()
-            yield choice.due[index], template % (*values, text, _stream_details(plan, call, old=old))
-
-
-_EVENT = b'data: {"index":%d,"token":%b%TOP,"generated_text":%b,"details":%b}\n\n'
-_OLD_EVENT = b'data:{"token":%b%TOP,"generated_text":%b,"details":%b}\n\n'
+    columns: list[Iterable[JSON]] = [*_columns(choice, tokenizer)]
+    template = b'data:{"token":' + _TOKEN if old else b'data: {"index":%d,"token":' + _TOKEN
+    if not old:
+        columns.insert(0, count(1))
+    if asked.top:
+        columns.append(render_top_tokens(choice, tokenizer, asked.top))
+        template += b',"top_tokens":[%b]'
+    rows = zip(*columns, strict=False)
+    event = template + b',"generated_text":null,"details":null}\n\n'
+    for moment, row in zip(choice.due, islice(rows, len(choice.tokens) - 1), strict=False):
+        yield moment, event % row
+    text = dump_text(asked.echo + choice.text()).encode()
+    last = (*next(rows), text, _stream_details(plan, call, old=old))
+    yield choice.due[-1], (template + b',"generated_text":%b,"details":%b}\n\n') % last
 
 
 def _stream_details(plan: Plan, call: Call, *, old: bool) -> bytes:
