@@ -32,10 +32,10 @@ async def running(
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
     built = build(load_text(text), vendors=vendors)
-    listeners = Listeners(built.apps, built.control)
+    listeners = Listeners(built.stage, built.control)
     files = make_certificate("127.0.0.1", tls) if tls is not None else None
     context = load_context(*files) if files is not None else None
-    ports = number_ports([v.name for v in vendors], 0, [app.vendor.name for app in built.apps])
+    ports = number_ports([vendor.name for vendor in vendors], 0)
     await listeners.open("127.0.0.1", ports, context)
     try:
         yield Running(built, listeners.urls, certificate=files[0] if files is not None else None)

@@ -1,52 +1,140 @@
-"""``/_emulator/``: health of the emulator itself, never touched by a scenario."""
+"""``/_emulator/``: what a test asks of the emulator itself; never touched by a scenario."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from aiohttp import web
+from pydantic import BaseModel, ValidationError
 
 from emulator import __version__
-from emulator.core.clock import Clock
-from emulator.core.json import JSON, dump_json
+from emulator.control import models
+from emulator.control.actions import Actions
+from emulator.control.problem import ProblemError, problem_response, scenario_problem
+from emulator.control.routes import Route, find_route
+from emulator.control.stage import Stage
+from emulator.core.clock import RealClock
+from emulator.core.json import parse_json
+from emulator.scenario.errors import ScenarioError
+
+log = logging.getLogger("emulator")
+_ROOT = "/_emulator"
+_LARGEST = 16 * 1024**2  # bytes of a scenario
 
 
 class ControlPlane:
     """Answers the paths no vendor may claim.
 
-    ``ready`` and ``urls`` are set once everything listens.
+    ``ready`` and ``urls`` are set once everything listens; ``follow`` opens what a new scenario needs.
     """
 
-    def __init__(self, clock: Clock, scenario: str, scenario_hash: str) -> None:
-        self._clock = clock
-        self._started = clock.now()
-        self._scenario = {"name": scenario, "hash": scenario_hash}
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._actions = Actions(stage)
+        self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
+        self._started = self._wall.now()
         self.ready = False
         self.urls: Mapping[str, str] = {}
+        self.follow: Callable[[], Awaitable[None]] = _stay
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """One request under ``/_emulator/``."""
-        path = http.path.rstrip("/")
-        if http.method not in ("GET", "HEAD"):
-            return _problem(405, "Method not allowed", f"{http.method} {path}")
-        if path == "/_emulator/health":
-            return _json(200, self._health())
-        if path == "/_emulator/ready":
-            return _json(200 if self.ready else 503, {"ready": self.ready, "urls": dict(self.urls)})
-        return _problem(404, "Not found", f"There is no {path}; try /_emulator/health or /_emulator/ready.")
+        try:
+            return await self._answer(http)
+        except ProblemError as error:
+            return problem_response(error.problem, error.headers)
+        except ScenarioError as error:
+            return scenario_problem(error)
+        except ConnectionError:
+            raise
+        except Exception:
+            log.exception("bug in the control plane: %s %s", http.method, http.path)
+            return web.Response(status=500, text="The emulator itself failed; its log has the traceback.\n")
 
-    async def serve_unknown(self, http: web.BaseRequest, vendors: Sequence[str]) -> web.StreamResponse:
-        """A front path that belongs to no vendor."""
-        mounted = ", ".join(f"/{name}" for name in vendors)
-        return _problem(404, "Not found", f"Nothing is mounted at {http.path}; vendors are under {mounted}.")
+    async def serve_unknown(self, http: web.BaseRequest, vendors: Iterable[str]) -> web.StreamResponse:
+        """A path of no vendor that is served."""
+        served = ", ".join(f"/{name}" for name in vendors) or "nothing"
+        detail = f"Nothing is served at {http.path}; the front port serves {served}."
+        return problem_response(models.Problem(title="Not found", status=404, detail=detail))
 
-    def _health(self) -> JSON:
-        uptime = round(self._clock.now() - self._started, 3)
-        return {"status": "ok", "version": __version__, "uptime_seconds": uptime, "scenario": self._scenario}
+    async def _answer(self, http: web.BaseRequest) -> web.Response:
+        route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
+        query = _read_query(http, route)
+        body = await _read_body(http) if http.body_exists else b""
+        if route.path == "/health":
+            return _json(self._health())
+        if route.path == "/ready":
+            return _json(models.Ready(ready=self.ready, urls=dict(self.urls)), 200 if self.ready else 503)
+        taken = _read_json(body, route.takes) if route.takes else body
+        result = await getattr(self._actions, route.action)(query, taken, name)
+        if route.path == "/scenario":
+            await self._follow()
+        if isinstance(result, str):
+            return web.Response(text=result, content_type="text/plain")
+        return _json(result)
+
+    async def _follow(self) -> None:
+        """A port that cannot be had is no reason to refuse a scenario: the front serves the vendor as well."""
+        try:
+            await self.follow()
+        except Exception as error:
+            log.warning("%s", error)
+
+    def _health(self) -> models.Health:
+        loaded = self._stage.running.loaded
+        return models.Health(
+            version=__version__,
+            uptime_seconds=round(self._wall.now() - self._started, 3),
+            scenario=models.ScenarioName(name=loaded.scenario.name, hash=loaded.digest),
+        )
 
 
-def _json(status: int, value: JSON) -> web.Response:
-    return web.Response(status=status, body=dump_json(value), content_type="application/json")
+async def _stay() -> None:
+    """Nothing listens."""
 
 
-def _problem(status: int, title: str, detail: str) -> web.Response:
-    problem = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    return web.Response(status=status, body=dump_json(problem), content_type="application/problem+json")
+def _json(value: BaseModel | bytes, status: int = 200) -> web.Response:
+    body = value if isinstance(value, bytes) else value.model_dump_json().encode()
+    return web.Response(status=status, body=body, content_type="application/json")
+
+
+def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
+    pairs = list(http.query.items())
+    twice = sorted({name for name, _ in pairs if len(http.query.getall(name)) > 1})
+    if twice:
+        raise ProblemError(400, "Bad query", f"{twice[0]}: given more than once")
+    try:
+        return route.query.model_validate(dict(pairs))
+    except ValidationError as error:
+        known = ", ".join(route.query.model_fields) or "none"
+        raise ProblemError(400, "Bad query", f"{_describe(error)}. Known parameters: {known}") from None
+
+
+def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
+    try:
+        value = parse_json(body)
+    except ValueError as error:
+        raise ProblemError(400, "Malformed JSON", str(error)) from None
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise ProblemError(422, "Bad body", _describe(error)) from None
+
+
+def _describe(error: ValidationError) -> str:
+    return "; ".join(
+        ": ".join(filter(None, [".".join(map(str, detail["loc"])), detail["msg"]]))
+        for detail in error.errors(include_url=False)
+    )
+
+
+async def _read_body(http: web.BaseRequest) -> bytes:
+    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := await http.content.readany():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > _LARGEST:
+            raise ProblemError(413, "Too large", f"A body has at most {_LARGEST} bytes.", {"Connection": "close"})
+    return b"".join(chunks)

@@ -1,122 +1,57 @@
 """A loaded scenario becomes vendors ready to answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from pydantic import ValidationError
 
 from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
-from emulator.core.call import Ask, Deployment
-from emulator.core.clock import Clock, FrozenClock, RealClock
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Service, Vendor, VendorSettings
-from emulator.engine.prompt import count_prompt
-from emulator.engine.tokenizer import tokenizer_for
+from emulator.core.clock import Clock
+from emulator.core.vendor import Vendor
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
-from emulator.scenario.errors import KeyPath, Row, ScenarioError, nearest
 from emulator.scenario.load import LoadedScenario
-from emulator.scenario.schema import Scenario
 from emulator.server.app import VendorApp
-from emulator.server.metrics import VendorMetrics
-from emulator.state.memory import MemoryState
+from emulator.server.stage import Overrides, Stage
 from emulator.vendors import VENDORS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Built:
-    """One emulator, not yet listening."""
+    """One emulator, not yet listening; what changes with the scenario is read from the stage."""
 
-    apps: tuple[VendorApp, ...]
+    stage: Stage
     control: ControlPlane
-    emulator: Emulator
-    journal: Journal
-    clock: Clock
+
+    @property
+    def apps(self) -> tuple[VendorApp, ...]:
+        return tuple(self.stage.running.apps.values())
+
+    @property
+    def emulator(self) -> Emulator:
+        return self.stage.running.emulator
+
+    @property
+    def clock(self) -> Clock:
+        return self.emulator.clock
+
+    @property
+    def journal(self) -> Journal:
+        return self.stage.journal
 
 
 def build(
     loaded: LoadedScenario,
     *,
+    library: Mapping[str, LoadedScenario] | None = None,
     seed: int | None = None,
     latency: Latency | None = None,
+    strict: bool = False,
     vendors: Sequence[Vendor] = VENDORS,
 ) -> Built:
-    """Put a scenario to work; ``seed`` and ``latency``, where given, win over the scenario's.
+    """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
 
     Raises:
         ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
     """
-    scenario = loaded.scenario if seed is None else loaded.scenario.model_copy(update={"seed": seed})
-    clock: Clock = FrozenClock() if scenario.clock == "frozen" else RealClock()
-    emulator = Emulator(
-        scenario,
-        clock=clock,
-        state=MemoryState(),
-        seed=scenario.seed,
-        latency=scenario.latency if latency is None else scenario.latency.merge(latency),
-    )
-    journal = Journal()
-    settings = _read_vendors(loaded, vendors)
-    apps = tuple(
-        VendorApp(vendor, _serve(vendor, settings[vendor.name], scenario, clock), emulator, journal)
-        for vendor in vendors
-        if vendor.name in settings
-    )
-    return Built(apps, ControlPlane(clock, scenario.name, loaded.digest), emulator, journal, clock)
-
-
-def _read_vendors(loaded: LoadedScenario, vendors: Sequence[Vendor]) -> Mapping[str, VendorSettings]:
-    """Settings of each vendor that is served."""
-    rows: list[Row] = []
-    settings: dict[str, VendorSettings] = {}
-    known = {vendor.name: vendor for vendor in vendors}
-    for name in loaded.scenario.vendors:
-        if name not in known:
-            rows.append(_unknown_vendor(loaded, ("vendors", name), name, known))
-    for name, vendor in known.items():
-        section = loaded.scenario.vendors.get(name, {})
-        if section is False:
-            continue
-        try:
-            settings[name] = vendor.settings.model_validate(section)
-        except ValidationError as error:
-            rows += loaded.rows(error, vendor.settings, ("vendors", name))
-    rows += [
-        _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, known)
-        for position, entry in enumerate(loaded.scenario.deployments)
-        if entry.vendor not in known
-    ]
-    if rows:
-        raise ScenarioError(rows)
-    return settings
-
-
-def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Row:
-    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known))
-
-
-def _serve(vendor: Vendor, settings: VendorSettings, scenario: Scenario, clock: Clock) -> Service[VendorSettings]:
-    deployments: dict[str, Deployment] = {d.name: d for d in vendor.catalogue(settings)}
-    for entry in scenario.deployments:
-        if entry.vendor == vendor.name:
-            deployments[entry.name] = entry.to_deployment(deployments.get(entry.name))
-    return Service(
-        name=vendor.name,
-        settings=settings,
-        deployments=deployments,
-        keys=None if scenario.keys is None else {key.token: key.principal for key in scenario.keys},
-        clock=clock,
-        started=clock.now(),
-        tokenizer=_tokenizer_of,
-        count_prompt=_count_prompt,
-        metrics=VendorMetrics(),
-    )
-
-
-def _tokenizer_of(deployment: Deployment) -> Tokenizer:
-    return tokenizer_for(deployment.tokenizer)
-
-
-def _count_prompt(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
-    return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+    stage = Stage(loaded, library or {}, Overrides(seed=seed, latency=latency, strict=strict), vendors)
+    return Built(stage, ControlPlane(stage))

@@ -11,8 +11,8 @@ from pathlib import Path
 from aiohttp import web
 
 from emulator.control.api import ControlPlane
-from emulator.server.app import VendorApp
 from emulator.server.player import Played
+from emulator.server.stage import Stage
 
 _DRAIN = 30.0  # seconds that open answers get after SIGTERM
 _CONTROL = "/_emulator"
@@ -28,37 +28,51 @@ class Listeners:
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
     """
 
-    def __init__(self, apps: Sequence[VendorApp], control: ControlPlane) -> None:
-        self._apps = {app.vendor.name: app for app in apps}
+    def __init__(self, stage: Stage, control: ControlPlane) -> None:
+        self._stage = stage
         self._control = control
         self._runners: list[web.ServerRunner] = []
+        self._host = ""
+        self._ports: Mapping[str, int] = {}
+        self._context: ssl.SSLContext | None = None
         self.urls: dict[str, str] = {}
 
     async def open(self, host: str, ports: Mapping[str, int], context: ssl.SSLContext | None = None) -> None:
-        """Listen on the front and on each vendor's port; port 0 takes a free one.
+        """Listen on the front and on the port of each vendor that is served; port 0 takes a free one.
 
         Raises:
             PortInUse: an address is taken; nothing stays open.
         """
-        scheme = "https" if context else "http"
+        self._host, self._ports, self._context = host, ports, context
         try:
-            for name, port in ports.items():
-                taken = await self._listen(name, host, port, context)
-                self.urls[name] = f"{scheme}://{_visible(host)}:{taken}"
-        except OSError as error:
+            await self._follow()
+        except PortInUse:
             await self.close()
-            reason = error.strerror or str(error)
-            raise PortInUse(f"cannot listen on {host}:{port} for {name}: {reason}") from None
+            raise
         self._control.urls = self.urls
+        self._control.follow = self._follow
         self._control.ready = True
 
-    async def _listen(self, name: str, host: str, port: int, context: ssl.SSLContext | None) -> int:
-        serve = self._serve_front if name == "front" else _Root(self._apps[name], self._control).serve
+    async def _follow(self) -> None:
+        """Open the ports of vendors that the scenario at work serves and none before it did."""
+        scheme = "https" if self._context else "http"
+        for name, port in self._ports.items():
+            if name in self.urls or not (name == "front" or name in self._stage.running.apps):
+                continue
+            try:
+                taken = await self._listen(name, port)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise PortInUse(f"cannot listen on {self._host}:{port} for {name}: {reason}") from None
+            self.urls[name] = f"{scheme}://{_visible(self._host)}:{taken}"
+
+    async def _listen(self, name: str, port: int) -> int:
+        serve = self._serve_front if name == "front" else _Root(name, self._stage, self._control).serve
         server = web.Server(serve, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=_DRAIN, handle_signals=False)
         await runner.setup()
         self._runners.append(runner)
-        await web.TCPSite(runner, host, port, ssl_context=context, backlog=2048).start()
+        await web.TCPSite(runner, self._host, port, ssl_context=self._context, backlog=2048).start()
         return int(runner.addresses[0][1])
 
     async def _serve_front(self, http: web.BaseRequest) -> web.StreamResponse:
@@ -66,9 +80,10 @@ class Listeners:
         if path.startswith(_CONTROL):
             return await self._control.serve(http)
         name, slash, rest = path[1:].partition("/")
-        app = self._apps.get(name)
+        apps = self._stage.running.apps
+        app = apps.get(name)
         if app is None:
-            return await self._control.serve_unknown(http, list(self._apps))
+            return await self._control.serve_unknown(http, apps)
         return await app.serve(http, slash + rest or "/", f"{http.scheme}://{http.host}/{name}")
 
     async def close(self) -> None:
@@ -81,15 +96,20 @@ class Listeners:
 class _Root:
     """A vendor's own port."""
 
-    def __init__(self, app: VendorApp, control: ControlPlane) -> None:
-        self._app = app
+    def __init__(self, name: str, stage: Stage, control: ControlPlane) -> None:
+        self._name = name
+        self._stage = stage
         self._control = control
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse | Played:
         path = http.path
         if path.startswith(_CONTROL):
             return await self._control.serve(http)
-        return await self._app.serve(http, path, f"{http.scheme}://{http.host}")
+        apps = self._stage.running.apps
+        app = apps.get(self._name)
+        if app is None:
+            return await self._control.serve_unknown(http, apps)
+        return await app.serve(http, path, f"{http.scheme}://{http.host}")
 
 
 def _visible(host: str) -> str:
@@ -99,13 +119,9 @@ def _visible(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def number_ports(vendors: Sequence[str], front: int, served: Sequence[str]) -> dict[str, int]:
+def number_ports(vendors: Sequence[str], front: int) -> dict[str, int]:
     """The front port, then one per vendor in order; a vendor that is not served leaves its number free."""
-    ports = {"front": front}
-    for position, name in enumerate(vendors, start=1):
-        if name in served:
-            ports[name] = front + position if front else 0
-    return ports
+    return {"front": front, **{name: front and front + position for position, name in enumerate(vendors, start=1)}}
 
 
 def write_port_file(path: Path, urls: Mapping[str, str]) -> None:

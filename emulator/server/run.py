@@ -65,9 +65,8 @@ async def _serve(
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listen = access
-    listeners = Listeners(built.apps, built.control)
-    names = [app.vendor.name for app in built.apps]
-    ports = number_ports([vendor.name for vendor in VENDORS], settings.port, names)
+    listeners = Listeners(built.stage, built.control)
+    ports = number_ports([vendor.name for vendor in VENDORS], settings.port)
     async with stop_signals() as stopped:
         await listeners.open(settings.host, ports, context)
         if settings.port_file is not None:

@@ -1,0 +1,150 @@
+"""What each control request does."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from emulator.control import models
+from emulator.control.explain import describe
+from emulator.control.journal import Entry
+from emulator.control.metrics import render_metrics
+from emulator.control.openapi import dump_openapi
+from emulator.control.problem import ProblemError
+from emulator.control.stage import Stage
+from emulator.core.clock import Clock, InstantClock, RealClock
+from emulator.core.duration import parse_duration
+from emulator.scenario.errors import nearest
+from emulator.scenario.load import LoadedScenario, load_text
+from emulator.scenario.match import Verdict
+
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Actions:
+    """One method a route: its query, its body, the name that ends its path."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    async def get_scenario(self, query: models.NoQuery, body: bytes, name: str) -> models.ScenarioState:
+        running = self._stage.running
+        loaded, scenario, emulator = running.loaded, running.loaded.scenario, running.emulator
+        return models.ScenarioState(
+            name=scenario.name,
+            description=scenario.description,
+            hash=loaded.digest,
+            seed=emulator.seed,
+            strict=emulator.strict,
+            vendors=list(running.apps),
+            rules=[rule.name for rule in scenario.rules],
+            sources=[str(path) for path in loaded.sources],
+            document=loaded.data,
+        )
+
+    async def put_scenario(self, query: models.PutQuery, body: bytes, name: str) -> models.ScenarioState:
+        if query.name is not None and body:
+            raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
+        self._stage.put(load_text(body, "scenario") if query.name is None else self._select(query.name))
+        return await self.get_scenario(models.NoQuery(), b"", "")
+
+    def _select(self, name: str) -> LoadedScenario:
+        library = self._stage.library
+        by_title = {loaded.scenario.name: loaded for loaded in library.values()}
+        found = library.get(name) or by_title.get(name)
+        if found is None:
+            hint = nearest(name, [*library, *by_title])
+            detail = f"The library has no scenario {name!r}" + (f"; did you mean {hint}?" if hint else ".")
+            raise ProblemError(404, "No such scenario", detail)
+        return found
+
+    async def list_scenarios(self, query: models.NoQuery, body: bytes, name: str) -> models.Library:
+        active = self._stage.running.loaded
+        return models.Library(
+            scenarios=[
+                models.LibraryEntry(
+                    name=key,
+                    title=loaded.scenario.name,
+                    description=loaded.scenario.description,
+                    hash=loaded.digest,
+                    active=loaded is active,
+                )
+                for key, loaded in self._stage.library.items()
+            ]
+        )
+
+    async def reset(self, query: models.ResetQuery, body: bytes, name: str) -> models.ScenarioState:
+        if query.session is None:
+            self._stage.reset()
+        else:
+            await self._stage.reset_session(query.session)
+        return await self.get_scenario(models.NoQuery(), b"", "")
+
+    async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> models.Requests:
+        found = [entry for entry in self._stage.journal if _matches(entry, query)]
+        latest = found[-query.limit :]
+        return models.Requests(
+            requests=[models.RequestEntry.model_validate(entry) for entry in latest], total=len(found)
+        )
+
+    async def get_request(self, query: models.NoQuery, body: bytes, name: str) -> models.RequestDetail:
+        entry = self._stage.journal.find(name)
+        if entry is None:
+            raise ProblemError(404, "No such request", f"The journal has no request {name!r}.")
+        fields = models.RequestEntry.model_validate(entry).model_dump()
+        return models.RequestDetail(**fields, explanation=[_show(verdict) for verdict in entry.explain()])
+
+    async def get_clock(self, query: models.NoQuery, body: bytes, name: str) -> models.ClockState:
+        emulator = self._stage.running.emulator
+        clock = emulator.clock
+        now = clock.now()
+        moment = _BEGINNING + timedelta(seconds=now)
+        scale = clock.scale if isinstance(clock, RealClock) else 0.0
+        return models.ClockState(
+            kind=_kind_of(clock),
+            scale=scale,
+            now=now,
+            time=moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            since_start=now - emulator.started,
+        )
+
+    async def move_clock(self, query: models.NoQuery, body: models.Advance, name: str) -> models.ClockState:
+        self._stage.running.emulator.clock.advance(parse_duration(body.advance))
+        return await self.get_clock(query, b"", "")
+
+    async def get_metrics(self, query: models.NoQuery, body: bytes, name: str) -> str:
+        return render_metrics(self._stage.metrics)
+
+    async def get_openapi(self, query: models.NoQuery, body: bytes, name: str) -> bytes:
+        return dump_openapi()
+
+
+_FILTERS: dict[str, Callable[[Entry], str | int | None]] = {
+    "vendor": lambda entry: entry.vendor,
+    "deployment": lambda entry: entry.deployment,
+    "status": lambda entry: entry.status,
+    "rule": lambda entry: entry.rule,
+    "session": lambda entry: entry.session,
+    "matched": lambda entry: "false" if entry.rule is None else "true",
+}
+
+
+def _matches(entry: Entry, query: models.RequestsQuery) -> bool:
+    wanted = ((getattr(query, name), value) for name, value in _FILTERS.items())
+    return all(want is None or value(entry) == want for want, value in wanted)
+
+
+def _show(verdict: Verdict) -> models.RuleVerdict:
+    return models.RuleVerdict(
+        rule=verdict.rule,
+        takes=verdict.failed is None,
+        failed=verdict.failed,
+        detail=verdict.detail,
+        draw=verdict.draw,
+        text=describe(verdict),
+    )
+
+
+def _kind_of(clock: Clock) -> Literal["real", "scale", "instant", "frozen"]:
+    if isinstance(clock, RealClock):
+        return "real" if clock.scale == 1.0 else "scale"
+    return "instant" if isinstance(clock, InstantClock) else "frozen"

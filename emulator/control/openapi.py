@@ -1,0 +1,79 @@
+"""The control plane's OpenAPI 3.1 document, built from its routes and models."""
+
+from functools import cache
+from http import HTTPStatus
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from emulator import __version__
+from emulator.control.models import Problem
+from emulator.control.routes import ROUTES, Route
+from emulator.core.json import JSON, dump_json
+
+_REF = "#/components/schemas/{model}"
+_PROBLEM = {"application/problem+json": {"schema": {"$ref": _REF.format(model="Problem")}}}
+
+
+@cache
+def dump_openapi() -> bytes:
+    """The document as JSON text."""
+    paths: dict[str, JSON] = {}
+    for route in ROUTES:
+        paths.setdefault(f"/_emulator{route.path}", {})[route.method.lower()] = _describe(route)
+    return dump_json(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Emulator control plane", "version": __version__},
+            "paths": paths,
+            "components": {"schemas": _schemas()},
+        }
+    )
+
+
+def _schemas() -> JSON:
+    taken = [route.takes for route in ROUTES if route.takes]
+    given = [Problem, *(route.gives for route in ROUTES if route.gives)]
+    models = [*((model, "validation") for model in taken), *((model, "serialization") for model in given)]
+    _, definitions = models_json_schema(dict.fromkeys(models), ref_template=_REF)  # type: ignore[arg-type]  # keys do
+    return definitions["$defs"]
+
+
+def _describe(route: Route) -> JSON:
+    operation: dict[str, JSON] = {
+        "operationId": route.action or route.path.strip("/"),
+        "summary": route.summary,
+        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "responses": {"200": {"description": "Done.", "content": {route.media: _content(route)}}},
+    }
+    for status in sorted({*route.statuses, 400, 405}):
+        wording = _content(route) if status == 503 else None
+        content = {"application/json": wording} if wording else _PROBLEM
+        operation["responses"][str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
+    if route.takes is not None:
+        content = {"application/json": {"schema": {"$ref": _REF.format(model=route.takes.__name__)}}}
+        operation["requestBody"] = {"required": True, "content": content}
+    if route.yaml:
+        text = {"schema": {"type": "string", "description": "A scenario."}}
+        operation["requestBody"] = {"required": False, "content": {"application/yaml": text}}
+    return operation
+
+
+def _content(route: Route) -> JSON:
+    if route.gives is not None:
+        return {"schema": {"$ref": _REF.format(model=route.gives.__name__)}}
+    return {"schema": {"type": "string" if route.media == "text/plain" else "object"}}
+
+
+def _path_parameters(route: Route) -> list[JSON]:
+    if "{id}" not in route.path:
+        return []
+    return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
+
+
+def _query_parameters(route: Route) -> list[JSON]:
+    schema = route.query.model_json_schema()
+    return [
+        {"name": name, "in": "query", "required": False, "description": field.get("description", ""), "schema": field}
+        for name, field in schema.get("properties", {}).items()
+    ]

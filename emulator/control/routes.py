@@ -1,0 +1,130 @@
+"""Every path of the control plane: the one table that answers, refuses and documents."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from emulator.control import models
+from emulator.control.problem import ProblemError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One method of one path.
+
+    Fields:
+        action: the method of :class:`emulator.control.actions.Actions` that does it.
+        takes: the body, as JSON; ``None``: no body, or one that is read as it is.
+        gives: the answer's body; ``None``: a document of its own.
+        yaml: the body is a scenario.
+        media: content type of an answer without a model.
+    """
+
+    method: str
+    path: str
+    summary: str
+    action: str = ""
+    query: type[BaseModel] = models.NoQuery
+    takes: type[BaseModel] | None = None
+    gives: type[BaseModel] | None = None
+    yaml: bool = False
+    media: str = "application/json"
+    statuses: tuple[int, ...] = ()
+
+
+ROUTES = (
+    Route(
+        method="GET", path="/health", summary="Whether the process lives; no scenario changes it.", gives=models.Health
+    ),
+    Route(
+        method="GET",
+        path="/ready",
+        summary="Whether everything listens and the scenario is loaded.",
+        gives=models.Ready,
+        statuses=(503,),
+    ),
+    Route(
+        method="GET",
+        path="/scenario",
+        summary="The scenario at work.",
+        action="get_scenario",
+        gives=models.ScenarioState,
+    ),
+    Route(
+        method="PUT",
+        path="/scenario",
+        summary="Put another scenario to work, with fresh counters and quotas; answers that have begun end as they "
+        "began. A scenario with mistakes changes nothing.",
+        action="put_scenario",
+        query=models.PutQuery,
+        gives=models.ScenarioState,
+        yaml=True,
+        statuses=(400, 404, 413, 422),
+    ),
+    Route(
+        method="GET",
+        path="/scenarios",
+        summary="The library to switch within.",
+        action="list_scenarios",
+        gives=models.Library,
+    ),
+    Route(
+        method="POST",
+        path="/reset",
+        summary="Clear journal, counters and quotas and restart scenario time; the scenario and its clock stay.",
+        action="reset",
+        query=models.ResetQuery,
+        gives=models.ScenarioState,
+    ),
+    Route(
+        method="GET",
+        path="/requests",
+        summary="The latest vendor calls.",
+        action="list_requests",
+        query=models.RequestsQuery,
+        gives=models.Requests,
+        statuses=(400,),
+    ),
+    Route(
+        method="GET",
+        path="/requests/{id}",
+        summary="One call, and why which rule took it.",
+        action="get_request",
+        gives=models.RequestDetail,
+        statuses=(404,),
+    ),
+    Route(method="GET", path="/clock", summary="What time it is.", action="get_clock", gives=models.ClockState),
+    Route(
+        method="POST",
+        path="/clock",
+        summary="Move the clock.",
+        action="move_clock",
+        takes=models.Advance,
+        gives=models.ClockState,
+        statuses=(400, 422),
+    ),
+    Route(method="GET", path="/metrics", summary="Prometheus text.", action="get_metrics", media="text/plain"),
+    Route(method="GET", path="/openapi.json", summary="This document.", action="get_openapi"),
+)
+
+_BY_PATH: dict[str, dict[str, Route]] = {}
+for _route in ROUTES:
+    _BY_PATH.setdefault(_route.path, {})[_route.method] = _route
+
+
+def find_route(method: str, path: str) -> tuple[Route, str]:
+    """The route, and the name that ends its path.
+
+    Raises:
+        ProblemError: 404, or 405 with ``Allow``.
+    """
+    head, _, name = path.rpartition("/")
+    rows, name = (_BY_PATH["/requests/{id}"], name) if head == "/requests" else (_BY_PATH.get(path), "")
+    if rows is None:
+        known = ", ".join(f"/_emulator{known}" for known in _BY_PATH)
+        raise ProblemError(404, "Not found", f"There is no /_emulator{path}; there are {known}.")
+    route = rows.get("GET" if method == "HEAD" else method)
+    if route is None:
+        allow = ", ".join(sorted({*rows, *(["HEAD"] if "GET" in rows else [])}))
+        raise ProblemError(405, "Method not allowed", f"/_emulator{path} takes {allow}.", {"Allow": allow})
+    return route, name

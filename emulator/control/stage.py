@@ -1,0 +1,45 @@
+"""What the control plane asks of the server around it."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from emulator.control.journal import Journal
+from emulator.core.vendor import Metrics
+from emulator.pipeline import Emulator
+from emulator.scenario.load import LoadedScenario
+
+
+class Running(Protocol):
+    """One scenario at work."""
+
+    @property
+    def loaded(self) -> LoadedScenario: ...
+
+    @property
+    def emulator(self) -> Emulator: ...
+
+    @property
+    def apps(self) -> Mapping[str, object]:
+        """The vendors that are served, by name."""
+
+
+class Stage(Protocol):
+    """Where one scenario is at work, and another can take its place."""
+
+    @property
+    def running(self) -> Running: ...
+
+    @property
+    def library(self) -> Mapping[str, LoadedScenario]: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def metrics(self) -> Mapping[str, Metrics]: ...
+
+    def put(self, loaded: LoadedScenario) -> None: ...
+
+    def reset(self) -> None: ...
+
+    async def reset_session(self, session: str) -> None: ...

@@ -1,0 +1,78 @@
+"""What a scenario makes of each vendor: its settings, deployments and keys."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import ValidationError
+
+from emulator.core.call import Ask, Deployment
+from emulator.core.clock import Clock
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.vendor import Metrics, Service, Vendor, VendorSettings
+from emulator.engine.prompt import count_prompt
+from emulator.engine.tokenizer import tokenizer_for
+from emulator.scenario.errors import KeyPath, Row, ScenarioError, nearest
+from emulator.scenario.load import LoadedScenario
+from emulator.scenario.schema import Scenario
+
+
+def read_vendors(loaded: LoadedScenario, vendors: Sequence[Vendor]) -> Mapping[str, VendorSettings]:
+    """Settings of each vendor that is served.
+
+    Raises:
+        ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
+    """
+    rows: list[Row] = []
+    settings: dict[str, VendorSettings] = {}
+    known = {vendor.name: vendor for vendor in vendors}
+    for name in loaded.scenario.vendors:
+        if name not in known:
+            rows.append(_unknown_vendor(loaded, ("vendors", name), name, known))
+    for name, vendor in known.items():
+        section = loaded.scenario.vendors.get(name, {})
+        if section is False:
+            continue
+        try:
+            settings[name] = vendor.settings.model_validate(section)
+        except ValidationError as error:
+            rows += loaded.rows(error, vendor.settings, ("vendors", name))
+    rows += [
+        _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, known)
+        for position, entry in enumerate(loaded.scenario.deployments)
+        if entry.vendor not in known
+    ]
+    if rows:
+        raise ScenarioError(rows)
+    return settings
+
+
+def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Row:
+    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known))
+
+
+def serve(
+    vendor: Vendor, settings: VendorSettings, scenario: Scenario, clock: Clock, metrics: Metrics
+) -> Service[VendorSettings]:
+    """One vendor as it runs under a scenario."""
+    deployments: dict[str, Deployment] = {d.name: d for d in vendor.catalogue(settings)}
+    for entry in scenario.deployments:
+        if entry.vendor == vendor.name:
+            deployments[entry.name] = entry.to_deployment(deployments.get(entry.name))
+    return Service(
+        name=vendor.name,
+        settings=settings,
+        deployments=deployments,
+        keys=None if scenario.keys is None else {key.token: key.principal for key in scenario.keys},
+        clock=clock,
+        started=clock.now(),
+        tokenizer=_tokenizer_of,
+        count_prompt=_count_prompt,
+        metrics=metrics,
+    )
+
+
+def _tokenizer_of(deployment: Deployment) -> Tokenizer:
+    return tokenizer_for(deployment.tokenizer)
+
+
+def _count_prompt(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
+    return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
