@@ -1,13 +1,36 @@
 """What replicas must agree on."""
 
+from collections.abc import Sequence
 from typing import Protocol
+
+from emulator.core.quota import Balance, Charge
 
 
 class State(Protocol):
-    """Counters shared by every process that answers as one. Every method is atomic."""
+    """Counters and quotas shared by every process that answers as one.
+
+    Every method is atomic. The caller brings the time, in seconds since the scenario began: that is when the first
+    fixed window opens.
+    """
 
     async def count(self, session: str, scope: str, key: bytes) -> int:
         """Add one to a counter and return what it was before."""
 
+    async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        """Make every charge, or none if there is not enough for one; a balance for each says so.
+
+        ``ticket`` names them until they are settled, and is never used twice.
+        """
+
+    async def expect(self, session: str, ticket: bytes, end: float) -> None:
+        """Say when a call will end: whoever is refused its place is told to wait until then."""
+
+    async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
+        """Put the true costs, in the order of the charges, in place of what was spent; a place is given up.
+
+        What is too much comes back at once, to the window it was taken from if that is not over; of a bucket, as far
+        as it is not full. A ticket that a reset has made forget is let be.
+        """
+
     async def reset(self, session: str | None = None) -> None:
-        """Forget one session's counters, or all."""
+        """Forget one session's counters and quotas, or all."""

@@ -1,16 +1,37 @@
 """The default store: one process, nothing shared."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from emulator.core.quota import Balance, Charge
+from emulator.state.accounts import Account, open_account
 
 _MOST_COUNTERS = 200_000
 
 
+@dataclass(slots=True, eq=False)
+class _Quotas:
+    """One session's accounts, and what its running calls have taken of them and when."""
+
+    accounts: dict[tuple[str, str], Account] = field(default_factory=dict)
+    taken: dict[bytes, tuple[float, list[tuple[Account, int]]]] = field(default_factory=dict)
+
+    def find(self, charge: Charge) -> Account:
+        key = (charge.quota.name, charge.scope)
+        account = self.accounts.get(key)
+        if account is None:
+            account = self.accounts[key] = open_account(charge.quota)
+        return account
+
+
 class MemoryState:
-    """Counters in a dictionary per session; the oldest are forgotten past a bound."""
+    """Counters and accounts in dictionaries per session; the oldest counters are forgotten past a bound."""
 
     def __init__(self, most: int = _MOST_COUNTERS) -> None:
         self._most = most
         self._sessions: dict[str, dict[tuple[str, bytes], int]] = defaultdict(dict)
+        self._quotas: dict[str, _Quotas] = defaultdict(_Quotas)
 
     async def count(self, session: str, scope: str, key: bytes) -> int:
         counters = self._sessions[session]
@@ -20,8 +41,32 @@ class MemoryState:
             del counters[next(iter(counters))]
         return before
 
+    async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        quotas = self._quotas[session]
+        bill = [(quotas.find(charge), charge.cost) for charge in charges]
+        waits = [account.wait(cost, now) if cost else None for account, cost in bill]
+        if all(wait is None for wait in waits):
+            for account, cost in bill:
+                account.take(ticket, cost, now)
+            quotas.taken[ticket] = (now, bill)
+        lefts = [account.left(now) for account, _ in bill]
+        return tuple(Balance(c.quota, left, wait) for c, left, wait in zip(charges, lefts, waits, strict=True))
+
+    async def expect(self, session: str, ticket: bytes, end: float) -> None:
+        _, bill = self._quotas[session].taken.get(ticket, (0.0, ()))
+        for account, _ in bill:
+            account.expect(ticket, end)
+
+    async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
+        at, bill = self._quotas[session].taken.pop(ticket, (now, []))
+        if bill:
+            for (account, taken), cost in zip(bill, costs, strict=True):
+                account.settle(ticket, taken, cost, at, now)
+
     async def reset(self, session: str | None = None) -> None:
         if session is None:
             self._sessions.clear()
+            self._quotas.clear()
         else:
             self._sessions.pop(session, None)
+            self._quotas.pop(session, None)

@@ -1,0 +1,149 @@
+"""Letting calls in: every quota that covers a call is charged, or none; then it waits for a place to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import inf
+
+from emulator.core.call import Call, CompletionAsk, EmbeddingAsk
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.quota import Balance, Charge, Quota, Unit
+from emulator.core.state import State
+from emulator.limits.places import Place, Places, Room
+
+Select = Callable[[str, str], Sequence[Quota]]
+"""The quotas of a vendor's deployment."""
+
+_USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
+
+
+@dataclass(slots=True, eq=False)
+class Admission:
+    """What a call holds as long as it runs.
+
+    Fields:
+        prompt_tokens: of the call.
+        balances: of every quota it was charged to, with the charge made.
+        place: where it runs, if its server has only so many places.
+    """
+
+    session: str
+    ticket: bytes
+    prompt_tokens: int
+    charges: Sequence[Charge]
+    balances: Sequence[Balance] = ()
+    place: Place | None = None
+
+
+class Gate:
+    """The quotas and places of one scenario. Times are seconds since it began."""
+
+    def __init__(self, select: Select, state: State) -> None:
+        self._select = select
+        self._state = state
+        self._places = Places()
+        self._numbers = count()
+
+    async def admit(self, call: Call, now: float, room: Room | None = None) -> Admission:
+        """Let a call in, now or when there is a place.
+
+        Raises:
+            EmulatedError: ``RATE_LIMITED``: a quota has not enough; nothing is charged.
+                ``OVERLOADED``: no place, and the line is full.
+        """
+        request = call.request
+        ticket = next(self._numbers).to_bytes(8, "big") + request.key  # a request may be repeated after a reset
+        admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call))
+        if admission.charges:
+            admission.balances = await self._state.spend(request.session, ticket, admission.charges, now)
+            _check(admission, call)
+        if room is not None:
+            key = (request.session, call.deployment.vendor, call.deployment.name)
+            try:
+                admission.place = await self._places.enter(key, room, now)
+            except BaseException:
+                await self.release(admission, None, now)
+                raise
+        return admission
+
+    async def expect(self, admission: Admission, end: float) -> None:
+        """Say when the call will end; who waits for its place is told so."""
+        if any(charge.quota.unit == "concurrency" for charge in admission.charges):
+            await self._state.expect(admission.session, admission.ticket, end)
+
+    async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
+        """The call is over; ``output_tokens`` were sent. ``None``: it was refused after all, and costs nothing."""
+        if admission.place is not None:
+            self._places.leave(admission.place, now)
+        if admission.charges:
+            true = {} if output_tokens is None else _cost(admission.prompt_tokens, output_tokens)
+            true["concurrency"] = 0
+            costs = [true.get(charge.quota.unit, 0) for charge in admission.charges]
+            await self._state.settle(admission.session, admission.ticket, costs, now)
+
+    def _charge(self, call: Call) -> Sequence[Charge]:
+        quotas = self._select(call.deployment.vendor, call.deployment.name)
+        if not quotas:
+            return ()
+        costs = _cost(sum(call.prompt_tokens), reserve_output(call))
+        return [Charge(quota, _scope(quota, call), costs[quota.unit]) for quota in quotas]
+
+
+def reserve_output(call: Call) -> int:
+    """Tokens an answer may come to: as many as the request allows, else the deployment's default.
+
+    A request that leaves an answer all the room its deployment has is taken to set no limit.
+    """
+    ask = call.ask
+    if isinstance(ask, EmbeddingAsk):
+        return 0
+    deployment, sampling = call.deployment, ask.sampling
+    room = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
+    roof = min(room, inf if deployment.max_output is None else deployment.max_output)
+    most = inf if sampling.max_tokens is None else sampling.max_tokens
+    if most >= roof:
+        most = min(roof, deployment.default_max_tokens or _USUAL_OUTPUT)
+    prompts = len(ask.prompts) if isinstance(ask, CompletionAsk) else 1
+    return int(most) * sampling.n * prompts
+
+
+def _scope(quota: Quota, call: Call) -> str:
+    if quota.per == "principal":
+        return call.request.principal
+    return f"{call.deployment.vendor}/{call.deployment.name}" if quota.per == "deployment" else ""
+
+
+def _cost(prompt: int, output: int) -> dict[Unit, int]:
+    """What a running call takes, by unit."""
+    return {
+        "requests": 1,
+        "input_tokens": prompt,
+        "output_tokens": output,
+        "tokens": prompt + output,
+        "concurrency": 1,
+    }
+
+
+def _check(admission: Admission, call: Call) -> None:
+    """Refuse in the name of the quota that takes longest to come back."""
+    bill = zip(admission.balances, admission.charges, strict=True)
+    refusing = [(balance.wait, balance, charge) for balance, charge in bill if balance.wait is not None]
+    if not refusing:
+        return
+    wait, balance, charge = max(refusing, key=lambda item: item[0])
+    quota = charge.quota
+    details: dict[str, JSON] = {
+        "unit": quota.unit,
+        "amount": quota.amount,
+        "window": int(quota.window) if quota.window.is_integer() else quota.window,
+        "per": quota.per,
+        "deployment": call.deployment.name,
+        "used": quota.amount - balance.left,
+        "asked": charge.cost,
+    }
+    raise EmulatedError(
+        ErrorKind.RATE_LIMITED, limit=quota.unit, retry_after=None if wait == inf else round(wait, 6), details=details
+    )
