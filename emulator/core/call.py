@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from emulator.core.json import JSON
+from emulator.core.record import record
 
 if TYPE_CHECKING:
     from emulator.core.vendor import Codec, WireRequest
@@ -48,7 +49,7 @@ class Deployment:
     traits: Mapping[str, JSON] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Sampling:
     """How tokens are chosen and where they end.
 
@@ -79,7 +80,7 @@ class Sampling:
     prompt_details: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ToolCall:
     """A call of a tool; ``arguments`` is JSON text."""
 
@@ -88,7 +89,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Message:
     """One turn. ``media`` counts pictures, sounds and films that came with the text."""
 
@@ -99,7 +100,7 @@ class Message:
     media: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A function on offer; ``parameters`` is its JSON Schema, ``None`` if it takes no arguments."""
 
@@ -108,7 +109,7 @@ class Tool:
     parameters: JSON | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ChatAsk:
     """A conversation to go on with.
 
@@ -146,7 +147,7 @@ class ChatAsk:
         return next((m.text for m in reversed(self.messages) if m.role == "tool"), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class CompletionAsk:
     """Prompts to go on with, each a text or its token ids.
 
@@ -170,7 +171,7 @@ class CompletionAsk:
         return next((p for p in reversed(self.prompts) if isinstance(p, str)), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class EmbeddingAsk:
     """Texts, or their token ids, to turn into vectors; ``instruction`` goes in front of each text."""
 
@@ -187,7 +188,7 @@ class EmbeddingAsk:
 Ask = ChatAsk | CompletionAsk | EmbeddingAsk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, kw_only=True, eq=False)
 class Call:
     """One request a vendor accepted: what it asks, of whom, and who will word the answer.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
+
+from emulator.core.record import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ def at_once(count: int) -> Sequence[float]:
     return (0.0,) * count
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Span:
     """Which tokens of a choice are what: ``tokens[start:end]``.
 
@@ -38,7 +39,7 @@ class Span:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Logprob:
     """One token's log-probability and its alternatives, best first (the sampled one among them)."""
 
@@ -47,7 +48,7 @@ class Logprob:
     top: tuple[tuple[str, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, kw_only=True, eq=False)
 class Choice:
     """One answer: its tokens, and when each is due.
 
@@ -81,7 +82,7 @@ class Choice:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class PromptTokens:
     """A prompt as the model read it; the first token has no log-probability."""
 
@@ -90,7 +91,7 @@ class PromptTokens:
     logprobs: tuple[Logprob, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Usage:
     """Token counts of a whole answer; ``completion_tokens`` includes ``reasoning_tokens``."""
 
@@ -106,7 +107,7 @@ class Usage:
 NOTHING_USED = Usage()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
     """The answer to one call.
 

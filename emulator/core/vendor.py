@@ -13,6 +13,7 @@ from emulator.core.clock import Clock
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, parse_json
 from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 
 Headers = tuple[tuple[str, str], ...]
@@ -63,7 +64,7 @@ class WireRequest:
 DROPPED = 0  # in place of a status: the connection ends without a word
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class WireResponse:
     """One whole HTTP answer; ``chunked`` sends it as a stream of one chunk, without a length.
 
@@ -77,7 +78,7 @@ class WireResponse:
     close: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class WireStream:
     """A streamed answer: its head, and when each event is due (seconds after admission)."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Sampling
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, SpanKind, Usage, at_once
+from emulator.core.record import record
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
@@ -47,7 +48,7 @@ class FixedReply:
     mode: Mode | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, kw_only=True, eq=False)
 class Draft:
     """The said part of a plan; its tokens are due at once until someone paces them."""
 
@@ -57,7 +58,7 @@ class Draft:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class _Part:
     """A stretch of one kind, still whole; ``ended``: it came to its own end."""
 
