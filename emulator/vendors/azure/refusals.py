@@ -133,7 +133,7 @@ def wrong_api_version(given: str | None) -> EmulatedError:
     """A missing, malformed or unknown ``api-version``; the gateways answer as to an unknown path."""
     message = "The api-version query parameter is required." if given is None else "API version not supported"
     return EmulatedError(
-        ErrorKind.INVALID_REQUEST, message, param="api-version", details={"code": "invalid_api_version", "api_version": given}
+        ErrorKind.INVALID_REQUEST, message, param="api-version", details={"code": "invalid_api_version"}
     )
 
 

@@ -245,10 +245,15 @@ class Generation(WireModel):
     model: str | None = None
 
 
-class ChatRequest(Generation):
-    """``POST /chat/completions``."""
+class Conversation(WireModel):
+    """Apart from the other fields, so that its violations are listed before theirs."""
 
     messages: Annotated[list[ChatMessage], AfterValidator(_check_messages)]
+
+
+class ChatRequest(Generation, Conversation):
+    """``POST /chat/completions``."""
+
     response_format: ResponseFormat | None = None
     tool_choice: Annotated[ToolChoice, PlainValidator(_read_tool_choice)] = None
     tools: list[ToolDefinition] | None = None
@@ -279,10 +284,14 @@ def _read_texts(value: JSON) -> Texts:
     return _STRINGS.validate_python(value)
 
 
-class CompletionRequest(Generation):
-    """``POST /completions``."""
+class Prompted(WireModel):
+    """As :class:`Conversation`."""
 
     prompt: Annotated[Texts, PlainValidator(_read_texts)]
+
+
+class CompletionRequest(Generation, Prompted):
+    """``POST /completions``."""
 
 
 class StrictCompletionRequest(CompletionRequest):
