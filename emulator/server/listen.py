@@ -36,6 +36,7 @@ class Listeners:
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
         self.urls: dict[str, str] = {}
+        self._scheme = "http"
 
     async def open(self, host: str, ports: Mapping[str, int], context: ssl.SSLContext | None = None) -> None:
         """Listen on the front and on the port of each vendor that is served; port 0 takes a free one.
@@ -84,7 +85,7 @@ class Listeners:
         app = apps.get(name)
         if app is None:
             return await self._control.serve_unknown(http, apps)
-        return await app.serve(http, slash + rest or "/", f"{http.scheme}://{http.host}/{name}")
+        return await app.serve(http, slash + rest or "/", f"{self._scheme}://{http.headers.get('Host', '')}/{name}")
 
     async def close(self) -> None:
         """Stop accepting, let open answers end, close."""

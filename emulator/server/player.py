@@ -20,10 +20,12 @@ _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
 
 
 class Played(web.StreamResponse):
-    """Tells the framework that the answer is already on the wire."""
+    """Tells the framework that the answer is already on the wire, and whether the connection goes on.
 
-    def __init__(self, status: int, *, keep_alive: bool) -> None:
-        super().__init__(status=status)
+    Nothing of the base class is used, so nothing of it is set up.
+    """
+
+    def __init__(self, *, keep_alive: bool) -> None:
         self._keep = keep_alive
 
     @property
@@ -35,6 +37,10 @@ class Played(web.StreamResponse):
 
     async def write_eof(self, data: bytes = b"") -> None:
         return None
+
+
+GO_ON = Played(keep_alive=True)
+END = Played(keep_alive=False)
 
 
 @dataclass(slots=True)
@@ -87,13 +93,13 @@ class Player:
             if due > 0.0:
                 await self._clock.sleep_until(self._started + due)
             keep_alive = await self._send(answer)
-        return Played(answer.status, keep_alive=keep_alive and self.sent.whole)
+        return GO_ON if keep_alive and self.sent.whole else END
 
     def abort(self) -> Played:
         """End the connection without another word."""
         if self._http.transport is not None:
             self._http.transport.abort()
-        return Played(self.sent.status, keep_alive=False)
+        return END
 
     async def _send(self, answer: WireResponse) -> bool:
         if answer.status == DROPPED:
