@@ -1,0 +1,71 @@
+"""LangChain's OpenAI classes against OpenVINO Model Server."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.conftest import LiveServer
+from tests.wire import Running
+
+langchain = pytest.importorskip("langchain_openai")
+
+# its clients are never closed
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module")
+def newest() -> Iterator[Running]:
+    with LiveServer("version: 1\nname: live\nvendors: {openvino: {profile: latest}}\n") as value:
+        yield value
+
+
+def _chat(running: Running, **fields: JSON) -> JSON:
+    return langchain.ChatOpenAI(
+        model="llama3", base_url=running.urls["openvino"] + "/v3", api_key="unused", max_retries=0, **fields
+    )
+
+
+def test_invoke_and_stream(live: Running) -> None:
+    chat = _chat(live, temperature=0)
+    whole = chat.invoke("How are you?")
+    assert whole.content == "".join(part.content for part in chat.stream("How are you?"))
+    assert whole.usage_metadata["output_tokens"] > 0
+
+
+async def test_async(live: Running) -> None:
+    chat = _chat(live, temperature=0)
+    assert (await chat.ainvoke("How are you?")).content == chat.invoke("How are you?").content
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["unary", "stream"])
+def test_tools(newest: Running, streamed: bool) -> None:
+    tool = {
+        "name": "get_weather",
+        "description": "Weather of a city",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    }
+    chat = _chat(newest).bind_tools([tool], tool_choice="required")
+    if streamed:
+        first, *more = list(chat.stream("What is the weather in Paris?"))
+        message = first
+        for part in more:
+            message += part
+    else:
+        message = chat.invoke("What is the weather in Paris?")
+    (call,) = message.tool_calls
+    assert call["name"] == "get_weather"
+    assert set(call["args"]) == {"city"}
+
+
+def test_embeddings(live: Running) -> None:
+    embeddings = langchain.OpenAIEmbeddings(
+        model="embeddings",
+        base_url=live.urls["openvino"] + "/v3",
+        api_key="unused",
+        check_embedding_ctx_length=False,
+    )
+    one, two = embeddings.embed_documents(["one", "two"])
+    assert len(one) == 1024
+    assert one != two
+    assert embeddings.embed_query("one") == one
