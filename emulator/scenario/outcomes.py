@@ -4,33 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticKnownError
+from pydantic import Field, model_validator
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.plan import FinishReason
 from emulator.core.values import Closed, Duration, Whole, require
+from emulator.faults import AnyFault
 from emulator.latency import Latency
-
-FAULTS = (
-    "disconnect",
-    "truncate",
-    "stall",
-    "hang",
-    "drip",
-    "late_error",
-    "garbage",
-    "drop",
-    "duplicate",
-    "reorder",
-    "wrong_usage",
-    "wrong_content_type",
-    "empty_body",
-    "extra_fields",
-    "split",
-    "status",
-)
 
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
@@ -123,36 +104,13 @@ class ReplyOutcome(Closed):
         return self
 
 
-def _check_fault(fault: dict[str, JSON]) -> dict[str, JSON]:
-    names = ", ".join(f"'{name}'" for name in FAULTS)
-    if "type" not in fault:
-        raise PydanticKnownError("union_tag_not_found", {"discriminator": "'type'"})
-    if fault["type"] not in FAULTS:
-        tag = {"discriminator": "'type'", "tag": str(fault["type"]), "expected_tags": names}
-        raise PydanticKnownError("union_tag_invalid", tag)
-    return fault
-
-
-Fault = Annotated[
-    dict[str, JSON],
-    AfterValidator(_check_fault),
-    WithJsonSchema(
-        {
-            "type": "object",
-            "required": ["type"],
-            "properties": {"type": {"enum": list(FAULTS), "description": "What the client sees."}},
-        }
-    ),
-]
-
-
 class Outcome(Closed):
     """What becomes of a call."""
 
     error: ErrorOutcome | None = Field(default=None, description="Refuse.", examples=[{"kind": "rate_limited"}])
     reply: ReplyOutcome | None = Field(default=None, description="Fix the answer.", examples=[{"text": "Hello."}])
     latency: Latency | None = Field(default=None, description="Replace parts of the latency for this answer.")
-    faults: Annotated[tuple[Fault, ...], Field(strict=False)] = Field(
+    faults: Annotated[tuple[AnyFault, ...], Field(strict=False)] = Field(
         default=(), description="Bend the answer, in order.", examples=[[{"type": "disconnect", "after_tokens": 20}]]
     )
     pass_: bool = Field(default=False, alias="pass", description="Answer normally, whatever later rules say.")

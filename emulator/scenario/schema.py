@@ -13,7 +13,6 @@ from emulator.core.values import Closed, Duration, Whole, require
 from emulator.latency import Latency
 from emulator.scenario.conditions import Names, Number, Scope, Text, Times, When
 from emulator.scenario.outcomes import (
-    FAULTS,
     NOTHING,
     PASS,
     ErrorOutcome,
@@ -26,7 +25,6 @@ from emulator.scenario.outcomes import (
 
 __all__ = [
     "BUILT_IN",
-    "FAULTS",
     "NOTHING",
     "PASS",
     "Clock",

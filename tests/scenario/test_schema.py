@@ -111,7 +111,7 @@ def test_the_schema_is_a_schema_and_asks_for_the_type_of_each_union_member() -> 
     schema = schema_json()
     jsonschema_rs.meta.validate(schema)
     typed = [d for d in schema["$defs"].values() if "const" in d.get("properties", {}).get("type", {})]
-    assert len(typed) == 17  # nine distributions, eight of them parts of a mixture
+    assert len(typed) == 33  # nine distributions, eight of them parts of a mixture, sixteen faults
     assert all("type" in definition["required"] for definition in typed)
 
 

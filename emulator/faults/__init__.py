@@ -1,0 +1,46 @@
+"""What can go wrong with an answer on its way to the client: one file per fault."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from emulator.faults.base import Fault
+from emulator.faults.disconnect import Disconnect
+from emulator.faults.drip import Drip
+from emulator.faults.drop import Drop
+from emulator.faults.duplicate import Duplicate
+from emulator.faults.empty_body import EmptyBody
+from emulator.faults.extra_fields import ExtraFields
+from emulator.faults.garbage import Garbage
+from emulator.faults.hang import Hang
+from emulator.faults.late_error import LateError
+from emulator.faults.measure import measure
+from emulator.faults.reorder import Reorder
+from emulator.faults.split import Split
+from emulator.faults.stall import Stall
+from emulator.faults.status import Status
+from emulator.faults.truncate import Truncate
+from emulator.faults.wrong_content_type import WrongContentType
+from emulator.faults.wrong_usage import WrongUsage
+
+__all__ = ["AnyFault", "Fault", "measure"]
+
+AnyFault = Annotated[
+    Disconnect
+    | Truncate
+    | Stall
+    | Hang
+    | Drip
+    | LateError
+    | Garbage
+    | Drop
+    | Duplicate
+    | Reorder
+    | WrongUsage
+    | WrongContentType
+    | EmptyBody
+    | ExtraFields
+    | Split
+    | Status,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,25 @@
+"""The connection is reset."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import Literal
+
+from emulator.core.delivery import Delivery, Ending
+from emulator.faults.position import Positioned
+
+
+class Disconnect(Positioned):
+    """Reset the connection (TCP RST) at a position; with none, before any byte.
+
+    The client has already read HTTP 200 and some tokens, so a retry policy that looks only at status
+    codes misses it.
+    """
+
+    type: Literal["disconnect"]
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        if not self.has_position:
+            return replace(delivery, pieces=(), start=inf, end=0.0, ending=Ending.RESET)
+        return delivery.cut(self.find(delivery), Ending.RESET)

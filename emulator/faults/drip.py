@@ -1,0 +1,47 @@
+"""A slow connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery, Piece
+from emulator.faults.position import Positioned
+
+_MOST_WRITES = 50  # a second
+
+
+class Drip(Positioned):
+    """Send a few bytes at a time, cutting through events and characters.
+
+    It catches clients that decode what they read before they have joined it, and total timeouts.
+    """
+
+    type: Literal["drip"]
+    bytes_per_second: Annotated[float, Field(gt=0)] = Field(description="The rate.", examples=[20])
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        before, after = delivery.divide(self.find(delivery))
+        slow = tuple(self._drip(after, before[-1].due if before else delivery.start))
+        end = max(delivery.end, slow[-1].due) if slow else delivery.end
+        return replace(delivery, pieces=(*before, *slow), end=end)
+
+    def _drip(self, pieces: tuple[Piece, ...], now: float) -> Iterator[Piece]:
+        """Writes of one size or less, each sent once its bytes are there and have had their time."""
+        step = room = max(1, int(self.bytes_per_second / _MOST_WRITES))
+        tokens = 0
+        for piece in pieces:
+            start = 0
+            while start < len(piece.data):
+                end = min(start + room, len(piece.data))
+                whole = end == len(piece.data)
+                now = max(now, piece.due) + (end - start) / self.bytes_per_second
+                room -= end - start
+                tokens = piece.tokens if whole else tokens
+                flush = not room or (whole and piece.flush)
+                yield Piece(now, piece.data[start:end], tokens, whole and piece.last, flush)
+                room = step if flush else room
+                start = end

@@ -1,0 +1,74 @@
+"""Fields that are missing."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from emulator.core.delivery import Delivery, Edit
+from emulator.core.json import JSON
+from emulator.faults.base import Fault
+from emulator.faults.json_text import KeyPath, Member, move_edits, remove_members
+from emulator.faults.marks import is_done, is_finish, is_id, is_usage
+
+_FIELD = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
+_STEP = re.compile(r"[^.\[\]]+")
+_NAMED = {"finish_reason": is_finish, "usage": is_usage, "id": is_id}
+
+
+def _read_fields(value: JSON) -> JSON:
+    return [value] if isinstance(value, str) else value
+
+
+def _check_field(name: str) -> str:
+    if not _FIELD.fullmatch(name):
+        raise PydanticCustomError("wanted", "expected finish_reason, usage, done, id or a dotted path such as a.b[0].c")
+    return name
+
+
+FieldNames = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_field)], ...],
+    Field(strict=False, min_length=1),
+    BeforeValidator(_read_fields),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+]
+
+
+class Drop(Fault):
+    """Leave fields out, in the body or in every event.
+
+    It catches clients that take an optional field for granted.
+    """
+
+    type: Literal["drop"]
+    field: FieldNames = Field(
+        description="finish_reason, usage, done, id or a dotted path, in which lists need no index; or a list.",
+        examples=["usage", ["id", "choices.logprobs"]],
+    )
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        body = delivery.body
+        edits: list[Edit] = []
+        for span in delivery.events():
+            data = body[span.start : span.end]
+            if "done" in self.field and delivery.streamed and is_done(data):
+                edits.append((span.start, span.end, b""))
+            else:
+                edits += move_edits(remove_members(data, self._is_unwanted), span.start)
+        return delivery.edit(edits)
+
+    def _is_unwanted(self, member: Member) -> bool:
+        return any(_matches(name, member.path) for name in self.field)
+
+
+def _matches(name: str, path: KeyPath) -> bool:
+    """A name stands for what it means in any vendor's format, and for a member at the top."""
+    if name in _NAMED:
+        return _NAMED[name](path)
+    steps: list[str | int] = [int(step) if step.isdigit() else step for step in _STEP.findall(name)]
+    if any(isinstance(step, int) for step in steps):
+        return tuple(steps) == path
+    return steps == [step for step in path if isinstance(step, str)]

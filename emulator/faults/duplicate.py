@@ -1,0 +1,27 @@
+"""An event that comes twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from emulator.core.delivery import Delivery
+from emulator.faults.position import Positioned, list_events_from
+
+
+class Duplicate(Positioned):
+    """Send the event after a position twice.
+
+    A client that adds up deltas without looking says a word twice.
+    """
+
+    type: Literal["duplicate"]
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        events = list_events_from(delivery, self.find(delivery))
+        if not events:
+            return delivery
+        before, rest = delivery.divide(events[0].start)
+        event, after = replace(delivery, pieces=rest).divide(events[0].end - events[0].start)
+        event = (*event[:-1], replace(event[-1], flush=True))
+        return replace(delivery, pieces=(*before, *event, *event, *after))

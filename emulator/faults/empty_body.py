@@ -1,0 +1,21 @@
+"""A head and nothing more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from emulator.core.delivery import Delivery
+from emulator.faults.base import Fault
+
+
+class EmptyBody(Fault):
+    """Send the status and the headers with a body of no bytes.
+
+    A client that parses whatever comes with a good status fails on it.
+    """
+
+    type: Literal["empty_body"]
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        return replace(delivery, pieces=(), promised=0)

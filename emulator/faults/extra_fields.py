@@ -1,0 +1,34 @@
+"""Fields that no one has heard of."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery, Edit
+from emulator.core.json import JSON, dump_json
+from emulator.faults.base import Fault
+from emulator.faults.json_text import scan_objects
+
+
+class ExtraFields(Fault):
+    """Add unknown fields at the end of every JSON object, in the body or in every event.
+
+    Vendors add fields without notice; a client with closed models breaks.
+    """
+
+    type: Literal["extra_fields"]
+    fields: dict[str, JSON] = Field(
+        default={"unexpected_field": "unexpected"}, min_length=1, description="What to add."
+    )
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        body = delivery.body
+        added = dump_json(self.fields)[1:-1]
+        edits: list[Edit] = []
+        for span in delivery.events():
+            for found in scan_objects(body[span.start : span.end]):
+                place = span.start + found.end - 1
+                edits.append((place, place, b"," + added if found.members else added))
+        return delivery.edit(edits)

@@ -1,0 +1,37 @@
+"""JSON that is not JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from emulator.core.delivery import Delivery
+from emulator.faults.json_text import find_json
+from emulator.faults.position import Positioned, find_event
+
+
+class Garbage(Positioned):
+    """Break off the JSON of the body, or of the event at a position, in its middle.
+
+    The lengths are right and the stream goes on: only parsing fails.
+    """
+
+    type: Literal["garbage"]
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        body, spans = delivery.body, delivery.events()
+        index = find_event(delivery, self.find(delivery))
+        order = [*range(index, len(spans)), *reversed(range(index))]  # `[DONE]` cannot be any worse
+        for span in (spans[number] for number in order if number >= 0):
+            place = find_json(body[span.start : span.end])
+            if place is not None:
+                start, end = (span.start + offset for offset in place)
+                return delivery.edit([(_find_middle(body, start, end), end, b"")])
+        return delivery
+
+
+def _find_middle(body: bytes, start: int, end: int) -> int:
+    """Past the opening bracket, and between two characters."""
+    middle = max(start + 1, (start + end) // 2)
+    while middle > start + 1 and body[middle] & 0xC0 == 0x80:
+        middle -= 1
+    return middle

@@ -1,0 +1,31 @@
+"""No answer, or no more of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery, Ending
+from emulator.core.values import Duration
+from emulator.faults.position import Positioned
+
+
+class Hang(Positioned):
+    """Accept the request and never answer; with a position, never go on from there.
+
+    It lasts until the client gives up or ``for`` is over and the connection closes. It catches clients
+    without a timeout of their own.
+    """
+
+    type: Literal["hang"]
+    for_: Duration | None = Field(default=None, alias="for", description="How long; absent: until the client gives up.")
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        if self.has_position:
+            delivery = delivery.cut(self.find(delivery), Ending.CLOSE)
+        else:
+            delivery = replace(delivery, pieces=(), start=inf, end=0.0, ending=Ending.CLOSE)
+        return replace(delivery, end=inf if self.for_ is None else delivery.end + self.for_)

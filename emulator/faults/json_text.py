@@ -1,0 +1,186 @@
+"""Where the members and strings of JSON text are, so that a part can change and all else stays to the byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from emulator.core.delivery import Edit
+
+KeyPath = tuple[str | int, ...]
+
+_SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,:{}\[\]"]+')
+_NUMBERS = re.compile(rb"\[[-+0-9.eE,\s]*\]")  # a vector is one value
+_BLANK = re.compile(rb"\s*")
+_FIELD = re.compile(rb"(?:\A|\n)data: ?(?=[{\[\"])")
+_DONE = b"[DONE]"
+_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?')
+_UNIT = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an object: where its key begins, its value begins and it ends."""
+
+    path: KeyPath
+    start: int
+    value: int
+    end: int
+
+
+@dataclass(slots=True)
+class Object:
+    """Where an object lies, and its members in order."""
+
+    start: int
+    end: int = 0
+    members: list[Member] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string value: what it says, and where in the text each of its characters ends.
+
+    ``ends[0]`` is where the first character begins.
+    """
+
+    value: str
+    ends: Sequence[int]
+
+
+def find_json(data: bytes) -> tuple[int, int] | None:
+    """Where the JSON of an event or a body begins and ends."""
+    found = _FIELD.search(data)
+    if found is not None:
+        start = found.end()
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+    else:
+        start = len(data) - len(data.lstrip())
+        end = len(data.rstrip(b"\x00\r\n \t"))
+        if data[start : start + 1] not in (b"{", b"["):
+            return None
+    return None if data[start:end].strip() == _DONE else (start, end)
+
+
+def scan_objects(data: bytes) -> list[Object]:
+    """Every object in the JSON of an event or a body, outer before inner; none if it is not JSON."""
+    place = find_json(data)
+    if place is None:
+        return []
+    scanner = _Scanner(data)
+    try:
+        scanner.read((), place[0])
+    except (ValueError, RecursionError, IndexError):
+        return []
+    return scanner.objects
+
+
+class _Scanner:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.objects: list[Object] = []
+
+    def read(self, path: KeyPath, at: int) -> int:
+        """Read one value; where it ends."""
+        at = self._skip(at)
+        opening = self._data[at]
+        if opening == 0x7B:
+            return self._read_object(path, at)
+        if opening == 0x5B:
+            vector = _NUMBERS.match(self._data, at)
+            return vector.end() if vector else self._read_array(path, at)
+        return self._read_scalar(at)
+
+    def _read_scalar(self, at: int) -> int:
+        found = _SCALAR.match(self._data, at)
+        if found is None:
+            raise ValueError(at)
+        return found.end()
+
+    def _skip(self, at: int) -> int:
+        found = _BLANK.match(self._data, at)
+        return found.end() if found else at
+
+    def _read_object(self, path: KeyPath, at: int) -> int:
+        found = Object(at)
+        self.objects.append(found)
+        at = self._skip(at + 1)
+        while self._data[at] != 0x7D:
+            start = self._skip(at + 1) if found.members else at
+            colon = self._read_scalar(start)
+            inner = (*path, json.loads(self._data[start:colon]))
+            value = self._skip(self._skip(colon) + 1)
+            end = self.read(inner, value)
+            found.members.append(Member(inner, start, value, end))
+            at = self._skip(end)
+        found.end = at + 1
+        return found.end
+
+    def _read_array(self, path: KeyPath, at: int) -> int:
+        index = 0
+        at = self._skip(at + 1)
+        while self._data[at] != 0x5D:
+            at = self._skip(self.read((*path, index), at + 1 if index else at))
+            index += 1
+        return at + 1
+
+
+def find_members(data: bytes) -> Iterator[Member]:
+    """Every member of every object."""
+    for found in scan_objects(data):
+        yield from found.members
+
+
+def remove_members(data: bytes, unwanted: Callable[[Member], bool]) -> list[Edit]:
+    """Leave members out, each with one comma."""
+    edits: list[Edit] = []
+    for found in scan_objects(data):
+        kept = False
+        for index, member in enumerate(found.members):
+            if not unwanted(member):
+                kept = True
+            elif kept:
+                edits.append((found.members[index - 1].end, member.end, b""))
+            else:
+                last = index + 1 == len(found.members)
+                edits.append((member.start, member.end if last else found.members[index + 1].start, b""))
+    return drop_inner(edits)
+
+
+def drop_inner(edits: Sequence[Edit]) -> list[Edit]:
+    """Without edits that lie inside another."""
+    kept: list[Edit] = []
+    for edit in sorted(edits, key=lambda edit: (edit[0], -edit[1])):
+        if not kept or edit[0] >= kept[-1][1]:
+            kept.append(edit)
+    return kept
+
+
+def move_edits(edits: Sequence[Edit], by: int) -> list[Edit]:
+    return [(start + by, end + by, new) for start, end, new in edits]
+
+
+def read_texts(data: bytes) -> list[Text]:
+    """Every string value in the order of the text, keys left out; text that is not JSON is one value itself."""
+    place = find_json(data)
+    if place is None:
+        value = data.decode("utf-8", "replace")
+        return [_map_text(value, data, 0)]
+    texts = []
+    for found in _STRING.finditer(data, *place):
+        if found[2] is None:
+            raw = found[1]
+            value = json.loads(b'"%b"' % raw) if b"\\" in raw else raw.decode("utf-8", "replace")
+            texts.append(_map_text(value, raw, found.start(1)))
+    return texts
+
+
+def _map_text(value: str, raw: bytes, start: int) -> Text:
+    if len(value) == len(raw):
+        return Text(value, range(start, start + len(raw) + 1))
+    return Text(value, [start, *(start + unit.end() for unit in _UNIT.finditer(raw))])

@@ -1,0 +1,31 @@
+"""An error after the answer has begun."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery, Piece
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.faults.position import Positioned
+
+
+class LateError(Positioned):
+    """HTTP 200, some tokens, then the vendor's own error in the midst of a stream.
+
+    A client that has seen status 200 has to look into the events to learn that the answer failed.
+    """
+
+    type: Literal["late_error"]
+    kind: Annotated[ErrorKind, Field(strict=False)] = Field(
+        default=ErrorKind.INTERNAL, description="What went wrong; absent: internal."
+    )
+    message: str | None = Field(default=None, description="The text a client reads; absent: the vendor's.")
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        cut = delivery.cut(self.find(delivery))
+        words = delivery.word_error(EmulatedError(self.kind, message=self.message))
+        tokens = cut.pieces[-1].tokens if cut.pieces else 0
+        return replace(cut, pieces=(*cut.pieces, Piece(cut.end, words, tokens)))

@@ -1,0 +1,230 @@
+"""From a vendor's answer to a delivery that knows which bytes carry which tokens, whatever the vendor.
+
+The answer is worded a second time with every letter changed: strings that differ are those that carry
+tokens, and nothing else of the vendor's format needs to be known.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from emulator.core.delivery import Delivery, Piece
+from emulator.core.plan import Choice, Plan
+from emulator.core.vendor import WireResponse, WireStream
+from emulator.faults.json_text import Text, read_texts
+
+Answer = WireResponse | WireStream
+Word = Callable[[Plan], Answer]
+
+_FRAME = re.compile(rb".+?(?:\r?\n\r?\n)+|.+", re.DOTALL)
+_SHORTEST = 2  # characters a string must share with the tokens to be taken for their beginning
+
+
+def measure(answer: Answer, *, due: float = 0.0, plan: Plan | None = None, word: Word | None = None) -> Delivery:
+    """The answer as data.
+
+    Args:
+        due: when an answer in one piece is sent, seconds after admission.
+        plan: what the answer says; absent: it has no tokens.
+        word: gives the answer to a plan, in the vendor's words.
+    """
+    tokens = _list_tokens(plan) if plan is not None else ()
+    texts = tuple(token for _, token in tokens)
+    other = word(_disguise(plan)) if plan is not None and word is not None and any(texts) else None
+    if isinstance(answer, WireStream):
+        frames = list(_split(answer))
+        disguised = list(_split(other)) if isinstance(other, WireStream) else frames
+        pieces = _count_stream(frames, disguised, _Tokens(tokens))
+        return Delivery(
+            status=answer.status,
+            headers=answer.headers,
+            pieces=pieces,
+            streamed=True,
+            chunked=True,
+            end=pieces[-1].due if pieces else 0.0,
+            texts=texts,
+        )
+    body = other.body if isinstance(other, WireResponse) else answer.body
+    pieces = _count_body(answer.body, body, due, _Tokens(tokens)) if answer.body else ()
+    return Delivery(
+        status=answer.status,
+        headers=answer.headers,
+        pieces=pieces,
+        streamed=False,
+        chunked=answer.chunked,
+        start=due,
+        end=due,
+        close=answer.close,
+        texts=texts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """One event of a stream; a vendor may write several at once."""
+
+    due: float
+    data: bytes
+    flush: bool
+
+
+def _split(stream: WireStream) -> Iterator[_Frame]:
+    for due, written in stream.events:
+        parts = _FRAME.findall(written)
+        for part in parts:
+            yield _Frame(due, part, part is parts[-1])
+
+
+def _list_tokens(plan: Plan) -> tuple[tuple[int, str], ...]:
+    """Every token with the number of its span, in the order in which they are due."""
+    spans = [
+        (choice.due[at], number, at, span, choice.tokens[at])
+        for number, choice in enumerate(plan.choices)
+        for span, at in _walk(choice)
+    ]
+    return tuple((number * 10_000 + span, token) for _, number, _, span, token in sorted(spans))
+
+
+def _walk(choice: Choice) -> Iterator[tuple[int, int]]:
+    for number, span in enumerate(choice.spans):
+        for at in range(span.start, span.end):
+            yield number, at
+
+
+def _disguise(plan: Plan) -> Plan:
+    """The same plan with other letters: blanks, lengths in UTF-8 and everything else stay."""
+    choices = tuple(replace(c, tokens=tuple(map(_change, c.tokens))) for c in plan.choices)
+    return replace(plan, choices=choices)
+
+
+def _change(text: str) -> str:
+    return "".join(char if char.isspace() or char < " " else _change_char(char) for char in text)
+
+
+def _change_char(char: str) -> str:
+    code = ord(char)
+    if code < 0x7F:
+        return chr(0x21 + (code - 0x20) % 94)
+    return chr(code ^ 1)
+
+
+class _Tokens:
+    """The tokens of an answer as one text.
+
+    Fields:
+        ends: how many characters the first 1, 2, … tokens have.
+        spans: the tokens of each span.
+        starts: where each span begins.
+    """
+
+    def __init__(self, tokens: Sequence[tuple[int, str]]) -> None:
+        self.texts = [token for _, token in tokens]
+        self.text = "".join(self.texts)
+        self.ends = list(accumulate(len(token) for _, token in tokens))
+        self.spans: dict[int, list[int]] = {}
+        for index, (span, _) in enumerate(tokens):
+            self.spans.setdefault(span, []).append(index)
+        self.starts = sorted(self.ends[places[0] - 1] if places[0] else 0 for places in self.spans.values())
+
+    def count(self, characters: int) -> int:
+        """How many tokens lie within so many characters, those without a text that follow left out."""
+        if not characters:
+            return 0
+        before = bisect_left(self.ends, characters)
+        return before + (before < len(self.ends) and self.ends[before] == characters)
+
+    def advance(self, at: int, text: str) -> int:
+        """How many characters have been said after ``text``, when ``at`` had been before it."""
+        rest = self.text[at:]
+        if rest.startswith(text):
+            return at + len(text)
+        if at and len(text) > at and self.text.startswith(text):
+            return len(text)  # all said so far, once more
+        for start in self.starts:  # a span that is not shown
+            if start > at and self.text.startswith(text, start):
+                return start + len(text)
+        if at:
+            return at
+        longest = min(len(rest), len(text))  # what was there before the answer goes in front of it
+        return next((n for n in range(longest, _SHORTEST - 1, -1) if text.endswith(rest[:n])), 0)
+
+
+def _find_carriers(data: bytes, other: bytes) -> list[Text]:
+    """The strings that differ when the letters of the tokens do; all, if the two are not alike."""
+    texts = read_texts(data)
+    others = read_texts(other)
+    if len(texts) != len(others) or data == other:
+        return [] if data == other else texts
+    return [text for text, changed in zip(texts, others, strict=True) if text.value != changed.value]
+
+
+def _count_stream(frames: Sequence[_Frame], others: Sequence[_Frame], tokens: _Tokens) -> tuple[Piece, ...]:
+    """Events with the tokens that the client has once it has read each."""
+    alike = len(frames) == len(others)
+    pieces = []
+    at = 0
+    for index, frame in enumerate(frames):
+        for text in _find_carriers(frame.data, others[index].data if alike else b""):
+            if text.value:
+                at = tokens.advance(at, text.value)
+        pieces.append(Piece(frame.due, frame.data, tokens.count(at), flush=frame.flush))
+    return tuple(pieces)
+
+
+def _count_body(body: bytes, other: bytes, due: float, tokens: _Tokens) -> tuple[Piece, ...]:
+    """The body cut after each token."""
+    carriers = _find_carriers(body, other)
+    first, ends = _locate(carriers, tokens)
+    places = dict.fromkeys([len(body)], len(ends))
+    if ends:
+        places[first] = 0
+        for number, end in enumerate(accumulate(ends, max), 1):
+            places[end] = number
+    pieces = []
+    start = 0
+    for end in sorted(place for place in places if place):
+        data = body[start:end]
+        pieces.append(Piece(due, data, places[end], last=end == len(body), flush=end == len(body)))
+        start = end
+    return tuple(pieces)
+
+
+def _locate(carriers: Sequence[Text], tokens: _Tokens) -> tuple[int, list[int]]:
+    """Where the first token begins, and where each ends; one that is not shown ends with the next one that is."""
+    found: dict[int, int] = {}
+    starts = []
+    cursor: dict[int, int] = {}
+    for places in tokens.spans.values():
+        said = "".join(tokens.texts[place] for place in places)
+        text = _find_text(carriers, said, cursor)
+        if text is None:
+            continue
+        at = cursor[id(text)] - len(said)
+        starts.append(text.ends[at])
+        for place in places:
+            at += len(tokens.texts[place])
+            found[place] = text.ends[at]
+    if not found:
+        return 0, []
+    ends = []
+    last = found[max(found)]
+    for place in reversed(range(len(tokens.ends))):
+        last = found.get(place, last)
+        ends.append(last)
+    return min(starts), ends[::-1]
+
+
+def _find_text(carriers: Sequence[Text], said: str, cursor: dict[int, int]) -> Text | None:
+    """The first string that says it, from where earlier spans end in it; moves that end on."""
+    if not said:
+        return None
+    for text in carriers:
+        at = text.value.find(said, cursor.get(id(text), 0))
+        if at >= 0:
+            cursor[id(text)] = at + len(said)
+            return text
+    return None

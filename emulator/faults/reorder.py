@@ -1,0 +1,25 @@
+"""Events in the wrong order."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from emulator.core.delivery import Delivery
+from emulator.faults.position import Positioned, list_events_from
+
+
+class Reorder(Positioned):
+    """Exchange the next two events after a position; when something is sent stays.
+
+    No proxy should do it; a client that numbers its events notices.
+    """
+
+    type: Literal["reorder"]
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        events = list_events_from(delivery, self.find(delivery))[:2]
+        if len(events) < 2:
+            return delivery
+        body = delivery.body
+        one, two = (body[span.start : span.end] for span in events)
+        return delivery.edit([(events[0].start, events[0].end, two), (events[1].start, events[1].end, one)])

@@ -1,0 +1,53 @@
+"""The right bytes in the wrong portions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery, Piece
+from emulator.faults.base import Fault
+
+_CUTS = {
+    "byte": re.compile(rb".", re.DOTALL),
+    "line": re.compile(rb"[^\n]*\n|[^\n]+"),
+    "utf8": re.compile(rb"[\x00-\xbf]*[\xc0-\xff]|[\x00-\xbf]+", re.DOTALL),
+}
+
+
+class Split(Fault):
+    """Send the right bytes in awkward writes.
+
+    It catches clients that take what one read gives for a line, an event or whole characters.
+    """
+
+    type: Literal["split"]
+    writes: Literal["byte", "line", "event", "utf8"] = Field(
+        description="Where each write ends: after every byte, line or event, or inside characters of several bytes."
+    )
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        if self.writes == "event":
+            pieces = tuple(replace(piece, flush=piece.last) for piece in delivery.pieces)
+        else:
+            pieces = tuple(self._split(delivery.pieces))
+        return replace(delivery, pieces=pieces)
+
+    def _split(self, pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+        tokens = 0
+        for piece in pieces:
+            *parts, rest = _CUTS[self.writes].findall(piece.data) or [b""]
+            for part in parts:
+                yield Piece(piece.due, part, tokens, last=False)
+            tokens = piece.tokens
+            yield replace(piece, data=rest, flush=piece.flush or self._ends_write(rest))
+
+    def _ends_write(self, data: bytes) -> bool:
+        """Whether a write ends with a piece that ended none before: an answer in one piece is cut at tokens too."""
+        if self.writes == "line":
+            return data.endswith(b"\n")
+        return self.writes == "byte" or data[-1:] >= b"\xc0"

@@ -1,0 +1,29 @@
+"""Silence in the midst of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery
+from emulator.core.values import Duration
+from emulator.faults.position import Positioned
+
+
+class Stall(Positioned):
+    """Say nothing for a while at a position, then go on.
+
+    It catches read timeouts that are shorter than the pauses of a busy server, and those that are missing.
+    """
+
+    type: Literal["stall"]
+    for_: Duration = Field(alias="for", description="How long.", examples=["30s"])
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        before, after = delivery.divide(self.find(delivery))
+        if before:
+            before = (*before[:-1], replace(before[-1], flush=True))
+        late = tuple(replace(piece, due=piece.due + self.for_) for piece in after)
+        return replace(delivery, pieces=(*before, *late), end=delivery.end + self.for_)

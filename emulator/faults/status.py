@@ -1,0 +1,25 @@
+"""The right body under the wrong status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery
+from emulator.core.values import Whole
+from emulator.faults.base import Fault
+
+
+class Status(Fault):
+    """Send the right body under another status.
+
+    It catches clients that believe the status and those that believe the body.
+    """
+
+    type: Literal["status"]
+    status: Annotated[Whole, Field(ge=200, le=599)] = Field(description="The status.", examples=[502])
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        return replace(delivery, status=self.status)

@@ -1,0 +1,23 @@
+"""An answer that ends too early, and says nothing of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from emulator.core.delivery import Delivery
+from emulator.faults.marks import find_finish
+from emulator.faults.position import Positioned
+
+
+class Truncate(Positioned):
+    """End cleanly too early: no finish reason, no terminator.
+
+    HTTP has nothing to complain of, so a client that does not look for the finish reason takes half an
+    answer for a whole one.
+    """
+
+    type: Literal["truncate"]
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        position = self.find(delivery)
+        return delivery.cut(min(position, find_finish(delivery)) if delivery.streamed else position)

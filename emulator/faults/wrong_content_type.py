@@ -1,0 +1,27 @@
+"""A body that is not what its head says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from emulator.core.delivery import Delivery
+from emulator.faults.base import Fault
+
+
+class WrongContentType(Fault):
+    """Send the right body under another ``Content-Type``, as proxies in the way do."""
+
+    type: Literal["wrong_content_type"]
+    value: Annotated[str, Field(pattern=r"^[\x20-\x7e]+$")] = Field(
+        default="text/html; charset=utf-8", description="The type to send.", examples=["text/plain"]
+    )
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        name = next((key for key, _ in delivery.headers if key.lower() == "content-type"), "Content-Type")
+        kept = [(key, self.value if key == name else value) for key, value in delivery.headers]
+        if not any(key == name for key, _ in kept):
+            kept.append((name, self.value))
+        return replace(delivery, headers=tuple(kept))
