@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
 from emulator.engine.json_schema.bounds import Unsatisfiable
-from emulator.engine.json_schema.check import positional
 from emulator.engine.json_schema.equality import identity
-from emulator.engine.json_schema.merge import Shape
+from emulator.engine.json_schema.keywords import positional
 from emulator.engine.json_schema.resolve import Node
+from emulator.engine.json_schema.shape import Shape
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema.build import Builder, Place
@@ -29,7 +29,12 @@ def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
     seen: list[JSON] = []
     known: set[object] = set()
     for index in range(count):
+        if shape.twins and index == 1:
+            items.append(items[0])
+            continue
         nodes = item_nodes(shape, index) + tuple(wanted.get(index, ()))
+        if shape.twins and index == 0:
+            nodes += item_nodes(shape, 1)
         try:
             item = _item(builder, shape, nodes, place, index, seen, known)
         except Unsatisfiable:
@@ -66,11 +71,14 @@ def _lengths(shape: Shape) -> tuple[int, int | None]:
 
 
 def _known(shape: Shape) -> int | None:
-    """How many items the schemas speak of; ``None``: all."""
-    longest = max((c.low for c in shape.contains), default=0)
+    """How many items the schemas speak of; ``None``: all, or as many as are made to match ``contains``."""
+    if any(c.evaluates and c.high is None for c in shape.contains):
+        return None
+    longest = max((c.high or c.low for c in shape.contains), default=0)
     for node in shape.items:
         first, _ = positional(node.schema)
-        if "items" in node.schema and not isinstance(node.schema["items"], list) or "additionalItems" in node.schema:
+        whole = "additionalItems" if isinstance(node.schema.get("items"), list) else "items"
+        if whole in node.schema:
             return None
         longest = max(longest, len(first))
     return longest
@@ -101,8 +109,9 @@ def item_nodes(shape: Shape, index: int) -> tuple[Node, ...]:
         spoken = spoken or index < len(first) or "items" in node.schema
         if below is not True:
             found.append(node.below(below))
-    if not spoken:
+    if not spoken and shape.unevaluated_items:
         found += [n for n in shape.unevaluated_items if n.schema is not False]
+        found += [c.node for c in shape.contains[:1] if c.evaluates and len(found) == 0]
     return tuple(found)
 
 
@@ -110,7 +119,7 @@ def _placed(shape: Shape, count: int) -> dict[int, list[Node]]:
     """What ``contains`` asks of which item: the last places first, each used again only when all are taken."""
     wanted: dict[int, list[Node]] = {}
     free = count
-    for node, low, high in shape.contains:
+    for node, low, high, _ in shape.contains:
         taken = set()
         for _ in range(min(low, count)):
             free = free - 1 if free > 0 else count - 1

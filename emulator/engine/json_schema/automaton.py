@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from emulator.engine.json_schema import charset
 from emulator.engine.json_schema.bounds import Budget, Exhausted
+from emulator.engine.json_schema.pattern import parse_pattern
 from emulator.engine.json_schema.regex import (
     Anchor,
     BadPattern,
@@ -22,7 +23,7 @@ from emulator.engine.json_schema.regex import (
     Part,
     Repeat,
     Sequence,
-    parse_pattern,
+    children,
 )
 
 _LARGEST = 20_000  # instructions of one pattern
@@ -94,11 +95,9 @@ class Machine:
     def _compile(self, part: Part) -> None:
         if isinstance(part, Chars):
             self._emit(Read(part.ranges))
-        elif isinstance(part, Sequence):
-            for below in part.parts:
+        elif isinstance(part, Sequence | Group):
+            for below in children(part):
                 self._compile(below)
-        elif isinstance(part, Group):
-            self._compile(part.part)
         elif isinstance(part, Choice):
             self._compile_choice(part)
         elif isinstance(part, Repeat):
@@ -153,30 +152,27 @@ class Machine:
         return found
 
     def _step(self, state: State, before: int, char: int, budget: Budget) -> State:
+        threads = self.close(state, before, char, budget)
+        if (self.end, NO_DUTY) in threads:
+            return FREE
         after: set[Thread] = set()
-        for place, duties in self.close(state, before, char, budget):
-            if place == self.end:
-                if not duties:
-                    return FREE
-                moved: frozenset[Duty] | None = _advance(duties, before, char, budget)
-                if moved is not None:
-                    after.add((place, moved))
-                continue
-            instruction = self.code[place]
+        for place, duties in threads:
+            instruction = None if place == self.end else self.code[place]
             if isinstance(instruction, Read) and charset.contains(instruction.ranges, char):
-                moved = _advance(duties, before, char, budget) if duties else duties
-                if moved is not None:
-                    after.add((place + 1, moved))
+                place += 1
+            elif instruction is not None:
+                continue
+            moved = _advance(duties, before, char, budget) if duties else duties
+            if moved is not None:
+                after.add((place, moved))
         return frozenset(after)
 
     def accepts(self, state: State, before: int, budget: Budget) -> bool:
         """Whether the text may end here."""
         if state is FREE:
             return True
-        return any(
-            place == self.end and _fulfilled(duties, before, budget)
-            for place, duties in self.close(state, before, _END, budget)
-        )
+        ends = [duties for place, duties in self.close(state, before, _END, budget) if place == self.end]
+        return any([_fulfilled(duties, before, budget) for duties in ends])
 
     def close(self, state: State, before: int, after: int, budget: Budget) -> set[Thread]:
         """All threads that can be reached without reading."""
@@ -216,21 +212,19 @@ def _is_word(point: int) -> bool:
 
 def _advance(duties: Iterable[Duty], before: int, char: int, budget: Budget) -> frozenset[Duty] | None:
     """The duties after one more character; ``None`` if one is broken."""
-    left = set()
-    for machine, state, negative in duties:
-        if any(place == machine.end and not more for place, more in machine.close(state, before, char, budget)):
-            state = FREE
-        else:
-            state = machine.step(state, before, char, budget)
-        if state is FREE and negative or not state and not negative:
-            return None
+    left: set[Duty] = set()
+    broken = False
+    for machine, state, negative in duties:  # all of them, in whatever order: the cost must not depend on it
+        threads = machine.close(state, before, char, budget)
+        state = FREE if (machine.end, NO_DUTY) in threads else machine.step(state, before, char, budget)
+        broken = broken or (state is FREE and negative) or not (state or negative)
         if state is not FREE and state:
             left.add((machine, state, negative))
-    return frozenset(left)
+    return None if broken else frozenset(left)
 
 
 def _fulfilled(duties: Iterable[Duty], before: int, budget: Budget) -> bool:
-    return all(machine.accepts(state, before, budget) != negative for machine, state, negative in duties)
+    return all([machine.accepts(state, before, budget) != negative for machine, state, negative in duties])
 
 
 @lru_cache(maxsize=512)

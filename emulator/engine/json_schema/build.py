@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -13,10 +14,11 @@ from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.choices import options
 from emulator.engine.json_schema.heights import Heights
-from emulator.engine.json_schema.merge import TYPES, Shape, absorb
+from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.numbers import write_number
 from emulator.engine.json_schema.objects import narrow_members, write_object
 from emulator.engine.json_schema.resolve import Node
+from emulator.engine.json_schema.shape import TYPES, Shape
 from emulator.engine.json_schema.strings import write_string
 from emulator.engine.json_schema.style import Style
 from emulator.engine.json_schema.values import range_for
@@ -181,10 +183,14 @@ class Builder:
             value = write_string(shape, place.name, place.key, self.style, self.budget)
         else:
             wanted = range_for(place.name)
-            value = write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted)
+            fits = partial(self._not_excluded, shape.exclusions)
+            value = write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
         if value is None:
             raise Unsatisfiable(_refusal(place))
         return value
+
+    def _not_excluded(self, exclusions: list[Node], value: JSON) -> bool:
+        return not any(self.checker.valid(node, value) for node in exclusions)
 
 
 def _refusal(place: Place) -> str:

@@ -11,8 +11,10 @@ from emulator.core.json import JSON
 from emulator.engine.json_schema import formats
 from emulator.engine.json_schema.bounds import Budget
 from emulator.engine.json_schema.equality import equal, exact, identity, is_number
+from emulator.engine.json_schema.keywords import contains_bounds, has_type, is_additional, positional
 from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.resolve import Dialect, Node
+
 
 class Checker:
     """Evaluates instances against nodes within a budget.
@@ -49,7 +51,9 @@ class Checker:
     def valid_at(self, node: Node, value: JSON) -> bool:
         """The same for the target of a reference, which many may lead to: each is evaluated once per value."""
         mark = (id(node.schema), id(node.path[-1]), id(value))
-        if len(node.path) > 1 or mark not in self._known:
+        if len(node.path) > 1 or not self._depth:
+            return self.valid(node, value)
+        if mark not in self._known:
             self._known[mark] = self.valid(node, value)
         return self._known[mark]
 
@@ -70,22 +74,6 @@ def rules_of(node: Node) -> Iterator[tuple[str, Rule]]:
         rule = RULES.get(keyword)
         if rule is not None:
             yield keyword, rule
-
-
-def has_type(value: JSON, name: JSON, dialect: Dialect = Dialect.DRAFT_2020) -> bool:
-    """Whether a value is of one of the seven types; 1.0 is an integer from draft 6 on."""
-    if name == "integer":
-        whole = isinstance(value, float) and value.is_integer() and dialect > Dialect.DRAFT_4
-        return (isinstance(value, int) and not isinstance(value, bool)) or whole
-    if name == "number":
-        return is_number(value)
-    kind = _PYTHON_TYPES.get(name) if isinstance(name, str) else None
-    return kind is not None and isinstance(value, kind)
-
-
-_PYTHON_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "null": type(None), "boolean": bool, "string": str, "array": list, "object": dict,
-}  # fmt: skip
 
 
 def _type(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
@@ -193,17 +181,6 @@ def _unique_items(checker: Checker, node: Node, argument: JSON, value: JSON) -> 
     return argument is not True or not isinstance(value, list) or len({identity(v) for v in value}) == len(value)
 
 
-def positional(schema: JSON) -> tuple[list[JSON], JSON]:
-    """The schemas of the first items, and the one of the rest (``True`` if none is given).
-
-    The older form (``items`` a list, then ``additionalItems``) is understood in every dialect.
-    """
-    items = schema.get("items", True)
-    if isinstance(items, list):
-        return items, schema.get("additionalItems", True)
-    return schema.get("prefixItems", []), items
-
-
 def _items(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
     if not isinstance(value, list):
         return True
@@ -222,14 +199,6 @@ def _contains(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool
     below = node.below(argument)
     found = sum(checker.valid(below, item) for item in value)
     return low <= found and (high is None or found <= high)
-
-
-def contains_bounds(node: Node) -> tuple[int, int | None]:
-    """How many items must match ``contains``."""
-    if node.dialect < Dialect.DRAFT_2019:
-        return 1, None
-    high = node.schema.get("maxContains")
-    return int(node.schema.get("minContains", 1)), None if high is None else int(high)
 
 
 def _min_properties(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
@@ -258,13 +227,6 @@ def _pattern_properties(checker: Checker, node: Node, argument: JSON, value: JSO
         for pattern, schema in argument.items()
         for name, member in value.items()
         if matches(pattern, name, checker.budget)
-    )
-
-
-def is_additional(schema: JSON, name: str, budget: Budget) -> bool:
-    """Neither ``properties`` nor ``patternProperties`` of the schema speak of ``name``."""
-    return name not in schema.get("properties", ()) and not any(
-        matches(pattern, name, budget) for pattern in schema.get("patternProperties", ())
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.json_schema.merge import Undecided
 from emulator.engine.json_schema.negation import negations
 from emulator.engine.json_schema.resolve import Dialect, Node
+from emulator.engine.json_schema.shape import Undecided
 
 Option = tuple[Node, ...]
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
+from emulator.engine.json_schema.keywords import positional
+from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.resolve import Dialect, Node
 
 if TYPE_CHECKING:
@@ -43,21 +45,14 @@ def _conditional(checker: Checker, node: Node, value: JSON) -> Iterator[Node]:
 
 def evaluated_names(checker: Checker, node: Node, value: JSON, own: bool = True) -> set[str]:
     """Names ``node`` speaks of; ``own``: counting its ``unevaluatedProperties``."""
-    from emulator.engine.json_schema.check import is_additional
-    from emulator.engine.json_schema.matching import matches
-
     schema = node.schema
     if not isinstance(schema, dict):
         return set()
     if "additionalProperties" in schema or (own and "unevaluatedProperties" in schema):
-        found = set(value)
-        if "additionalProperties" in schema or own:
-            return found
+        return set(value)
     found = {name for name in value if name in schema.get("properties", ())}
     patterns = schema.get("patternProperties", ())
     found |= {name for name in value if any(matches(pattern, name, checker.budget) for pattern in patterns)}
-    if "additionalProperties" in schema:
-        found |= {name for name in value if is_additional(schema, name, checker.budget)}
     for below in in_place(checker, node, value):
         found |= evaluated_names(checker, below, value)
     return found
@@ -65,8 +60,6 @@ def evaluated_names(checker: Checker, node: Node, value: JSON, own: bool = True)
 
 def evaluated_items(checker: Checker, node: Node, value: JSON, own: bool = True) -> set[int]:
     """Positions ``node`` speaks of; ``own``: counting its ``unevaluatedItems``."""
-    from emulator.engine.json_schema.check import positional
-
     schema = node.schema
     if not isinstance(schema, dict):
         return set()

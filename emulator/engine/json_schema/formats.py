@@ -12,7 +12,8 @@ from datetime import date
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.regex import BadPattern, parse_pattern
+from emulator.engine.json_schema.pattern import parse_pattern
+from emulator.engine.json_schema.regex import BadPattern
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))")
@@ -77,7 +78,12 @@ def _is_duration(text: str) -> bool:
 
 def _is_hostname(text: str) -> bool:
     labels = text.split(".")
-    return len(text) <= 253 and all(_LABEL.fullmatch(label) and (label[2:4] != "--" or label[:4].lower() == "xn--") for label in labels)
+    return len(text) <= 253 and all(map(_is_label, labels))
+
+
+def _is_label(label: str) -> bool:
+    encoded = label[2:4] != "--" or label[:2].lower() == "xn"
+    return _LABEL.fullmatch(label) is not None and encoded
 
 
 def _is_international_hostname(text: str) -> bool:

@@ -6,7 +6,7 @@ from math import inf
 
 from emulator.core.json import JSON
 from emulator.engine.json_schema.bounds import Budget
-from emulator.engine.json_schema.check import positional
+from emulator.engine.json_schema.keywords import positional
 from emulator.engine.json_schema.resolve import Dialect, Node
 
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})

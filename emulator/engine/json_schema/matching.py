@@ -8,6 +8,7 @@ from functools import lru_cache
 from emulator.engine.json_schema import charset
 from emulator.engine.json_schema.automaton import reads
 from emulator.engine.json_schema.bounds import Budget
+from emulator.engine.json_schema.pattern import parse_pattern
 from emulator.engine.json_schema.regex import (
     Anchor,
     Backreference,
@@ -19,7 +20,7 @@ from emulator.engine.json_schema.regex import (
     Part,
     Repeat,
     Sequence,
-    parse_pattern,
+    children,
 )
 
 _SHORT = 64  # characters tried against a pattern whose cost grows with a power of the length
@@ -85,14 +86,6 @@ def _first(part: Part) -> charset.Ranges:
 def _count(part: Part) -> int:
     own = 1 if isinstance(part, Repeat) and part.high is None else 0
     return own + sum(_count(p) for p in children(part))
-
-
-def children(part: Part) -> tuple[Part, ...]:
-    if isinstance(part, Sequence):
-        return part.parts
-    if isinstance(part, Choice):
-        return part.options
-    return (part.part,) if isinstance(part, Repeat | Group | Look) else ()
 
 
 def _render(part: Part) -> str:

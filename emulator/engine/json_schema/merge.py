@@ -1,161 +1,20 @@
-"""All that several schemas together ask of one value, merged and narrowed before anything is built."""
+"""Several schemas merged into one shape, before anything is built."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import copy
-from dataclasses import dataclass, field
-from fractions import Fraction
-from math import ceil, floor
-from typing import NamedTuple
 
 from emulator.core.json import JSON
 from emulator.engine.json_schema.bounds import Budget
-from emulator.engine.json_schema.check import contains_bounds, has_type, positional
 from emulator.engine.json_schema.equality import equal, exact
+from emulator.engine.json_schema.keywords import contains_bounds, positional
 from emulator.engine.json_schema.negation import ATOMIC
 from emulator.engine.json_schema.resolve import Dialect, Node
+from emulator.engine.json_schema.shape import Contains, Shape, Undecided, type_of
 
-TYPES = ("object", "array", "string", "integer", "fraction", "boolean", "null")
-"""The types of JSON Schema made disjoint: ``fraction`` is a number that is not whole."""
+Narrow = Callable[[Shape, Node, JSON], None]
 
 _FAMILIES = {"number": ("integer", "fraction")}
-
-
-class Interval(NamedTuple):
-    """Numbers between two bounds; ``None``: none on that side."""
-
-    low: Fraction | None = None
-    high: Fraction | None = None
-    open_low: bool = False
-    open_high: bool = False
-
-    def above(self, bound: Fraction, exclusive: bool) -> Interval:
-        if self.low is None or bound > self.low or (bound == self.low and exclusive):
-            return self._replace(low=bound, open_low=exclusive)
-        return self
-
-    def below(self, bound: Fraction, exclusive: bool) -> Interval:
-        if self.high is None or bound < self.high or (bound == self.high and exclusive):
-            return self._replace(high=bound, open_high=exclusive)
-        return self
-
-    @property
-    def empty(self) -> bool:
-        if self.low is None or self.high is None:
-            return False
-        return self.low > self.high or (self.low == self.high and (self.open_low or self.open_high))
-
-
-class Span(NamedTuple):
-    """A count between two bounds."""
-
-    low: int = 0
-    high: int | None = None
-
-    def at_least(self, count: JSON) -> Span:
-        return self._replace(low=max(self.low, ceil(count)))
-
-    def at_most(self, count: JSON) -> Span:
-        count = floor(count)
-        return self._replace(high=count if self.high is None else min(self.high, count))
-
-    @property
-    def empty(self) -> bool:
-        return self.high is not None and self.low > self.high
-
-
-class Contains(NamedTuple):
-    """Between ``low`` and ``high`` items are instances of ``node``."""
-
-    node: Node
-    low: int
-    high: int | None
-
-
-class Undecided(NamedTuple):
-    """A keyword that can be met in several ways; ``name``: the property it depends on, if it does."""
-
-    keyword: str
-    node: Node
-    name: str = ""
-
-
-@dataclass(slots=True)
-class Shape:
-    """What is asked of one value.
-
-    Fields:
-        members: node of a schema that speaks of properties, as it stands (names it adds depend on its own lists).
-        items: likewise for items.
-        choices: what is still to be decided; the rest is settled.
-        exclusions: schemas of one keyword of which the value must be no instance.
-        notes: every schema that was merged.
-        delicate: what is built must be checked, for it is not right by construction.
-    """
-
-    types: frozenset[str] = frozenset(TYPES)
-    values: list[JSON] | None = None
-    interval: Interval = Interval()
-    multiples: list[Fraction] = field(default_factory=list)
-    length: Span = Span()
-    patterns: list[str] = field(default_factory=list)
-    formats: list[str] = field(default_factory=list)
-    item_count: Span = Span()
-    unique: bool = False
-    items: list[Node] = field(default_factory=list)
-    contains: list[Contains] = field(default_factory=list)
-    member_count: Span = Span()
-    members: list[Node] = field(default_factory=list)
-    names: list[Node] = field(default_factory=list)
-    required: dict[str, None] = field(default_factory=dict)
-    dependent: list[tuple[str, list[str]]] = field(default_factory=list)
-    unevaluated_members: list[Node] = field(default_factory=list)
-    unevaluated_items: list[Node] = field(default_factory=list)
-    choices: list[Undecided] = field(default_factory=list)
-    exclusions: list[Node] = field(default_factory=list)
-    notes: list[JSON] = field(default_factory=list)
-    seen: dict[tuple[int, int], JSON] = field(default_factory=dict)
-    delicate: bool = False
-
-    def copy(self) -> Shape:
-        """A shape that can be narrowed further without touching this one."""
-        twin = copy(self)
-        for name in _LISTS:
-            setattr(twin, name, list(getattr(self, name)))
-        twin.required, twin.seen = dict(self.required), dict(self.seen)
-        return twin
-
-    @property
-    def empty(self) -> bool:
-        """No value can be of this shape, as far as is easily seen."""
-        return not self.types or self.values == []
-
-    def settle(self) -> None:
-        """Drop types that the other bounds leave no value of."""
-        gone = set()
-        if self.interval.empty:
-            gone |= {"integer", "fraction"}
-        if self.length.empty:
-            gone.add("string")
-        if self.item_count.empty:
-            gone.add("array")
-        if self.member_count.empty or (self.member_count.high or 0) < len(self.required) and self.member_count.high is not None:
-            gone.add("object")
-        if gone & self.types:
-            self.types -= gone
-            self.sift()
-
-    def sift(self) -> None:
-        """Drop listed values of types no longer allowed."""
-        if self.values is not None:
-            self.values = [value for value in self.values if type_of(value) in self.types]
-
-
-_LISTS = (
-    "multiples", "patterns", "formats", "items", "contains", "members", "names", "dependent", "unevaluated_members",
-    "unevaluated_items", "choices", "exclusions", "notes",
-)  # fmt: skip
 
 
 def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
@@ -177,12 +36,8 @@ def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
             return
     shape.notes.append(schema)
     for keyword, argument in schema.items():
-        narrow = _NARROW.get(keyword)
-        if narrow is not None:
-            narrow(shape, node, argument)
-        elif keyword in _CHOICES:
-            shape.choices.append(Undecided(keyword, node))
-            shape.delicate = True
+        if keyword in _NARROW:
+            _NARROW[keyword](shape, node, argument)
     _absorb_below(shape, node, budget, depth)
     shape.settle()
 
@@ -195,9 +50,6 @@ def _absorb_below(shape: Shape, node: Node, budget: Budget, depth: int) -> None:
         absorb(shape, node.resolve_recursive(schema["$recursiveRef"]), budget, depth + 1)
     for below in schema.get("allOf", ()):
         absorb(shape, node.below(below), budget, depth + 1)
-
-
-_CHOICES = frozenset({"anyOf", "oneOf", "if"})
 
 
 def _type(shape: Shape, node: Node, argument: JSON) -> None:
@@ -282,7 +134,7 @@ def _items(shape: Shape, node: Node, argument: JSON) -> None:
 
 def _contains(shape: Shape, node: Node, argument: JSON) -> None:
     low, high = contains_bounds(node)
-    shape.contains.append(Contains(node.below(argument), low, high))
+    shape.contains.append(Contains(node.below(argument), low, high, node.dialect >= Dialect.DRAFT_2020))
     shape.item_count = shape.item_count.at_least(low)
     shape.delicate = True
 
@@ -309,6 +161,14 @@ def _property_names(shape: Shape, node: Node, argument: JSON) -> None:
     shape.names.append(node.below(argument))
 
 
+def _choice(keyword: str) -> Narrow:
+    def defer(shape: Shape, node: Node, argument: JSON) -> None:
+        shape.choices.append(Undecided(keyword, node))
+        shape.delicate = True
+
+    return defer
+
+
 def _dependencies(shape: Shape, node: Node, argument: JSON) -> None:
     for name, needed in argument.items():
         if isinstance(needed, list | str):
@@ -325,6 +185,8 @@ def _not(shape: Shape, node: Node, argument: JSON) -> None:
         _type(opposite, node, argument["type"])
         shape.types -= opposite.types
         shape.sift()
+    elif keyword == "uniqueItems":
+        _absorb_twins(shape, argument["uniqueItems"])
     elif keyword in ATOMIC:
         shape.exclusions.append(node.below(argument))
         shape.types &= _ONLY_OF.get(keyword, shape.types)
@@ -335,6 +197,13 @@ def _not(shape: Shape, node: Node, argument: JSON) -> None:
     else:
         shape.choices.append(Undecided("not", node))
         shape.delicate = True
+
+
+def _absorb_twins(shape: Shape, unique: JSON) -> None:
+    shape.types &= {"array"} if unique is True else set()
+    shape.twins = True
+    shape.item_count = shape.item_count.at_least(2)
+    shape.delicate = True
 
 
 _ONLY_OF = {
@@ -354,7 +223,7 @@ def _unevaluated_items(shape: Shape, node: Node, argument: JSON) -> None:
     shape.delicate = True
 
 
-_NARROW: Mapping[str, Callable[[Shape, Node, JSON], None]] = {
+_NARROW: Mapping[str, Narrow] = {
     "type": _type, "enum": _enum, "const": _const, "minimum": _minimum, "maximum": _maximum,
     "exclusiveMinimum": _exclusive_minimum, "exclusiveMaximum": _exclusive_maximum, "multipleOf": _multiple_of,
     "minLength": _min_length, "maxLength": _max_length, "pattern": _pattern, "format": _format,
@@ -362,7 +231,10 @@ _NARROW: Mapping[str, Callable[[Shape, Node, JSON], None]] = {
     "prefixItems": _items, "contains": _contains, "minProperties": _min_properties,
     "maxProperties": _max_properties, "required": _required, "properties": _members,
     "patternProperties": _members, "additionalProperties": _members, "propertyNames": _property_names,
-    "dependentRequired": _dependencies, "dependentSchemas": _dependencies, "dependencies": _dependencies, "not": _not, "unevaluatedProperties": _unevaluated_properties,
+    "dependentRequired": _dependencies,
+    "dependentSchemas": _dependencies, "dependencies": _dependencies, "not": _not,
+    "anyOf": _choice("anyOf"), "oneOf": _choice("oneOf"), "if": _choice("if"),
+    "unevaluatedProperties": _unevaluated_properties,
     "unevaluatedItems": _unevaluated_items,
 }  # fmt: skip
 
@@ -376,12 +248,3 @@ def _listed(schema: JSON) -> list[JSON]:
 
 def _among(value: JSON, values: list[JSON]) -> bool:
     return any(equal(value, other) for other in values)
-
-
-def type_of(value: JSON) -> str:
-    """Which of :data:`TYPES` a value is."""
-    if has_type(value, "integer"):
-        return "integer"
-    if has_type(value, "number"):
-        return "fraction"
-    return next(name for name in TYPES if has_type(value, name))

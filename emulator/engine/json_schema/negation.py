@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.check import contains_bounds, positional, rules_of
+from emulator.engine.json_schema.check import rules_of
+from emulator.engine.json_schema.keywords import contains_bounds, positional
 from emulator.engine.json_schema.resolve import Node
 
 Option = tuple[Node, ...]
 
-ATOMIC = frozenset({"type", "enum", "const", "multipleOf", "pattern", "format"})
+ATOMIC = frozenset({"type", "enum", "const", "multipleOf", "pattern", "format", "uniqueItems"})
 """Keywords whose opposite stays ``not``: it narrows a shape as it stands."""
 
 
@@ -151,11 +152,6 @@ def _dependencies(node: Node, argument: JSON) -> Iterator[Option]:
             yield _schema(node, {"type": "object", "required": [name]}), _schema(node, {"not": needed})
 
 
-def _unique(node: Node, argument: JSON) -> Iterator[Option]:
-    if argument is True:
-        yield (_schema(node, {"type": "array", "minItems": 2, "prefixItems": [{"enum": [0]}, {"enum": [0]}]}),)
-
-
 def _items(node: Node, argument: JSON) -> Iterator[Option]:
     first, rest = positional(node.schema)
     for index, below in enumerate(first):
@@ -175,7 +171,8 @@ def _unevaluated_items(node: Node, argument: JSON) -> Iterator[Option]:
         schemas = [node.schema, *(s for s in _in_place(node.schema) if isinstance(s, dict))]
         longest = max(len(positional(schema)[0]) for schema in schemas)
         anything: list[JSON] = [True] * longest
-        yield (_schema(node, {"type": "array", "prefixItems": [*anything, {"not": argument}], "minItems": longest + 1}),)
+        more = {"prefixItems": [*anything, {"not": argument}], "minItems": longest + 1}
+        yield (_schema(node, {"type": "array", **more}),)
 
 
 def _in_place(schema: JSON) -> list[JSON]:
@@ -203,7 +200,7 @@ _NEGATE: Mapping[str, Callable[[Node, JSON], Iterator[Option]]] = {
     "minProperties": _count("object", "maxProperties", -1), "maxProperties": _count("object", "minProperties", 1),
     "required": _required, "properties": _properties, "patternProperties": _pattern_properties,
     "additionalProperties": _additional, "propertyNames": _property_names, "dependentRequired": _dependencies,
-    "dependentSchemas": _dependencies, "dependencies": _dependencies, "uniqueItems": _unique, "items": _items,
+    "dependentSchemas": _dependencies, "dependencies": _dependencies, "items": _items,
     "prefixItems": _items, "contains": _contains,
     "unevaluatedProperties": _additional, "unevaluatedItems": _unevaluated_items,
 }  # fmt: skip

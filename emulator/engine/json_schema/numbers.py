@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
 from emulator.core.json import JSON
 from emulator.core.seed import draw_integer
-from emulator.engine.json_schema.merge import Interval
+from emulator.engine.json_schema.shape import Interval
 from emulator.engine.json_schema.style import Style
 
-_WIDE = 10**15  # beyond this a float no longer holds every cent
+_FAR = Fraction(2**53 - 1)  # the largest integer every JSON reader keeps
+_WIDE = Fraction(10**9)  # a float still holds every millionth of it
+_NEAR = 128
 _PRECISIONS = (Fraction(1, 100), Fraction(1, 10**4), Fraction(1, 10**8), Fraction(1, 10**16), Fraction(1, 10**40))
 
 
@@ -25,22 +27,30 @@ def common_multiple(multiples: list[Fraction]) -> Fraction:
 
 
 def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: bytes, style: Style,
-                 wanted: tuple[float, float]) -> JSON | None:  # fmt: skip
-    """A number of :data:`merge.TYPES` ``kind``; ``None`` if there is none.
+                 wanted: tuple[float, float], fits: Callable[[JSON], bool]) -> JSON | None:  # fmt: skip
+    """A number of :data:`shape.TYPES` ``kind``; ``None`` if there is none.
 
     Args:
         wanted: the range a reader would expect, heeded where the interval allows.
+        fits: what else is asked of it.
     """
     for step in _steps(kind, multiples):
         low, high = _grid(interval, step)
         if low is not None and high is not None and low > high:
             continue
-        number: Fraction | None = step * _choose(low, high, step, key, style, wanted)
-        if kind == "fraction" and number is not None and number.denominator == 1:
-            number = _nudge(number, step, low, high)
-        if number is not None:
-            return to_json(number)
+        for at in _around(_choose(low, high, step, key, style, wanted), low, high):
+            number = to_json(at * step)
+            if isinstance(number, int) == (kind == "integer") and fits(number):
+                return number
     return None
+
+
+def _around(middle: int, low: int | None, high: int | None) -> Iterator[int]:
+    """``middle`` and what is near it, within the bounds."""
+    for distance in range(_NEAR):
+        for at in {middle + distance: None, middle - distance: None}:
+            if (low is None or at >= low) and (high is None or at <= high):
+                yield at
 
 
 def _steps(kind: str, multiples: list[Fraction]) -> list[Fraction]:
@@ -92,7 +102,7 @@ def _nearest_zero(low: int | None, high: int | None) -> int:
 
 
 def _extreme(low: int | None, high: int | None, step: Fraction, key: bytes, hostile: bool) -> int:
-    far = floor(Fraction(2**53 - 1) / step)
+    far = floor((_FAR if step.denominator == 1 else _WIDE) / step)
     ends = [low if low is not None else (-far if high is None or high > -far else high)]
     ends.append(high if high is not None else (far if low is None or low < far else low))
     if hostile and (low is None or low <= 0) and (high is None or high >= 0):
@@ -100,19 +110,8 @@ def _extreme(low: int | None, high: int | None, step: Fraction, key: bytes, host
     return ends[draw_integer(key, len(ends), "end")]
 
 
-def _nudge(number: Fraction, step: Fraction, low: int | None, high: int | None) -> Fraction | None:
-    """The next number on the grid that is not whole, ``None`` if there is none."""
-    if step.denominator == 1:
-        return None
-    at = number / step
-    for other in (at + 1, at - 1):
-        if (low is None or other >= low) and (high is None or other <= high):
-            return other * step
-    return None
-
-
 def to_json(number: Fraction) -> JSON:
     if number.denominator == 1:
         return int(number)
     value = float(number)
-    return value if Fraction(repr(value)) == number else float(Decimal(number.numerator) / Decimal(number.denominator))
+    return int(value) if value.is_integer() else value

@@ -9,8 +9,9 @@ from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_uniform
 from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.matching import matches
-from emulator.engine.json_schema.merge import Shape, absorb
+from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.resolve import Node
+from emulator.engine.json_schema.shape import Shape
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema.build import Builder, Place
@@ -115,7 +116,8 @@ def _add_optional(builder: Builder, shape: Shape, place: Place, chosen: dict[str
     for name in names:
         if draw_uniform(place.key, "optional", name) < share:
             more = [n for n in _closed(shape, [name]) if n not in chosen]
-            if (high is None or len(chosen) + len(more) <= high) and member_nodes(shape, name, builder.budget) is not None:
+            fits = high is None or len(chosen) + len(more) <= high
+            if fits and member_nodes(shape, name, builder.budget) is not None:
                 chosen.update(dict.fromkeys(more))
 
 

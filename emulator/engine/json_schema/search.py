@@ -88,7 +88,7 @@ def _spell(layers: list[dict[Point, tuple[Point, str]]], point: Point) -> str:
 def _alphabet(machines: list[Machine]) -> list[charset.Ranges]:
     """Classes of characters no machine tells apart, the readable ones first."""
     classes: list[charset.Ranges] = [charset.WORD, charset.complement(charset.WORD)]
-    for ranges in _sets(machines):
+    for ranges in sorted(_sets(machines)):
         outside = charset.complement(ranges)
         split = [part for c in classes for part in (charset.intersect(c, ranges), charset.intersect(c, outside))]
         classes = [part for part in split if part]

@@ -9,10 +9,10 @@ from emulator.core.seed import derive, draw_integer
 from emulator.engine.json_schema.bounds import Budget, Unsatisfiable
 from emulator.engine.json_schema.formats import conforms
 from emulator.engine.json_schema.matching import matches
-from emulator.engine.json_schema.merge import Shape
-from emulator.engine.json_schema.regex import parse_pattern
+from emulator.engine.json_schema.pattern import parse_pattern
 from emulator.engine.json_schema.regex_text import Walk, shortest
 from emulator.engine.json_schema.search import find_text
+from emulator.engine.json_schema.shape import Shape
 from emulator.engine.json_schema.style import Style
 from emulator.engine.json_schema.values import FORMAT_PATTERNS, format_text, plain_word, text_for
 

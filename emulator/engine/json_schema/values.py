@@ -84,7 +84,8 @@ _TEXTS: Mapping[str, Callable[[bytes], str]] = {
     "firstname": _fake("first_name"), "lastname": _fake("last_name"), "surname": _fake("last_name"),
     "fullname": _fake("name"), "author": _fake("name"), "person": _fake("name"), "customer": _fake("name"),
     "recipient": _fake("name"), "sender": _fake("name"), "owner": _fake("name"), "contact": _fake("name"),
-    "artist": _fake("name"), "username": _fake("user_name"), "login": _fake("user_name"), "nickname": _fake("user_name"),
+    "artist": _fake("name"), "username": _fake("user_name"), "login": _fake("user_name"),
+    "nickname": _fake("user_name"),
     "user": _fake("user_name"), "password": _fake("password", length=12),
     "city": _fake("city"), "town": _fake("city"), "location": _fake("city"), "place": _fake("city"),
     "destination": _fake("city"), "origin": _fake("city"),
@@ -121,7 +122,8 @@ _TEXTS: Mapping[str, Callable[[bytes], str]] = {
     "body": _fake("sentence", nb_words=12), "note": _fake("sentence", nb_words=8),
     "notes": _fake("sentence", nb_words=8), "reason": _fake("sentence", nb_words=8),
     "answer": _fake("sentence", nb_words=8), "explanation": _fake("sentence", nb_words=12),
-    "name": _fake("name"), "tag": plain_word, "category": plain_word, "label": plain_word, "type": plain_word, "slug": _fake("slug"),
+    "name": _fake("name"), "tag": plain_word, "category": plain_word, "label": plain_word,
+    "type": plain_word, "slug": _fake("slug"),
 }  # fmt: skip
 
 _OWNERS = {"company", "product", "file", "city", "country", "user", "domain", "host", "street", "state"}
@@ -178,7 +180,8 @@ _FORMATS: Mapping[str, Callable[[bytes], str]] = {
     "json-pointer": lambda key: f"/{plain_word(key)}/{draw_integer(key, 10, 'index')}",
     "relative-json-pointer": lambda key: f"{draw_integer(key, 3, 'up')}/{plain_word(key)}",
     "regex": lambda key: f"^{plain_word(key)}[0-9]+$",
-    "phone": _fake("numerify", text="+1-555-01##"), "color": _fake("hex_color"), "byte": lambda key: draw_hex(key, digits=8),
+    "phone": _fake("numerify", text="+1-555-01##"), "color": _fake("hex_color"),
+    "byte": lambda key: draw_hex(key, digits=8),
 }  # fmt: skip
 
 _D, _T = r"20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])", r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"

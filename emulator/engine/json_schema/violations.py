@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.check import Checker, is_additional, positional, rules_of
+from emulator.engine.json_schema.check import Checker, rules_of
+from emulator.engine.json_schema.keywords import is_additional, positional
 from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.resolve import Node
 
@@ -80,10 +81,9 @@ def violations(checker: Checker, spot: Spot) -> Iterator[tuple[str, Path]]:
         if rule(checker, node, node.schema[keyword], value):
             continue
         spots = below(checker, spot, keyword)
-        if spots is not None and not (keyword == "prefixItems" and "items" in node.schema):
-            for other in spots:
-                yield from violations(checker, other)
-        elif keyword == "required":
+        if keyword == "required":
             yield from ((keyword, path) for name in node.schema[keyword] if name not in value)
         elif spots is None:
             yield keyword, path
+        elif keyword != "prefixItems" or "items" not in node.schema:  # one of the two speaks for both
+            yield from (broken for other in spots for broken in violations(checker, other))

@@ -1,0 +1,10 @@
+"""An independent judge of instances."""
+
+import jsonschema_rs
+
+from emulator.core.json import JSON
+
+
+def accepts(schema: JSON, instance: JSON) -> bool:
+    """Whether jsonschema-rs takes ``instance``, under the draft the schema names, formats asserted."""
+    return jsonschema_rs.validator_for(schema, validate_formats=True).is_valid(instance)
