@@ -148,9 +148,7 @@ def test_tools(latest: JSON) -> None:
     answer = latest.chat.completions.create(model="llama3", messages=HELLO, tools=TOOLS, tool_choice="required")
     (call,) = answer.choices[0].message.tool_calls
     assert (call.function.name, answer.choices[0].finish_reason) == ("get_weather", "tool_calls")
-    with latest.chat.completions.stream(
-        model="llama3", messages=HELLO, tools=TOOLS, tool_choice="required"
-    ) as stream:
+    with latest.chat.completions.stream(model="llama3", messages=HELLO, tools=TOOLS, tool_choice="required") as stream:
         final = stream.get_final_completion().choices[0]
     (streamed,) = final.message.tool_calls
     assert (streamed.function.name, streamed.function.arguments) == (call.function.name, call.function.arguments)

@@ -79,9 +79,7 @@ def read_fields(accepted: Accepted) -> Fields:
     body = accepted.body
     if release.null_is_absent and None in body.values():
         body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
-    read = Fields(
-        accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream
-    )
+    read = Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
     for step in sorted({_MAX_TOKENS, _SPECULATIVE, *[_STEPS[name] for name in body if name in _STEPS]}):
         _READERS[step][1](read)
     return read

@@ -18,9 +18,7 @@ from emulator.vendors.openvino.weights import render_chat_logprobs, render_compl
 def finish_reason(choice: Choice, release: Release) -> bytes:
     """Why a choice ended, in the words the release has."""
     reason: str = choice.finish_reason
-    if (reason == "tool_calls" and not release.tool_calls_reason) or (
-        reason == "length" and not release.length_reason
-    ):
+    if (reason == "tool_calls" and not release.tool_calls_reason) or (reason == "length" and not release.length_reason):
         reason = "stop"
     return b'"%b"' % reason.encode()
 

@@ -112,9 +112,7 @@ def test_a_failed_precondition_is_a_412() -> None:
 
 def test_the_literal_body_of_a_failed_calculator() -> None:
     request = make_request(CHAT, {**BASE, "model": "my/graph", "stop": {}})
-    error = EmulatedError(
-        ErrorKind.INVALID_PARAMETER, details={"reason": "stop is not a string or array of strings"}
-    )
+    error = EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": "stop is not a string or array of strings"})
     assert VENDOR.render_error(error, request, SEED.service).body == (
         rb'{"error":"Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: '
         rb'\nCalculator::Process() for node \"llmNode1\" failed: stop is not a string or array of strings"}'

@@ -59,7 +59,7 @@ _UNUSED = f"{_EITHER} speculative decoding is enabled."
         pytest.param({"max_tokens": True}, "max_tokens is not an unsigned integer", id="max_tokens boolean"),
         pytest.param({"max_tokens": None}, "max_tokens is not an unsigned integer", id="max_tokens null"),
         pytest.param(
-            {"max_tokens": 4294967295}, "max_tokens exceeds limit provided in graph config: 4096", id="max_tokens uint32"
+            {"max_tokens": 4294967295}, "max_tokens exceeds limit provided in graph config: 4096", id="max_tokens most"
         ),
         pytest.param(
             {"max_tokens": 4294967296}, "max_tokens value can't be greater than 4294967295", id="max_tokens uint64"
@@ -276,7 +276,7 @@ def test_unsupported_fields_are_passed_over(name: str, value: JSON) -> None:
         pytest.param({"stream_options": "x"}, "stream_options is not an object", id="options text"),
         pytest.param({"stream_options": None}, "stream_options is not an object", id="options null"),
         pytest.param(
-            {"stream_options": {"include_usage": 123}}, "stream_options.include_usage is not a boolean", id="usage number"
+            {"stream_options": {"include_usage": 123}}, "stream_options.include_usage is not a boolean", id="a number"
         ),
         pytest.param(
             {"stream_options": {"option": "A"}},
@@ -387,7 +387,7 @@ def test_later_speculative_graphs_need_neither_field_and_the_engine_refuses_both
         pytest.param({"top_k": 0}, "top_k must be a strictly positive, but got 0", id="no candidates"),
         pytest.param({"top_p": 0}, "top_p must be a positive float > 0 and < 1, but got 0", id="no probability"),
         pytest.param(
-            {"repetition_penalty": 0}, "Repetition penalty must be a strictly positive float, but got 0", id="no penalty"
+            {"repetition_penalty": 0}, "Repetition penalty must be a strictly positive float, but got 0", id="penalty"
         ),
         pytest.param({"repetition_penalty": -1.5}, "strictly positive float, but got -1.5", id="a negative penalty"),
         pytest.param({"repetition_penalty": 0, "temperature": 0}, "strictly positive", id="a penalty without sampling"),
@@ -401,9 +401,7 @@ def test_engine(fields: JSON, reason: str) -> None:
 
 
 def test_the_engine_looks_after_the_messages() -> None:
-    assert SEED.refusal({**BASE, "top_k": 0, "messages": []}) == Refusal(
-        400, failure("Messages array cannot be empty")
-    )
+    assert SEED.refusal({**BASE, "top_k": 0, "messages": []}) == Refusal(400, failure("Messages array cannot be empty"))
 
 
 def test_limits_of_the_graph_are_settings_and_traits() -> None:
@@ -461,7 +459,8 @@ def test_any_body_gets_a_call_or_a_worded_refusal() -> None:
     seen = set()
     for _ in range(3000):
         fields = {name: _draw(chance) for name in chance.sample(_NAMES, chance.randrange(1, 4))}
-        body = {**BASE, **PROMPT, "input": "a", "query": "a", "documents": [], "model": chance.choice(_MODELS), **fields}
+        whole = {**BASE, **PROMPT, "input": "a", "query": "a", "documents": []}
+        body = {**whole, "model": chance.choice(_MODELS), **fields}
         path = chance.choice([CHAT, COMPLETIONS])
         answer = chance.choice([SEED, LATEST]).send(path, body)
         if isinstance(answer, WireResponse):

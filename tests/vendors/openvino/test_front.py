@@ -72,7 +72,7 @@ def test_nesting(text: bytes, refused: bool) -> None:
 
 
 def test_of_equal_keys_the_first_counts() -> None:
-    body = b'{"model":"llama3","model":"none","messages":[{"role":"user","content":"hi"}],"max_tokens":3,"max_tokens":9}'
+    body = b'{"model":"llama3","model":"none","messages":[{"role":"user","content":"x"}],"max_tokens":3,"max_tokens":9}'
     ask = SEED.call(body).ask
     assert ask.task == "chat"
     assert ask.sampling.max_tokens == 3

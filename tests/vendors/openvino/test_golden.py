@@ -12,9 +12,7 @@ from tests.wire import Running
 
 
 @pytest.mark.parametrize("path", golden_files(__file__))
-async def test_golden(
-    path: Path, start: Callable[..., Awaitable[Running]], pytestconfig: pytest.Config
-) -> None:
+async def test_golden(path: Path, start: Callable[..., Awaitable[Running]], pytestconfig: pytest.Config) -> None:
     profile = path.stem.split("_")[0]
     running = await start(SCENARIO % profile, vendors=(VENDOR,))
     await check_golden(running, "openvino", path, update=pytestconfig.getoption("--update-goldens"))

@@ -13,7 +13,10 @@ _ROLE = "Every message must have 'role' field"
 _BOTH = "Every message must have both 'content' and 'role' fields"
 _EMPTY = "Final prompt after applying chat template is empty"
 _URL = 'Url should contain base64 encoded string followed by "base64," prefix'
-_PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+_PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQ"
+    "DwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
 
 
 def say(*parts: JSON) -> JSON:
@@ -89,9 +92,7 @@ def test_messages_missing() -> None:
             OK,
             id="an empty array",
         ),
-        pytest.param(
-            [{"role": "assistant", "content": "", "tool_calls": []}], _CONTENT, _CONTENT, OK, id="tool calls"
-        ),
+        pytest.param([{"role": "assistant", "content": "", "tool_calls": []}], _CONTENT, _CONTENT, OK, id="tool calls"),
         pytest.param(
             [{"role": "assistant", "tool_calls": [1]}],
             _CONTENT,
@@ -239,9 +240,9 @@ def test_the_built_in_template_takes_many_turns() -> None:
 @pytest.mark.parametrize(
     ("release", "reason"),
     [
-        pytest.param("2025.0", OK, id="2025.0 does not look"),
+        pytest.param("2025.0", OK, id="2025.0"),
         pytest.param(
-            "2025.1", "Number of prompt tokens: 22 + max tokens value: 19 exceeds model max length: 40", id="2025.1 does"
+            "2025.1", "Number of prompt tokens: 22 + max tokens value: 19 exceeds model max length: 40", id="2025.1"
         ),
     ],
 )

@@ -66,7 +66,10 @@ def test_chat(server: Server, plan: Plan, body: bytes) -> None:
 
 _CALLS = make_plan(
     make_choice(
-        ("reasoning", "", ["Hm", "m"]), ("tool_call", "f", ['{"a"', ":1}"]), ("tool_call", "g", ["{}"]), finish="tool_calls"
+        ("reasoning", "", ["Hm", "m"]),
+        ("tool_call", "f", ['{"a"', ":1}"]),
+        ("tool_call", "g", ["{}"]),
+        finish="tool_calls",
     )
 )
 

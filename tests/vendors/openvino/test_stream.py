@@ -143,11 +143,18 @@ def test_completions() -> None:
     head = b'"created":1716825108,"model":"llama3","object":"text_completion.chunk"'
     assert stream(SEED, say("Hi", " you"), COMPLETIONS).events == (
         (2.0, b'data: {"choices":[{"finish_reason":null,"index":0,"logprobs":null,"text":"Hi "}],%b}\n\n' % head),
-        (2.0, b'data: {"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"text":"you"}],%b}\n\n' % head + DONE),
+        (
+            2.0,
+            b'data: {"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"text":"you"}],%b}\n\n' % head + DONE,
+        ),
     )
     assert stream(LATEST, say("Hi", " you"), COMPLETIONS).events == (
         (1.0, b'data: {"choices":[{"index":0,"text":"","finish_reason":null}],%b}\n\n' % head),
-        (2.0, b'data: {"choices":[{"index":0,"logprobs":null,"text":"Hi you","finish_reason":"stop"}],%b}\n\n' % head + DONE),
+        (
+            2.0,
+            b'data: {"choices":[{"index":0,"logprobs":null,"text":"Hi you","finish_reason":"stop"}],%b}\n\n' % head
+            + DONE,
+        ),
     )
 
 
