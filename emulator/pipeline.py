@@ -14,7 +14,10 @@ from emulator.engine.json_schema import Unsatisfiable
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, FixedReply, write
 from emulator.latency import Latency
+from emulator.limits import Admission, Gate
+from emulator.limits.places import Place
 from emulator.scenario.match import Facts, Match, Matcher, Verdict, compile_rules
+from emulator.scenario.quotas import compile_limits
 from emulator.scenario.schema import ReplyOutcome, Scenario
 
 _UNMATCHED = Match()
@@ -31,6 +34,7 @@ class Emulator:
         self._latency = latency
         self.rules = scenario.rules
         self.strict = scenario.strict
+        self.gate = Gate(compile_limits(scenario.limits), state) if is_bounded(scenario, latency) else None
         self._matcher: Matcher = compile_rules(scenario)
 
     async def match(
@@ -47,18 +51,43 @@ class Emulator:
         """What each rule said to a request, up to the one that took it; counts nothing."""
         return self._matcher.explain(facts, match)
 
-    def decide(self, call: Call, match: Match, key: bytes, now: float) -> Plan:
-        """The answer to a call; ``key`` names it, ``now`` is when it was admitted.
+    async def admit(self, call: Call, match: Match, key: bytes, now: float, gate: Gate) -> tuple[Plan, Admission]:
+        """The answer to a call, decided once its quotas are charged and there is a place for it.
+
+        Raises:
+            EmulatedError: as :meth:`decide`; or a quota has not enough, or the server is full. It costs nothing then.
+        """
+        latency = self._latency_of(match)
+        admission = await gate.admit(call, self.clock.now() - self.started, latency.load)
+        try:
+            plan = self.decide(call, match, key, now, admission.place)
+            await gate.expect(admission, now - self.started + plan.due)
+        except BaseException:
+            await gate.release(admission, None, self.clock.now() - self.started)
+            raise
+        return replace(plan, quota=admission.balances), admission
+
+    async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
+        """A call that was let in is over, with so many tokens sent; ``None``: it was refused after all."""
+        if self.gate is not None:
+            await self.gate.release(admission, output_tokens, now - self.started)
+
+    def _latency_of(self, match: Match) -> Latency:
+        return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
+
+    def decide(self, call: Call, match: Match, key: bytes, now: float, place: Place | None = None) -> Plan:
+        """The answer to a call; ``key`` names it, ``now`` is when it came; ``place``: where it runs, if places are few.
 
         Raises:
             EmulatedError: a rule refuses the call, or nothing satisfies the schema it asks for.
         """
         if match.outcome.error is not None:
             raise match.outcome.error.to_error()
-        latency = self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
+        latency = self._latency_of(match)
         reply = None if match.outcome.reply is None else fix_reply(match.outcome.reply)
         draft = self._write(call, reply)
-        if latency.immediate:
+        waited = 0.0 if place is None else max(0.0, place.since - (now - self.started))
+        if latency.immediate and not waited:
             return Plan(
                 key=key,
                 created=now,
@@ -67,7 +96,7 @@ class Emulator:
                 prompts=draft.prompts,
                 usage=draft.usage,
             )
-        return pace(draft, latency, key, now)
+        return pace(draft, latency, key, now, 1 if place is None else place.running, waited)
 
     def _write(self, call: Call, reply: FixedReply | None) -> Draft:
         tokenizer = tokenizer_for(call.deployment.tokenizer)
@@ -129,18 +158,26 @@ def _arguments(value: JSON) -> str:
     return value if isinstance(value, str) else dump_text(value)
 
 
-def pace(draft: Draft, latency: Latency, key: bytes, now: float) -> Plan:
-    """Say when each token of a draft is due."""
+def is_bounded(scenario: Scenario, latency: Latency) -> bool:
+    """Some call may have to wait for others, or be refused for their sake."""
+    steps = [step for rule in scenario.rules for step in (rule, *(rule.sequence or ()))]
+    return bool(scenario.limits or latency.load or any(step.latency and step.latency.load for step in steps))
+
+
+def pace(draft: Draft, latency: Latency, key: bytes, now: float, running: int = 1, waited: float = 0.0) -> Plan:
+    """Say when each token of a draft is due, for a call that waited before it ran beside others."""
     prompt_tokens = draft.usage.prompt_tokens
     choices = []
     due = 0.0
     for number, choice in enumerate(draft.choices):
-        times = latency.pace(len(choice.tokens), prompt_tokens, derive(key, "latency", number))
+        times = latency.pace(len(choice.tokens), prompt_tokens, derive(key, "latency", number), running)
+        if waited:
+            times = tuple([time + waited for time in times])
         choices.append(replace(choice, due=times))
         due = max(due, times[-1] if len(times) else 0.0)
     if not choices:
-        times = latency.pace(1, prompt_tokens, derive(key, "latency", 0))
-        due = times[-1]
+        times = latency.pace(1, prompt_tokens, derive(key, "latency", 0), running)
+        due = times[-1] + waited
     return Plan(
         key=key,
         created=now,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from emulator.core.quota import Balance
 from emulator.core.record import record
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ class Plan:
         due: seconds after admission at which an answer in one piece is sent.
         vectors: one row per input, for embeddings.
         prompts: one per prompt, where the ask wants ``prompt_details``.
+        quota: what is left of each quota the call is charged to; empty where a scenario sets no limits.
     """
 
     key: bytes
@@ -126,3 +129,8 @@ class Plan:
     prompts: tuple[PromptTokens, ...] = ()
     usage: Usage = NOTHING_USED
     due: float = 0.0
+    quota: Sequence[Balance] = ()
+
+    def count_due(self, elapsed: float) -> int:
+        """Tokens of all choices that are due so many seconds after admission."""
+        return sum([bisect_right(choice.due, elapsed) for choice in self.choices])

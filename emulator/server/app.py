@@ -17,6 +17,7 @@ from emulator.core.json import canonical_json
 from emulator.core.plan import Plan
 from emulator.core.seed import derive
 from emulator.core.vendor import Headers, Service, Vendor, VendorSettings, WireRequest, WireResponse, WireStream
+from emulator.limits import Admission
 from emulator.pipeline import Emulator, see
 from emulator.scenario.match import Match, Verdict
 from emulator.server.metrics import VendorMetrics
@@ -43,6 +44,7 @@ class _Answer:
     match: Match | None = None
     call: Call | None = None
     plan: Plan | None = None
+    admission: Admission | None = None
     error: str | None = None
 
     @property
@@ -89,6 +91,8 @@ class VendorApp:
             return player.abort() if player.sent.status else await player.play(_BUG)
         finally:
             metrics.running -= 1
+            if answer.admission is not None:
+                await self._release(answer.admission, answer, player.sent, started)
             self._record(wire, answer, player.sent, started)
 
     async def _answer(
@@ -99,6 +103,7 @@ class VendorApp:
             return await self._decide(wire, answer, started)
         except EmulatedError as error:
             answer.error = error.kind
+            answer.plan = None
             if not any(wire.key):
                 await self._name(wire, answer)
             return self._refuse(error, wire)
@@ -127,10 +132,22 @@ class VendorApp:
                 raise match.outcome.error.to_error()
             return parsed
         answer.call = parsed
-        plan = self.emulator.decide(parsed, match, wire.key, started)
+        gate = self.emulator.gate
+        if gate is None or match.outcome.error is not None:
+            plan = self.emulator.decide(parsed, match, wire.key, started)
+        else:
+            plan, answer.admission = await self.emulator.admit(parsed, match, wire.key, started, gate)
         answer.plan = plan
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(plan, parsed, self.service)
+
+    async def _release(self, admission: Admission, answer: _Answer, sent: Sent, started: float) -> None:
+        """Settle with what was sent, and give up the place when the answer was over, however late that is noticed."""
+        now = self.emulator.clock.now()
+        tokens = None
+        if answer.plan is not None:
+            tokens = answer.plan.count_due(sent.reached) if sent.tokens is None else sent.tokens
+        await self.emulator.release(admission, tokens, min(now, started + sent.reached) if sent.whole else now)
 
     async def _name(self, wire: WireRequest, answer: _Answer) -> None:
         """Give the request its key: identity and attempt; identity ignores headers, key order and session."""

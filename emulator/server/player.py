@@ -4,16 +4,20 @@ Heads and chunks are written here and not by the web framework: which headers a 
 writes their names and where a chunk ends are part of its wire.
 """
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
+from math import inf
 
 from aiohttp import web
 
 from emulator.core.clock import Clock
+from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.vendor import DROPPED, Headers, WireResponse, WireStream
+from emulator.server.reset import reset
 
 _MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before the player waits for it
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
@@ -50,6 +54,8 @@ class Sent:
     Fields:
         status: 0 as long as no head has been sent.
         first: when the body began, Unix seconds.
+        reached: how far the answer came: all that was due by then, in seconds after admission; negative: nothing.
+        tokens: how many of the answer's were sent, where that is not just those due by ``reached``.
         whole: it was sent to its end; false if the client left before.
     """
 
@@ -57,6 +63,8 @@ class Sent:
     size: int = 0
     events: int = 0
     first: float = 0.0
+    reached: float = -1.0
+    tokens: int | None = None
     whole: bool = False
 
 
@@ -85,14 +93,18 @@ class Player:
         self.extra: Headers = ()
         self.sent = Sent()
 
-    async def play(self, answer: WireResponse | WireStream, due: float = 0.0) -> Played:
+    async def play(self, answer: WireResponse | WireStream | Delivery, due: float = 0.0) -> Played:
         """Send an answer; one in one piece goes out ``due`` seconds after admission."""
         if isinstance(answer, WireStream):
             keep_alive = await self._stream(answer)
+        elif isinstance(answer, Delivery):
+            keep_alive = await self._deliver(answer)
         else:
             if due > 0.0:
                 await self._clock.sleep_until(self._started + due)
             keep_alive = await self._send(answer)
+            if self.sent.whole:
+                self.sent.reached = due
         return GO_ON if keep_alive and self.sent.whole else END
 
     def abort(self) -> Played:
@@ -134,10 +146,12 @@ class Player:
         elapsed = clock.now() - started
         waiting: list[bytes] = []
         size = 0
+        last = 0.0
         for due, event in events:
             if due > elapsed or size > _MOST_JOINED:
                 if waiting and not await self._write(b"".join(waiting)):
                     return False
+                sent.reached = last
                 waiting.clear()
                 size = 0
                 elapsed = clock.now() - started
@@ -150,7 +164,50 @@ class Player:
             sent.size += len(event)
             size += len(event)
             waiting.append(_chunk(event) if self._modern else event)
-        return not waiting or await self._write(b"".join(waiting))
+            last = due
+        if waiting and not await self._write(b"".join(waiting)):
+            return False
+        sent.reached = last
+        return True
+
+    async def _deliver(self, answer: Delivery) -> bool:
+        """Send a bent answer: each write by itself, and the ending as it comes."""
+        chunked = answer.chunked and self._modern
+        keep_alive = bool(self._http.keep_alive) and not answer.close and (self._modern or not answer.chunked)
+        sent = self.sent = Sent()
+        if answer.start < inf:
+            await self._wait(answer.start)
+            framing = "Transfer-Encoding: chunked\r\n" if chunked else _length(answer)
+            head = self._head(answer.status, answer.headers, framing, keep_alive)
+            sent.status = answer.status
+            bare = self._http.method == "HEAD" or answer.status in (204, 304)
+            if not await self._write(head) or not (bare or await self._deliver_body(answer, sent, chunked)):
+                return False
+        await self._wait(answer.end)
+        if answer.ending is Ending.RESET and self._http.transport is not None:
+            await reset(self._http.transport)
+        elif answer.ending is Ending.COMPLETE:
+            sent.whole = not chunked or await self._write(b"0\r\n\r\n")
+        return keep_alive
+
+    async def _deliver_body(self, answer: Delivery, sent: Sent, chunked: bool) -> bool:
+        for due, data in join_writes(answer.pieces):
+            await self._wait(due)
+            if not sent.events:
+                sent.first = self._clock.now()
+            if not await self._write(_chunk(data) if chunked else data):
+                return False
+            sent.events += 1
+            sent.size += len(data)
+            await asyncio.sleep(0)  # a write of its own on the wire, too
+        return True
+
+    async def _wait(self, due: float) -> None:
+        """Until ``due`` seconds after admission; without end if it is infinite, until the handler is cancelled."""
+        if due == inf:
+            await asyncio.get_running_loop().create_future()
+        if due > 0.0:
+            await self._clock.sleep_until(self._started + due)
 
     async def _write(self, data: bytes) -> bool:
         """Write, wait for a slow reader; false once the client has gone."""
@@ -178,6 +235,12 @@ class Player:
 
 def _connection(keep_alive: bool) -> str:
     return "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
+
+
+def _length(answer: Delivery) -> str:
+    """What the head promises; nothing for an answer in chunks to a client that knows none."""
+    known = not answer.chunked and answer.status not in (204, 304)
+    return f"Content-Length: {answer.size + answer.promised}\r\n" if known else ""
 
 
 def _chunk(data: bytes) -> bytes:
