@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 
 from emulator.core.call import Call
-from emulator.core.json import JSON, dump_text
+from emulator.core.json import JSON, dump_json, dump_text
 from emulator.core.plan import Choice, Plan
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Headers, Service, WireResponse, WireStream
@@ -20,7 +20,7 @@ from emulator.vendors.tgi.settings import TgiSettings
 from emulator.vendors.tgi.tokens import special_text
 
 _JSON: Headers = (("content-type", "application/json"),)
-_TOKEN = b'{"id":%d,"text":%b,"logprob":%a,"special":%b}'
+_TOKEN = b'{"id":%d,"text":%b,"logprob":%b,"special":%b}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,9 @@ def _columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[JSON], ...]
     if texts and choice.ids[-1] == tokenizer.eos and not choice.tokens[-1]:
         texts[-1] = quote(special_text(tokenizer, tokenizer.eos))
         specials[-1] = b"true"
-    weights = [0.0] * len(texts) if choice.logprobs is None else [entry.logprob for entry in choice.logprobs]
+    weights = [b"0.0"] * len(texts)
+    if choice.logprobs is not None:
+        weights = [dump_json(entry.logprob) for entry in choice.logprobs]
     return choice.ids, texts, weights, specials
 
 
@@ -183,7 +185,9 @@ def render_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterato
     """The likeliest tokens in each token's place."""
     for entry in choice.logprobs or ():
         shown = entry.top[:top]
-        yield b",".join(_TOKEN % (encode_first(tokenizer, t), quote(t), weight, b"false") for t, weight in shown)
+        yield b",".join(
+            _TOKEN % (encode_first(tokenizer, t), quote(t), dump_json(weight), b"false") for t, weight in shown
+        )
 
 
 def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[tuple[float, bytes]]:

@@ -1,0 +1,25 @@
+"""Whole exchanges over a socket, byte for byte."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Start
+from tests.golden import check_golden, golden_files
+
+SCENARIO = """
+rules:
+  - {name: refused, when: {prompt: too fast}, error: {kind: rate_limited, retry_after: 2s}}
+  - {name: late, when: {prompt: too slow}, error: {kind: timeout}}
+  - {name: documented, when: {prompt: {prefix: My name is}}, pass: true}
+  - name: weather
+    when: {prompt: weather}
+    reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}
+  - {name: fixed, reply: {text: ' one two three'}}
+"""
+
+
+@pytest.mark.parametrize("path", golden_files(__file__))
+async def test_golden(start: Start, path: Path, request: pytest.FixtureRequest) -> None:
+    running = await start(SCENARIO)
+    await check_golden(running, "mindie", path, update=bool(request.config.getoption("--update-goldens")))

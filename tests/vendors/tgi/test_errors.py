@@ -1,0 +1,111 @@
+"""What TGI says when it refuses, and what a scenario can make it say."""
+
+import json
+
+import pytest
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.vendor import WireRequest, WireResponse
+from emulator.vendors.tgi.errors import render_error, render_stream_error
+from tests.conftest import Start
+from tests.vendors.mindie.direct import PROMPT, service
+
+REQUEST = WireRequest(method="POST", path="/generate")
+STREAM = WireRequest(method="POST", path="/generate_stream")
+
+
+def word(kind: ErrorKind, request: WireRequest = REQUEST, **fields: JSON) -> WireResponse:
+    return render_error(EmulatedError(kind, **fields), request, service("tgi"))
+
+
+@pytest.mark.parametrize("kind", list(ErrorKind))
+def test_every_kind_has_words(kind: ErrorKind) -> None:
+    answer = word(kind)
+    assert 400 <= answer.status < 600
+    bare = kind in (ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.METHOD_NOT_ALLOWED)
+    assert bool(answer.body) is not bare
+
+
+@pytest.mark.parametrize("kind", list(ErrorKind))
+def test_every_override_wins(kind: ErrorKind) -> None:
+    answer = word(kind, status=418, message="short and stout", retry_after=1.2)
+    assert answer.status == 418
+    assert b"short and stout" in answer.body
+    assert dict(answer.headers)["retry-after"] == "2"
+    assert word(kind, body={"a": 1}).body == b'{"a":1}'
+    assert word(kind, body="as it is").body == b"as it is"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "text", "error_type"),
+    [
+        pytest.param(ErrorKind.OVERLOADED, 429, "Model is overloaded", "overloaded", id="overloaded"),
+        pytest.param(ErrorKind.RATE_LIMITED, 429, "Model is overloaded", "overloaded", id="no quotas of its own"),
+        pytest.param(ErrorKind.NOT_READY, 503, "unhealthy", "healthcheck", id="not ready"),
+        pytest.param(ErrorKind.INTERNAL, 500, "Incomplete generation", "incomplete_generation", id="internal"),
+    ],
+)
+def test_words(kind: ErrorKind, status: int, text: str, error_type: str) -> None:
+    answer = word(kind)
+    assert answer.status == status
+    assert json.loads(answer.body) == {"error": text, "error_type": error_type}
+
+
+def test_injected_error_of_a_stream_is_an_event() -> None:
+    answer = word(ErrorKind.OVERLOADED, STREAM)
+    assert (answer.status, answer.chunked) == (200, True)
+    assert answer.body == b'data: {"error":"Model is overloaded","error_type":"overloaded"}\n\n'
+    assert word(ErrorKind.OVERLOADED, STREAM, status=503).status == 503
+
+
+def test_failure_inside_a_stream_is_an_event() -> None:
+    error = EmulatedError(ErrorKind.TIMEOUT)
+    event = render_stream_error(error, STREAM, service("tgi").settings)
+    assert json.loads(event.removeprefix(b"data: "))["error_type"] == "generation"
+
+
+async def test_keys(start: Start) -> None:
+    running = await start("keys: [{token: Secret, principal: someone}]\n")
+
+    async def status(path: str, header: str | None, body: JSON = None) -> int:
+        headers = {} if header is None else {"Authorization": header}
+        return (await running.ask("tgi", path, body, headers=headers)).status
+
+    body = {"inputs": PROMPT}
+    assert await status("/generate", None, body) == 401
+    assert await status("/generate", "Bearer wrong", body) == 401
+    assert await status("/generate", "bearer secret", body) == 200
+    assert await status("/info", None) == 200
+    answer = await running.ask("tgi", "/generate", body)
+    assert answer.body == b""
+
+
+async def test_without_keys_everyone_is_let_in(start: Start) -> None:
+    assert (await (await start()).ask("tgi", "/generate", {"inputs": PROMPT})).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        pytest.param("GET", "/generate", 405, "POST", id="another method"),
+        pytest.param("DELETE", "/", 405, "GET,HEAD,POST", id="a path with two methods"),
+        pytest.param("GET", "/nowhere", 404, None, id="a path nobody knows"),
+    ],
+)
+async def test_route_miss(start: Start, method: str, path: str, status: int, allow: str | None) -> None:
+    answer = await (await start()).ask("tgi", path, method=method)
+    assert (answer.status, answer.body) == (status, b"")
+    assert answer.header("allow") == allow
+
+
+async def test_preflight(start: Start) -> None:
+    answer = await (await start()).ask("tgi", "/generate", method="OPTIONS")
+    assert answer.status == 200
+    assert answer.header("access-control-allow-methods") == "GET,POST"
+
+
+async def test_payload_of_more_than_two_megabytes(start: Start) -> None:
+    head = b"POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2000001\r\n"
+    answer = await (await start()).send("tgi", head)
+    assert (answer.status, answer.body) == (413, b"Failed to buffer the request body: length limit exceeded")

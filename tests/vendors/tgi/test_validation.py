@@ -1,0 +1,165 @@
+"""What the router refuses after deserialising: texts, order, and where the refusal is sent."""
+
+import json
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.vendors.mindie.direct import PROMPT, accepted, refused
+
+PREFIX = "Input validation error: "
+OLD = "vendors: {tgi: {profile: '0.9.4'}}\n"
+TIGHT = "vendors: {tgi: {max_input_tokens: 8, max_total_tokens: 12}}\n"
+
+
+def ask(parameters: JSON, **top: JSON) -> JSON:
+    return {"inputs": PROMPT, "parameters": parameters, **top}
+
+
+CASES = [
+    pytest.param({"best_of": 3}, "`best_of` must be > 0 and <= 2. Given: 3", id="best_of beyond the limit"),
+    pytest.param({"best_of": 2}, "you must use sampling when `best_of` is > 1", id="best_of without sampling"),
+    pytest.param(
+        {"best_of": 2, "do_sample": True, "seed": 1},
+        "`seed` must not be set when `best_of` > 1",
+        id="best_of and a seed",
+    ),
+    pytest.param({"temperature": 0}, "`temperature` must be strictly positive", id="temperature 0"),
+    pytest.param({"temperature": -0.5}, "`temperature` must be strictly positive", id="temperature below zero"),
+    pytest.param(
+        {"repetition_penalty": 0.0}, "`repetition_penalty` must be strictly positive", id="repetition_penalty 0"
+    ),
+    pytest.param({"frequency_penalty": 2.1}, "`frequency_penalty` must be >= -2.0 and <= 2.0", id="frequency_penalty"),
+    pytest.param({"top_p": 0.0}, "`top_p` must be > 0.0 and < 1.0", id="top_p 0"),
+    pytest.param({"top_p": 1.0}, "`top_p` must be > 0.0 and < 1.0", id="top_p 1"),
+    pytest.param({"typical_p": 1.0}, "`typical_p` must be > 0.0 and < 1.0", id="typical_p 1, which MindIE takes"),
+    pytest.param({"top_k": 0}, "`top_k` must be strictly positive", id="top_k 0"),
+    pytest.param({"max_new_tokens": 0}, "`max_new_tokens` must be strictly positive", id="no new tokens"),
+    pytest.param({"stop": list("abcde")}, "`stop` supports up to 4 stop sequences. Given: 5", id="five stops"),
+    pytest.param({"top_n_tokens": 6}, "`top_n_tokens` must be >= 0 and <= 5. Given: 6", id="six top tokens"),
+    pytest.param({"truncate": 0}, "`truncate` must be strictly positive and less than 4095. Given: 0", id="truncate 0"),
+    pytest.param(
+        {"truncate": 4096}, "`truncate` must be strictly positive and less than 4095. Given: 4096", id="truncate beyond"
+    ),
+    pytest.param({"grammar": {"type": "json", "value": 5}}, "grammar is not supported", id="a number as grammar"),
+    pytest.param(
+        {"grammar": {"type": "json", "value": {}}},
+        "grammar is not valid: Grammar must have a 'properties' field",
+        id="a grammar without properties",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parameters", "text"), CASES)
+@pytest.mark.parametrize("path", ["/", "/generate"])
+def test_refused(path: str, parameters: JSON, text: str) -> None:
+    answer = refused("tgi", path, ask(parameters))
+    assert answer.status == 422
+    assert json.loads(answer.body) == {"error": PREFIX + text, "error_type": "validation"}
+
+
+@pytest.mark.parametrize(("parameters", "text"), CASES[3:])
+def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
+    answer = refused("tgi", "/", ask(parameters, stream=True))
+    expected = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
+    assert (answer.status, answer.body.decode()) == (200, f"data: {expected}\n\n")
+    assert dict(answer.headers)["content-type"] == "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    ("section", "space", "last"),
+    [
+        pytest.param(
+            "", " ", '{"error":"Incomplete generation stream","error_type":"incomplete_generation_stream"}', id="3"
+        ),
+        pytest.param(OLD, "", '{"error":"Incomplete generation","error_type":"incomplete_generation"}', id="0.9.4"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        pytest.param({"best_of": 0}, "`best_of` != 1 is not supported when streaming tokens", id="best_of 0"),
+        pytest.param({"best_of": 2}, "`best_of` != 1 is not supported when streaming tokens", id="best_of 2"),
+        pytest.param(
+            {"decoder_input_details": True},
+            "`decoder_input_details` == true is not supported when streaming tokens",
+            id="input details",
+        ),
+    ],
+)
+def test_two_errors_in_a_stream(parameters: JSON, text: str, section: str, space: str, last: str) -> None:
+    answer = refused("tgi", "/generate_stream", ask(parameters), section)
+    first = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
+    assert answer.body.decode() == f"data:{space}{first}\n\ndata:{space}{last}\n\n"
+
+
+def test_empty_inputs() -> None:
+    assert json.loads(refused("tgi", "/", {"inputs": ""}).body)["error"] == f"{PREFIX}`inputs` cannot be empty"
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "words"),
+    [
+        pytest.param(
+            "a b c d",
+            {"max_new_tokens": 9},
+            "`inputs` tokens + `max_new_tokens` must be <= 12. Given: 5 `inputs` tokens and 9 `max_new_tokens`",
+            id="prompt and answer together",
+        ),
+        pytest.param(
+            "a b c d e f g h",
+            {"max_new_tokens": 1},
+            "`inputs` must have less than 8 tokens. Given: 9",
+            id="prompt alone",
+        ),
+    ],
+)
+def test_room(text: str, parameters: JSON, words: str) -> None:
+    answer = refused("tgi", "/", {"inputs": text, "parameters": parameters}, TIGHT)
+    assert json.loads(answer.body)["error"] == PREFIX + words
+
+
+@pytest.mark.parametrize(
+    ("section", "parameters", "limit"),
+    [
+        pytest.param("", {"max_new_tokens": 7}, 7, id="as asked"),
+        pytest.param(TIGHT, {}, 6, id="what is left where nothing is asked"),
+        pytest.param(OLD, {}, 20, id="twenty in 0.9.4"),
+        pytest.param("", {"max_new_tokens": 100000}, 4090, id="only the first thousand must fit"),
+    ],
+)
+def test_limit(section: str, parameters: JSON, limit: int) -> None:
+    assert accepted("tgi", "/", ask(parameters), section).context.limit == limit
+
+
+@pytest.mark.parametrize(
+    ("section", "body", "greedy"),
+    [
+        pytest.param("", {"inputs": PROMPT}, False, id="no parameters at all means sampling in 3"),
+        pytest.param(OLD, {"inputs": PROMPT}, True, id="and greedy in 0.9.4"),
+        pytest.param("", ask({}), True, id="empty parameters are greedy"),
+        pytest.param("", ask({"temperature": 1.0}), True, id="the neutral temperature is greedy"),
+        pytest.param("", ask({"temperature": 0.5}), False, id="another samples"),
+    ],
+)
+def test_sampling(section: str, body: JSON, greedy: bool) -> None:
+    call = accepted("tgi", "/", body, section)
+    assert call.context.seeded is not greedy
+
+
+@pytest.mark.parametrize(
+    ("section", "path", "parameters", "echo"),
+    [
+        pytest.param("", "/", {}, PROMPT, id="the root repeats the prompt of a model for text generation"),
+        pytest.param("", "/", {"return_full_text": False}, "", id="unless told not to"),
+        pytest.param("", "/generate", {}, "", id="other routes do not"),
+        pytest.param("", "/generate", {"return_full_text": True}, PROMPT, id="unless told to"),
+        pytest.param("vendors: {tgi: {pipeline_tag: null}}\n", "/", {}, PROMPT, id="an unknown tag repeats in 3"),
+        pytest.param(
+            "vendors: {tgi: {profile: '0.9.4', pipeline_tag: null}}\n", "/", {}, "", id="and does not in 0.9.4"
+        ),
+        pytest.param("vendors: {tgi: {pipeline_tag: text2text-generation}}\n", "/", {}, "", id="nor does another tag"),
+    ],
+)
+def test_prompt_in_front(section: str, path: str, parameters: JSON, echo: str) -> None:
+    assert accepted("tgi", path, ask(parameters), section).context.echo == echo
