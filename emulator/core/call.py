@@ -134,7 +134,10 @@ class ChatAsk:
     @property
     def prompt(self) -> str | None:
         """Text of the last user message."""
-        return next((m.text for m in reversed(self.messages) if m.role == "user"), None)
+        for message in reversed(self.messages):
+            if message.role == "user":
+                return message.text
+        return None
 
     @property
     def system(self) -> str | None:

@@ -12,10 +12,10 @@ def count_prompt(ask: Ask, tokenizer: Tokenizer, profile: str) -> tuple[int, ...
     """Tokens of each prompt or input, template and special tokens included; one number for a chat."""
     template = PROFILES[profile]
     if isinstance(ask, ChatAsk):
-        count = template.template_base + sum(
-            template.template_per_message + _count_message(message, tokenizer) for message in ask.messages
-        )
-        return (count + _count_tools(ask, tokenizer),)
+        count = template.template_base + template.template_per_message * len(ask.messages)
+        for message in ask.messages:
+            count += _count_message(message, tokenizer)
+        return (count + _count_tools(ask, tokenizer) if ask.tools else count,)
     if isinstance(ask, CompletionAsk):
         extra = template.per_text if ask.raw else template.template_base + template.template_per_message
         return tuple(_count(prompt, tokenizer) + extra + ask.media * MEDIA_TOKENS for prompt in ask.prompts)
@@ -35,7 +35,5 @@ def _count_message(message: Message, tokenizer: Tokenizer) -> int:
 
 
 def _count_tools(ask: ChatAsk, tokenizer: Tokenizer) -> int:
-    if not ask.tools:
-        return 0
     offered = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in ask.tools]
     return tokenizer.count(dump_text(offered)) + 12

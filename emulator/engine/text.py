@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count as count_from
 
-from emulator.core.seed import derive, draw_integer
+from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.prose import load_prose
 
@@ -49,7 +49,16 @@ class Bank:
 
 def natural_length(key: bytes) -> int:
     """How many tokens an answer would like to have: lognormal, median 180, within [24, 1024]."""
-    place, within = divmod(draw_integer(key, 64 << 16, "length"), 1 << 16)
+    return _length_of(_draw(key))
+
+
+def _draw(key: bytes) -> int:
+    """128 bits: the upper 22 choose the length, the others the sentences."""
+    return int.from_bytes(derive(key, "text"), "big")
+
+
+def _length_of(draw: int) -> int:
+    place, within = divmod(draw >> 106, 1 << 16)
     low, high = _QUANTILES[place], _QUANTILES[place + 1]
     return low + ((high - low) * within >> 16)
 
@@ -59,9 +68,13 @@ def write_tokens(tokenizer: Tokenizer, key: bytes, language: str, count: int, op
 
     With the same key, a smaller count gives the beginning of a larger one.
     """
+    return _take(_walk(tokenizer, _draw(key), language, opening), count)
+
+
+def _take(passages: Iterator[Passage], count: int) -> Passage:
     tokens: list[str] = []
     ids: list[int] = []
-    for more_tokens, more_ids in _walk(tokenizer, key, language, opening):
+    for more_tokens, more_ids in passages:
         tokens += more_tokens
         ids += more_ids
         if len(ids) >= count:
@@ -78,12 +91,14 @@ def write_answer(
     length is above ``limit``, or no sentence ends within it, the answer is cut at ``limit``. With
     ``ignore_eos`` it is always cut, without a ``limit`` at the longest natural length.
     """
-    wanted = natural_length(key)
+    draw = _draw(key)
+    wanted = _length_of(draw)
+    passages = _walk(tokenizer, draw, language, opening)
     if ignore_eos or (limit is not None and wanted > limit):
-        return (*write_tokens(tokenizer, key, language, _LONGEST if limit is None else limit, opening), False)
+        return (*_take(passages, _LONGEST if limit is None else limit), False)
     tokens: list[str] = []
     ids: list[int] = []
-    for more_tokens, more_ids in _walk(tokenizer, key, language, opening):
+    for more_tokens, more_ids in passages:
         before, after = len(ids), len(ids) + len(more_ids)
         fits = limit is None or after <= limit
         if before and not (fits and after - wanted <= wanted - before):
@@ -97,10 +112,9 @@ def write_answer(
     return tuple(tokens), tuple(ids), True
 
 
-def _walk(tokenizer: Tokenizer, key: bytes, language: str, opening: str) -> Iterator[Passage]:
+def _walk(tokenizer: Tokenizer, draw: int, language: str, opening: str) -> Iterator[Passage]:
     """Sentences without end; none comes twice before all have come once."""
     bank = load_bank(tokenizer, language)
-    draw = int.from_bytes(derive(key, "text"), "big")
     opener = bank.openers[draw % len(bank.openers)]
     yield _join(tokenizer, opening, bank.separator, opener) if opening else opener
     flowing, breaking, mask = bank.flowing, bank.breaking, len(bank.flowing) - 1

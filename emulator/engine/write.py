@@ -86,21 +86,22 @@ def write(
     """
     if isinstance(ask, EmbeddingAsk):
         return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
+    sampling = ask.sampling
     if isinstance(ask, ChatAsk):
-        prompts: tuple[str, ...] = (ask.prompt or "",)
-        keys = [_chat_key(ask, deployment, seed)]
+        prompts = [(ask.prompt or "", _chat_key(ask, deployment, seed))]
     else:
-        prompts = tuple(p if isinstance(p, str) else tokenizer.decode(p) for p in ask.prompts)
-        keys = [derive(seed, "text", deployment.name, p, ask.raw, *_variation(ask.sampling)) for p in prompts]
+        texts = (p if isinstance(p, str) else tokenizer.decode(p) for p in ask.prompts)
+        variation = (deployment.name, ask.raw, *_variation(sampling))
+        prompts = [(text, derive(seed, "text", text, *variation)) for text in texts]
     choices = []
-    for position, (prompt, prompt_key) in enumerate(zip(prompts, keys, strict=True)):
-        for number in range(ask.sampling.n):
-            key = prompt_key if number == 0 or ask.sampling.greedy else derive(prompt_key, number)
+    for position, (prompt, prompt_key) in enumerate(prompts):
+        for number in range(sampling.n):
+            key = prompt_key if number == 0 or sampling.greedy else derive(prompt_key, number)
             choice = _write_choice(ask, prompt, key, tokenizer, reply)
             choices.append(replace(choice, prompt=position) if position else choice)
     details: tuple[PromptTokens, ...] = ()
-    if ask.sampling.prompt_details:
-        details = tuple(_read_prompt(p, tokenizer, k) for p, k in zip(prompts, keys, strict=True))
+    if sampling.prompt_details:
+        details = tuple(_read_prompt(text, tokenizer, key) for text, key in prompts)
     usage = _count_usage(choices, prompt_tokens)
     if reply is not None and reply.usage:
         usage = replace(usage, **reply.usage)
@@ -115,26 +116,33 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
 
 
 def _chat_key(ask: ChatAsk, deployment: Deployment, seed: int) -> bytes:
-    turns = [
-        (m.role, m.text, m.tool_call_id, m.media, [(c.name, c.arguments) for c in m.tool_calls] if m.tool_calls else 0)
-        for m in ask.messages
-    ]
-    shape: object = 0
+    turns: list[str | int | None] = []
+    for message in ask.messages:
+        turns += (message.role, message.text)
+        if message.tool_calls or message.tool_call_id or message.media:
+            calls = repr([(call.name, call.arguments) for call in message.tool_calls])
+            turns += (calls, message.tool_call_id, message.media)
     if ask.tools or ask.format != "text" or ask.reasoning:
-        tools = [(t.name, t.description, t.parameters) for t in ask.tools]
-        shape = (tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)
-    return derive(seed, "text", deployment.name, repr(turns), repr(shape), *_variation(ask.sampling))
+        tools = [(tool.name, tool.description, tool.parameters) for tool in ask.tools]
+        turns.append(repr((tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)))
+    return derive(seed, "text", deployment.name, len(ask.messages), *turns, *_variation(ask.sampling))
 
 
 def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage:
-    reasoning = sum(s.end - s.start for c in choices for s in c.spans if s.kind == "reasoning")
-    return Usage(sum(prompt_tokens), sum(len(c.tokens) for c in choices), reasoning)
+    completion = reasoning = 0
+    for choice in choices:
+        completion += len(choice.tokens)
+        for span in choice.spans:
+            if span.kind == "reasoning":
+                reasoning += span.end - span.start
+    return Usage(sum(prompt_tokens), completion, reasoning)
 
 
 def _write_choice(
     ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
 ) -> Choice:
-    limit = ask.sampling.max_tokens
+    sampling = ask.sampling
+    limit = sampling.max_tokens
     parts = _parts(ask, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
@@ -142,7 +150,7 @@ def _write_choice(
     stopped_by: str | None = None
     finish: FinishReason = "stop"
     for part in parts:
-        part, stopped_by, whole = _fit(part, ask.sampling, None if limit is None else limit - len(tokens))
+        part, stopped_by, whole = _fit(part, sampling, None if limit is None else limit - len(tokens))
         spans.append(Span(part.kind, len(tokens), len(tokens) + len(part.tokens), part.name, part.id))
         tokens += part.tokens
         ids += part.ids
@@ -151,10 +159,10 @@ def _write_choice(
             break
     else:
         finish = "tool_calls" if spans and spans[-1].kind == "tool_call" else "stop"
-        if ask.sampling.show_eos and (limit is None or len(tokens) < limit):
+        if sampling.show_eos and (limit is None or len(tokens) < limit):
             tokens, ids = (*tokens, ""), (*ids, tokenizer.eos)
             spans[-1] = replace(spans[-1], end=len(tokens))
-        elif ask.sampling.show_eos:
+        elif sampling.show_eos:
             finish = "length"  # no room was left for the end of the sequence
     if reply is not None and reply.finish_reason is not None:
         finish = reply.finish_reason
@@ -164,7 +172,7 @@ def _write_choice(
         due=at_once(len(tokens)),
         finish_reason=finish,
         spans=tuple(spans),
-        logprobs=_write_logprobs(ask.sampling, tokens, key),
+        logprobs=None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key),
         stopped_by=stopped_by,
     )
 
@@ -293,12 +301,10 @@ def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[_Part]:
     return parts or [_Part("text", (), ())]
 
 
-def _write_logprobs(sampling: Sampling, tokens: tuple[str, ...], key: bytes) -> tuple[Logprob, ...] | None:
-    if sampling.logprobs is None:
-        return None
+def _write_logprobs(sampling: Sampling, tokens: tuple[str, ...], key: bytes) -> tuple[Logprob, ...]:
     from emulator.engine.logprobs import token_logprobs
 
-    return token_logprobs(tokens, derive(key, "logprobs"), sampling.logprobs, sampling.greedy)
+    return token_logprobs(tokens, derive(key, "logprobs"), sampling.logprobs or 0, sampling.greedy)
 
 
 def _read_prompt(prompt: str, tokenizer: Tokenizer, key: bytes) -> PromptTokens:
