@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from emulator.core.call import Call, ChatAsk
-from emulator.core.json import dump_text
+from emulator.core.json import JSON, dump_text
 from emulator.core.vendor import Service, WireRequest
 from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
 from emulator.vendors.databricks.catalogue import Family, trait
@@ -249,8 +249,23 @@ def _make_call(query: Query) -> Call:
         codec=_CODEC,
         stream=wants_stream(query),
         prompt_tokens=counts,
-        context=Reply.of(query),
+        context=Reply.of(query, _rate_safety(query)),
     )
+
+
+def _rate_safety(query: Query) -> JSON:
+    """``extra_fields`` of external Gemini models, the only ones that have any; the inside is unverified."""
+    if query.family != "gemini" or query.deployment.mode != "external":
+        return None
+    return {"safetyRating": [{"category": name, "probability": "NEGLIGIBLE"} for name in _HARMS]}
+
+
+_HARMS = (
+    "HARM_CATEGORY_HATE_SPEECH",
+    "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "HARM_CATEGORY_HARASSMENT",
+    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+)
 
 
 def parallel(query: Query) -> bool:

@@ -39,7 +39,7 @@ def parse_invocations(request: WireRequest, service: Service[Any]) -> Call | Wir
     if is_custom(deployment):
         return predict(query)
     speaks_responses = is_agent(deployment) or trait(deployment, "responses_api")
-    if is_agent(deployment) or (speaks_responses and "input" in query.body and "messages" not in query.body):
+    if is_agent(deployment) or (speaks_responses and "input" in query.body and query.get("messages") is None):
         return read_responses(query)
     reader = _READERS.get(deployment.task)
     if reader is None:

@@ -1,0 +1,229 @@
+"""Wording of refusals: total over their kinds, and what a scenario may override."""
+
+import json
+
+import pytest
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.vendor import WireRequest, WireResponse
+from emulator.vendors.databricks.errors import WIRE, render_error
+from tests.vendors.databricks.harness import GPT, LLAMA, Exchange, invoke, make_service, send
+
+PATH = f"/serving-endpoints/{LLAMA}/invocations"
+
+
+def word(error: EmulatedError, path: str = PATH, body: bytes = b"", **settings: JSON) -> WireResponse:
+    params = {"name": LLAMA} if path == PATH else {}
+    request = WireRequest(method="POST", path=path, params=params, body=body)
+    return render_error(error, request, make_service(settings, ()))
+
+
+def read(response: WireResponse) -> JSON:
+    return json.loads(response.body)
+
+
+def test_every_kind_is_worded() -> None:
+    assert set(WIRE) == set(ErrorKind)
+    for kind in ErrorKind:
+        response = word(EmulatedError(kind))
+        body = read(response)
+        assert set(body) == {"error_code", "message"}
+        assert body["message"]
+        assert response.status == WIRE[kind][0]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        pytest.param(
+            EmulatedError(ErrorKind.RATE_LIMITED, limit="input_tokens"),
+            "REQUEST_LIMIT_EXCEEDED",
+            f"REQUEST_LIMIT_EXCEEDED: Exceeded workspace input tokens per minute rate limit for {LLAMA}. Work with your"
+            " Databricks account team to request a higher FMAPI rate limit tier.",
+            id="input tokens",
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.RATE_LIMITED, limit="output_tokens"),
+            "REQUEST_LIMIT_EXCEEDED",
+            f"Exceeded workspace output tokens per minute rate limit for {LLAMA}.",
+            id="output tokens",
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.RATE_LIMITED), "REQUEST_LIMIT_EXCEEDED", "Exceeded workspace QPS rate limit", id="QPS"
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.FORBIDDEN),
+            "PERMISSION_DENIED",
+            f"User does not have permission 'Query' on Endpoint {LLAMA}",
+            id="forbidden",
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.NOT_FOUND),
+            "ENDPOINT_NOT_FOUND",
+            "The given endpoint does not exist, please retry after checking the specified model and version deployment"
+            " exists.",
+            id="no endpoint",
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.TIMEOUT),
+            "TEMPORARILY_UNAVAILABLE",
+            f"The service at {PATH} is taking too long to process your request. Please try again later or try a faster"
+            " operation.",
+            id="timeout",
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.OVERLOADED),
+            "TEMPORARILY_UNAVAILABLE",
+            "Databricks is unable to satisfy this request due to unexpected capacity constraints - we apologize for the"
+            " inconvenience.",
+            id="overloaded",
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.INTERNAL),
+            "INTERNAL_ERROR",
+            "The server received an invalid response from an upstream server.",
+            id="internal",
+        ),
+        pytest.param(
+            EmulatedError(ErrorKind.INVALID_PARAMETER, param="top_k"), "BAD_REQUEST", "parameter 'top_k'", id="parameter"
+        ),
+        pytest.param(EmulatedError(ErrorKind.UNAUTHENTICATED), 401, "Credential was not sent or was of an", id="401"),
+        pytest.param(
+            EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": 5}), "MAX_REQUEST_SIZE_EXCEEDED", "5 bytes", id="5"
+        ),
+    ],
+)
+def test_own_words(error: EmulatedError, code: JSON, message: str) -> None:
+    body = read(word(error))
+    assert body["error_code"] == code
+    assert message in body["message"]
+
+
+def test_guardrail_speaks_json_inside_its_message() -> None:
+    inner = json.loads(read(word(EmulatedError(ErrorKind.CONTENT_FILTER)))["message"])
+    assert inner["finishReason"] == "input_guardrail_triggered"
+    assert inner["usage"] == {"prompt_tokens": 0, "total_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    ("wait", "switch", "header"),
+    [
+        pytest.param(None, True, "1", id="a second by default"),
+        pytest.param(2.1, True, "3", id="rounded up"),
+        pytest.param(0, True, "0", id="at once"),
+        pytest.param(2.1, False, None, id="never"),
+        pytest.param(2.1, 9, "9", id="fixed"),
+    ],
+)
+def test_retry_after_is_in_whole_seconds(wait: float | None, switch: JSON, header: str | None) -> None:
+    response = word(EmulatedError(ErrorKind.RATE_LIMITED, retry_after=wait), retry_after=switch)
+    assert dict(response.headers).get("Retry-After") == header
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind", "amount"),
+    [
+        ("input_tokens", "input_tokens_per_minute", 200_000),
+        ("output_tokens", "output_tokens_per_minute", 10_000),
+        ("requests", "queries_per_second", 200),
+    ],
+)
+def test_documented_limit(limit: str, kind: str, amount: int) -> None:
+    error = EmulatedError(ErrorKind.RATE_LIMITED, limit=limit, retry_after=15)
+    body = read(word(error, rate_limit_body="docs"))["error"]
+    assert list(body) == ["message", "type", "code", "limit_type", "limit", "current", "retry_after"]
+    assert (body["type"], body["code"], body["retry_after"]) == ("rate_limit_exceeded", 429, 15)
+    assert (body["limit_type"], body["limit"]) == (kind, amount)
+    assert f"limit of {amount:,}" in body["message"]
+
+
+def test_overrides_win() -> None:
+    error = EmulatedError(ErrorKind.INTERNAL, "Oh no", status=502)
+    response = word(error)
+    assert (response.status, read(response)) == (502, {"error_code": "INTERNAL_ERROR", "message": "Oh no"})
+    whole = word(EmulatedError(ErrorKind.INTERNAL, body={"a": 1}))
+    assert (read(whole), dict(whole.headers)["Content-Type"]) == ({"a": 1}, "application/json")
+    text = word(EmulatedError(ErrorKind.INTERNAL, body="plain words"))
+    assert (text.body, dict(text.headers)["Content-Type"]) == (b"plain words", "text/plain")
+    timed = word(EmulatedError(ErrorKind.INTERNAL, retry_after=3))
+    assert dict(timed.headers)["Retry-After"] == "3"
+
+
+def test_every_answer_names_request_and_workspace() -> None:
+    for answer in (invoke(LLAMA, {}), invoke(LLAMA, {"messages": [{"role": "user", "content": "x"}]})):
+        assert answer.headers["x-databricks-org-id"] == "1234567890123456"
+        assert answer.headers["x-request-id"] == answer.headers["x-databricks-request-id"]
+
+
+def test_model_names_the_endpoint_on_openai_routes() -> None:
+    body = json.dumps({"model": "mine"}).encode()
+    response = word(EmulatedError(ErrorKind.RATE_LIMITED), "/serving-endpoints/chat/completions", body)
+    assert "for mine." in read(response)["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "message"),
+    [
+        pytest.param("/api/2.0/nope", "NOT_FOUND", "No API found for 'GET /api/2.0/nope'", id="an unknown API"),
+        pytest.param("/", "NOT_FOUND", "No API found for 'GET /'", id="the root"),
+        pytest.param("/serving-endpoints/x/y", "ENDPOINT_NOT_FOUND", "The given endpoint does not exist", id="serving"),
+        pytest.param(
+            "/api/2.0/serving-endpoints/nope",
+            "RESOURCE_DOES_NOT_EXIST",
+            "Endpoint with name 'nope' does not exist.",
+            id="an endpoint that is not there",
+        ),
+    ],
+)
+def test_missing_paths(path: str, code: str, message: str) -> None:
+    answer = send(path)
+    assert (answer.status, answer.body["error_code"]) == (404, code)
+    assert message in answer.message
+
+
+def test_wrong_method_is_told_the_right_one() -> None:
+    answer = send(PATH)
+    assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        pytest.param(b"", "Bad request: invalid JSON", id="nothing"),
+        pytest.param(b"{", "Bad request: invalid JSON", id="half an object"),
+        pytest.param(b'{"a": NaN}', "Bad request: invalid JSON", id="not a number"),
+        pytest.param(b'{"a": "\xff"}', "Bad request: invalid JSON", id="broken UTF-8"),
+        pytest.param(b"[]", "the body expects input with json type 'object' but got 'array'", id="a list"),
+        pytest.param(b'"x"', "the body expects input with json type 'object' but got 'string'", id="a text"),
+        pytest.param(b"null", "the body expects", id="null"),
+        pytest.param(b"[" * 500 + b"]" * 500, "invalid JSON", id="a deep nest"),
+        pytest.param(b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "invalid JSON", id="a very deep nest"),
+    ],
+)
+@pytest.mark.parametrize("path", [PATH, f"/serving-endpoints/{GPT}/invocations"])
+def test_bodies_that_are_no_object(path: str, body: bytes, text: str) -> None:
+    answer = send(path, body)
+    assert (answer.status, answer.body["error_code"]) == (400, "BAD_REQUEST")
+    assert text in answer.message
+
+
+def too_large(path: str, **options: JSON) -> Exchange:
+    return send(path, {"model": LLAMA, "messages": [{"role": "user", "content": "x" * 200}]}, **options)
+
+
+@pytest.mark.parametrize("path", [PATH, "/serving-endpoints/chat/completions"])
+def test_payload_limit(path: str) -> None:
+    answer = too_large(path, payload_limit_bytes=100)
+    assert (answer.status, "100 bytes" in answer.message) == (413, True)
+    assert too_large(path).status == 200
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "completions", "embeddings", "responses"])
+@pytest.mark.parametrize("prefix", ["", "v1/"])
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_openai_routes_need_a_model(path: str, prefix: str, slash: str) -> None:
+    target = f"/serving-endpoints/{prefix}{path}{slash}"
+    assert send(target, {}).message == "Missing required parameter: 'model'"
+    missing = send(target, {"model": "nope"})
+    assert (missing.status, missing.body["error_code"]) == (404, "ENDPOINT_NOT_FOUND")

@@ -1,0 +1,81 @@
+"""Whatever JSON comes in, an answer in Databricks' own words goes out."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from emulator.core.json import JSON
+from emulator.vendors.databricks.chat import _fields as chat_fields
+from emulator.vendors.databricks.completions import _FIELDS as COMPLETIONS
+from emulator.vendors.databricks.embeddings import _EXTRA_FIELDS as EMBEDDINGS
+from emulator.vendors.databricks.fields import Either, Many, Scalar, Shape, Struct
+from emulator.vendors.databricks.responses import _FIELDS as RESPONSES
+from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+ANYTHING = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner))
+WORDS = st.sampled_from(
+    [
+        "user", "assistant", "system", "tool", "function", "text", "json_schema", "json_object", "auto", "required",
+        "none", "image_url", "input_text", "function_call", "function_call_output", "message", "enabled", "low", "",
+    ]
+)  # fmt: skip
+
+
+def near(shape: Shape) -> st.SearchStrategy[Any]:
+    """Mostly what fits a shape, sometimes anything."""
+    if isinstance(shape, Struct):
+        fitting: st.SearchStrategy[Any] = st.fixed_dictionaries({}, optional={k: near(s) for k, s in shape.fields.items()})
+    elif isinstance(shape, Many):
+        fitting = st.lists(near(shape.item), max_size=3)
+    elif isinstance(shape, Either):
+        fitting = st.one_of([near(one) for one in shape.shapes])
+    else:
+        fitting = _scalar(shape)
+    return fitting | fitting | fitting | ANYTHING
+
+
+def _scalar(shape: Scalar) -> st.SearchStrategy[Any]:
+    numbers = st.integers(-1, 40) | st.floats(-1, 3)
+    kinds: JSON = {
+        "string": WORDS | st.text(max_size=8), "integer": numbers, "number": numbers, "boolean": st.booleans(),
+        "object": st.dictionaries(st.sampled_from(["type", "name", "properties", "a"]), ANYTHING, max_size=3),
+    }  # fmt: skip
+    found: st.SearchStrategy[Any] = kinds.get(shape.type, ANYTHING)
+    return found
+
+
+SHAPES: JSON = [
+    pytest.param(LLAMA, chat_fields("open", False), id="chat, open"),
+    pytest.param(CLAUDE, chat_fields("claude", True), id="chat, Claude"),
+    pytest.param(GPT, chat_fields("gpt", True), id="chat, GPT"),
+    pytest.param(MPT, COMPLETIONS, id="completions"),
+    pytest.param(BGE, EMBEDDINGS, id="embeddings"),
+    pytest.param(GPT, RESPONSES, id="responses"),
+]
+
+
+@pytest.mark.parametrize(("name", "shape"), SHAPES)
+@pytest.mark.parametrize("mode", ["by-model", "off"])
+def test_every_body_gets_an_answer(name: str, shape: Struct, mode: str) -> None:
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+    @given(body=near(shape))
+    def check(body: JSON) -> None:
+        answer = invoke(name, json.dumps(_clean(body)).encode(), strict_unknown_fields=mode)
+        assert answer.status in (200, 400)
+
+    check()
+
+
+def _clean(value: JSON) -> JSON:
+    """Without what ``json.dumps`` writes and JSON does not have: NaN, infinity, lone surrogates."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_clean(one) for one in value]
+    return {_clean(k): _clean(v) for k, v in value.items()} if isinstance(value, dict) else value
