@@ -1,12 +1,9 @@
 """``POST /chat/completions``: from the wire to an ask."""
 
-from dataclasses import replace
-
 from emulator.core.call import Call, ChatAsk, Deployment, Message, Sampling, Tool, ToolCall
-from emulator.core.json import JSON
 from emulator.core.vendor import WireRequest
 from emulator.vendors.azure.catalogue import is_openai
-from emulator.vendors.azure.extras import ChatExtras, StrictChatExtras, read_knobs
+from emulator.vendors.azure.extras import ChatExtras, SharedExtras, StrictChatExtras, read_knobs
 from emulator.vendors.azure.features import check_features, check_rules, limit_tokens
 from emulator.vendors.azure.gate import AzureService, check_api_version, find_deployment, read_body, read_extras
 from emulator.vendors.azure.parts import Shown
@@ -24,6 +21,14 @@ from emulator.vendors.azure.wire import (
 
 _KNOWN = frozenset(ChatRequest.model_fields)
 _NATIVE = frozenset(ChatExtras.model_fields)
+NO_EXTRAS = ChatExtras()
+# Fields that change which tokens are sampled, and the values that change nothing.
+_KNOBS = (
+    ("temperature", (None, 0, 1)),
+    ("top_p", (None, 1)),
+    ("frequency_penalty", (None, 0)),
+    ("presence_penalty", (None, 0)),
+)
 
 
 def parse_chat(request: WireRequest, service: AzureService) -> Call:
@@ -35,16 +40,22 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
     wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, body)
     check_rules(wire, settings)
     handed_on = read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
-    extras = validate(StrictChatExtras if settings.strict_types else ChatExtras, handed_on)
+    extras = NO_EXTRAS
+    if handed_on:
+        extras = validate(StrictChatExtras if settings.strict_types else ChatExtras, handed_on)
     check_features(wire, deployment, settings)
-    ask = read_ask(wire, extras, deployment, settings)
-    prompt_tokens = service.count_prompt(ask, deployment)
+    messages = tuple([read_message(message) for message in wire.messages])
+    tools = tuple([read_tool(tool) for tool in wire.tools]) if wire.tools else ()
+    prompt_tokens = service.count_prompt(ChatAsk(messages=messages, tools=tools), deployment)
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
     limit = limit_tokens(requested, settings.default_max_tokens, deployment, prompt_tokens[0], settings)
+    logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
+    sampling = read_sampling(wire, extras, limit, logprobs)
+    ask = read_ask(wire, extras, messages, tools, sampling, deployment, settings)
     return Call(
         request=request,
         deployment=deployment,
-        ask=ask if limit is None else replace(ask, sampling=replace(ask.sampling, max_tokens=limit)),
+        ask=ask,
         codec=CHAT,
         stream=bool(wire.stream),
         prompt_tokens=prompt_tokens,
@@ -65,23 +76,32 @@ def _show(ask: ChatAsk, extras: ChatExtras, deployment: Deployment, settings: Az
     )
 
 
-def read_ask(wire: ChatRequest, extras: ChatExtras, deployment: Deployment, settings: AzureSettings) -> ChatAsk:
+def read_ask(
+    wire: ChatRequest,
+    extras: ChatExtras,
+    messages: tuple[Message, ...],
+    tools: tuple[Tool, ...],
+    sampling: Sampling,
+    deployment: Deployment,
+    settings: AzureSettings,
+) -> ChatAsk:
     """The conversation in words no vendor owns."""
     choice = wire.tool_choice
     named = choice.function.name if isinstance(choice, NamedToolChoice) else None
-    mode = "required" if isinstance(choice, NamedToolChoice) else choice or ("auto" if wire.tools else "none")
-    kind = wire.response_format.type if wire.response_format else "text"
-    schema = wire.response_format.json_schema.schema_ if kind == "json_schema" else None  # type: ignore[union-attr]
+    mode = "required" if isinstance(choice, NamedToolChoice) else choice or ("auto" if tools else "none")
+    wanted = wire.response_format
+    kind = "text" if wanted is None else wanted.type
+    schema = wanted.json_schema.schema_ if wanted is not None and wanted.json_schema is not None else None
     parallel = extras.parallel_tool_calls
     return ChatAsk(
-        messages=tuple([read_message(message) for message in wire.messages]),
-        sampling=read_sampling(wire, extras, extras.top_logprobs or 0 if extras.logprobs else None),
-        tools=tuple([read_tool(tool) for tool in wire.tools]) if wire.tools else (),
+        messages=messages,
+        sampling=sampling,
+        tools=tools,
         tool_choice=mode,
         tool_name=named,
         parallel=is_openai(deployment, settings) if parallel is None else parallel,
         format=kind,  # type: ignore[arg-type]  # checked by ResponseFormat
-        schema=schema,
+        schema=schema if kind == "json_schema" else None,
         reasoning=_read_reasoning(extras, deployment),
     )
 
@@ -122,22 +142,15 @@ def read_tool(tool: ToolDefinition) -> Tool:
     return Tool(name=function.name, description=function.description or "", parameters=function.parameters)
 
 
-def read_sampling(wire: Generation, extras: JSON, logprobs: int | None) -> Sampling:
+def read_sampling(wire: Generation, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:
     """How tokens are chosen; a field at its default is as good as absent."""
-    knobs = []
-    if wire.temperature not in (None, 0, 1):
-        knobs.append(("temperature", wire.temperature))
-    if wire.top_p is not None and wire.top_p != 1:
-        knobs.append(("top_p", wire.top_p))
-    if wire.frequency_penalty:
-        knobs.append(("frequency_penalty", wire.frequency_penalty))
-    if wire.presence_penalty:
-        knobs.append(("presence_penalty", wire.presence_penalty))
+    knobs = [(name, getattr(wire, name)) for name, default in _KNOBS if getattr(wire, name) not in default]
     stop = wire.stop
     return Sampling(
+        max_tokens=limit,
         greedy=wire.temperature == 0 or extras.top_k == 1,
         seed=wire.seed,
-        knobs=(*knobs, *read_knobs(extras)),
+        knobs=(*knobs, *(() if extras is NO_EXTRAS else read_knobs(extras))),
         stop=() if not stop else (stop,) if isinstance(stop, str) else tuple(stop),
         ignore_eos=bool(extras.ignore_eos),
         n=extras.n or 1,

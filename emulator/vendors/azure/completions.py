@@ -1,7 +1,6 @@
 """``POST /completions``: text to go on with. Source: Azure Machine Learning reference, Completions."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from heapq import merge
 from operator import itemgetter
 
@@ -19,16 +18,15 @@ from emulator.vendors.azure.features import check_penalties, check_range, limit_
 from emulator.vendors.azure.gate import (
     AzureService,
     check_api_version,
-    check_tokens,
     find_deployment,
     read_body,
     read_extras,
-    read_texts,
 )
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.parts import count_usage
 from emulator.vendors.azure.stream import last_due
-from emulator.vendors.azure.wire import CompletionRequest, StrictCompletionRequest, validate
+from emulator.vendors.azure.texts import CompletionRequest, StrictCompletionRequest, check_tokens, read_texts
+from emulator.vendors.azure.wire import validate
 
 DEFAULT_TOKENS = 256
 _KNOWN = frozenset(CompletionRequest.model_fields)
@@ -49,15 +47,14 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
     check_penalties(wire, deployment)
     prompts = read_texts(wire.prompt)
     check_tokens(prompts, "prompt", service, deployment)
-    ask = CompletionAsk(prompts=prompts, sampling=read_sampling(wire, extras, extras.logprobs))
-    prompt_tokens = service.count_prompt(ask, deployment)
+    prompt_tokens = service.count_prompt(CompletionAsk(prompts=prompts), deployment)
     limit = limit_tokens(wire.max_tokens, DEFAULT_TOKENS, deployment, max(prompt_tokens), settings)
     openai = is_openai(deployment, settings)
     options = extras.stream_options
     return Call(
         request=request,
         deployment=deployment,
-        ask=replace(ask, sampling=replace(ask.sampling, max_tokens=limit)),
+        ask=CompletionAsk(prompts=prompts, sampling=read_sampling(wire, extras, limit, extras.logprobs)),
         codec=COMPLETIONS,
         stream=bool(wire.stream),
         prompt_tokens=prompt_tokens,

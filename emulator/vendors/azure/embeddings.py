@@ -15,14 +15,13 @@ from emulator.vendors.azure.catalogue import is_openai, model_name, supports
 from emulator.vendors.azure.gate import (
     AzureService,
     check_api_version,
-    check_tokens,
     find_deployment,
     read_body,
     read_extras,
-    read_texts,
 )
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.wire import EmbeddingRequest, StrictEmbeddingRequest, validate
+from emulator.vendors.azure.texts import EmbeddingRequest, StrictEmbeddingRequest, check_tokens, read_texts
+from emulator.vendors.azure.wire import validate
 
 MAX_INPUTS = 1024
 _KNOWN = frozenset(EmbeddingRequest.model_fields)

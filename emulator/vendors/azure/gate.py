@@ -1,7 +1,7 @@
 """What happens before a model sees a request: credential, API version, body, deployment, extra parameters."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from emulator.core.call import Deployment, Task
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -11,7 +11,6 @@ from emulator.dialects.auth import bearer_token
 from emulator.vendors.azure import refusals
 from emulator.vendors.azure.catalogue import is_openai
 from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.wire import Texts
 
 AzureService = Service[AzureSettings]
 
@@ -187,25 +186,3 @@ def _read_option(given: str | None, settings: AzureSettings) -> str:
 def _is_raw(request: WireRequest, settings: AzureSettings) -> bool:
     """A managed endpoint's own vLLM routes, which check no extra parameters."""
     return settings.profile == "managed" and request.path.startswith("/v1/")
-
-
-def read_texts(texts: Texts) -> tuple[str | tuple[int, ...], ...]:
-    """Prompts or inputs, one entry each; bare numbers are the token ids of one."""
-    if isinstance(texts, str):
-        return (texts,)
-    if isinstance(texts[0], int):
-        return (tuple(texts),)
-    return tuple([text if isinstance(text, str) else tuple(text) for text in texts])
-
-
-def check_tokens(
-    texts: Sequence[str | tuple[int, ...]], name: str, service: AzureService, deployment: Deployment
-) -> None:
-    """Refuse token ids that are not in the model's vocabulary.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER``.
-    """
-    for ids in texts:
-        if not isinstance(ids, str) and max(ids) >= service.tokenizer(deployment).vocabulary_size:
-            raise refusals.not_supported((name,), list(ids))

@@ -3,8 +3,12 @@
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 from emulator.core.call import Call
 from emulator.core.plan import Plan, Usage
+from emulator.core.quota import Balance
 from emulator.core.seed import derive, draw_hex, draw_uuid
 from emulator.core.vendor import Headers, WireRequest
 from emulator.vendors.azure.catalogue import model_name
@@ -13,6 +17,7 @@ from emulator.vendors.azure.gate import AzureService
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
 REGION = "East US"
+_QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
 
 
 def echo_request_id(request: WireRequest) -> Headers:
@@ -27,10 +32,25 @@ def answer_headers(plan: Plan, call: Call, service: AzureService, *, stream: boo
     kind = STREAM_TYPE if stream else JSON_TYPE
     profile = service.settings.profile
     if profile == "seed":
-        return (kind, *echo_request_id(request))
+        return (kind, *quota_headers(plan.quota), *echo_request_id(request))
     if profile in ("foundry", "aoai"):
-        return (kind, *gateway_headers(request), *((("x-accel-buffering", "no"),) if stream else ()))
+        unbuffered = (("x-accel-buffering", "no"),) if stream else ()
+        return (kind, *quota_headers(plan.quota), *gateway_headers(request), *unbuffered)
     return (kind, *_serverless_headers(plan, call, stream), *echo_request_id(request))
+
+
+def quota_headers(balances: Sequence[Balance]) -> Headers:
+    """What is left of the tightest quota of each unit, as Foundry and Azure OpenAI count."""
+    tightest: dict[str, Balance] = {}
+    for balance in sorted(balances, key=lambda balance: balance.left):
+        name = _QUOTA_NAMES.get(balance.quota.unit)
+        if name is not None:
+            tightest.setdefault(name, balance)
+    return tuple(
+        (f"x-ratelimit-{kind}-{name}", str(value))
+        for name, balance in sorted(tightest.items())
+        for kind, value in (("limit", balance.quota.amount), ("remaining", balance.left))
+    )
 
 
 def gateway_headers(request: WireRequest) -> Headers:
@@ -45,18 +65,18 @@ def gateway_headers(request: WireRequest) -> Headers:
 
 
 def _serverless_headers(plan: Plan, call: Call, stream: bool) -> Headers:
-    name = model_name(call.deployment)
+    head, tail = _name_deployment(model_name(call.deployment))
+    identity = ("X-Request-ID", draw_uuid(plan.key, "request"))
+    counts = () if stream else _count_headers(plan.usage)
+    return (*head, *counts, tail, identity, ("x-ms-rai-invoked", "true"))
+
+
+@lru_cache(maxsize=64)
+def _name_deployment(name: str) -> tuple[Headers, tuple[str, str]]:
     identity = derive("deployment", name)
-    head = (
-        ("azureml-model-group", name),
-        ("azureml-model-session", f"dep-{draw_hex(identity, digits=8)}"),
-    )
-    tail = (
-        ("Request-Context", f"appId=cid-v1:{draw_uuid(identity, 'app')}"),
-        ("X-Request-ID", draw_uuid(plan.key, "request")),
-        ("x-ms-rai-invoked", "true"),
-    )
-    return (*head, *tail) if stream else (*head, *_count_headers(plan.usage), *tail)
+    session = f"dep-{draw_hex(identity, digits=8)}"
+    head = (("azureml-model-group", name), ("azureml-model-session", session))
+    return head, ("Request-Context", f"appId=cid-v1:{draw_uuid(identity, 'app')}")
 
 
 def _count_headers(usage: Usage) -> Headers:

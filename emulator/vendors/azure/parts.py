@@ -1,19 +1,19 @@
 """Pieces of a chat answer that it has in one piece and as events alike."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from emulator import __version__
 from emulator.core.json import JSON
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan
+from emulator.core.record import record
 from emulator.core.seed import derive, draw_alphanumeric, draw_hex
 from emulator.dialects.openai import shape_logprob
 
 THINK = ("<think>\n", "\n</think>\n\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What the answer to one chat call shows.
 

@@ -5,13 +5,13 @@ read ``data: `` lines with one space and bare line feeds only, and nothing else 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import merge
 from operator import itemgetter
 
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan, Span
+from emulator.core.record import record
 from emulator.dialects.sse import DONE, frame, quote
 from emulator.vendors.azure.catalogue import model_name
 from emulator.vendors.azure.parts import (
@@ -31,7 +31,7 @@ Event = tuple[float, bytes]
 _NULL = b"null"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class _Frame:
     """A chunk around its delta; ``tail`` closes the choices and carries id, time and model."""
 

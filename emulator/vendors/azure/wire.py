@@ -74,7 +74,6 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, BeforeValidator(read_whole), Field(ge=-(2**63), le=2**63 - 1)]
-TokenIds = Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(min_length=1)]
 
 
 class Role(StrEnum):
@@ -263,65 +262,4 @@ class ChatRequest(Generation, Conversation):
 class StrictChatRequest(ChatRequest):
     """The same; a number or boolean in a string is no number or boolean."""
 
-    model_config = ConfigDict(strict=True)
-
-
-Texts = str | list[str] | TokenIds | list[TokenIds]
-_STRINGS: TypeAdapter[list[str]] = TypeAdapter(Annotated[list[str], Field(min_length=1)])
-_TOKENS: TypeAdapter[list[int]] = TypeAdapter(TokenIds)
-_TOKEN_LISTS: TypeAdapter[list[list[int]]] = TypeAdapter(list[TokenIds])
-
-
-def _read_texts(value: JSON) -> Texts:
-    """A text, texts, token ids or lists of them, told apart by the first."""
-    if isinstance(value, str):
-        return value
-    first = value[0] if isinstance(value, list) and value else None
-    if isinstance(first, list):
-        return _TOKEN_LISTS.validate_python(value)
-    if isinstance(first, int) and not isinstance(first, bool):
-        return _TOKENS.validate_python(value)
-    return _STRINGS.validate_python(value)
-
-
-class Prompted(WireModel):
-    """As :class:`Conversation`."""
-
-    prompt: Annotated[Texts, PlainValidator(_read_texts)]
-
-
-class CompletionRequest(Generation, Prompted):
-    """``POST /completions``."""
-
-
-class StrictCompletionRequest(CompletionRequest):
-    model_config = ConfigDict(strict=True)
-
-
-class EncodingFormat(StrEnum):
-    float = "float"
-    base64 = "base64"
-    int8 = "int8"
-    uint8 = "uint8"
-    binary = "binary"
-    ubinary = "ubinary"
-
-
-class InputType(StrEnum):
-    text = "text"
-    query = "query"
-    document = "document"
-
-
-class EmbeddingRequest(WireModel):
-    """``POST /embeddings``."""
-
-    input: Annotated[Texts, PlainValidator(_read_texts)]
-    dimensions: Annotated[Integer, Field(gt=0)] | None = None
-    encoding_format: Annotated[EncodingFormat, Field(strict=False)] | None = None
-    input_type: Annotated[InputType, Field(strict=False)] | None = None
-    model: str | None = None
-
-
-class StrictEmbeddingRequest(EmbeddingRequest):
     model_config = ConfigDict(strict=True)
