@@ -16,7 +16,10 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Listeners, seed and logs; every field is a flag and, upper-cased behind ``EMULATOR_``, a variable."""
+    """Listeners, seed and logs; every field is a flag and, upper-cased behind ``EMULATOR_``, a variable.
+
+    ``watch``: absent: on a terminal only.
+    """
 
     paths: tuple[Path, ...] = ()
     host: str = "127.0.0.1"
@@ -24,6 +27,8 @@ class Settings:
     port_file: Path | None = None
     scenario: str | None = None
     seed: int | None = None
+    strict: bool = False
+    watch: bool | None = None
     ttft: str | None = None
     itl: str | None = None
     log_level: str = "info"
@@ -76,7 +81,7 @@ def _convert(name: str, value: object, source: str) -> object:
     text = str(value)
     if name in ("port", "seed"):
         return _integer(text, source, 65535 if name == "port" else 2**63 - 1)
-    if name == "tls":
+    if name in ("strict", "tls", "watch"):
         if text.lower() not in _BOOLEANS:
             raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
         return _BOOLEANS[text.lower()]

@@ -66,18 +66,11 @@ class ControlPlane:
             return _json(models.Ready(ready=self.ready, urls=dict(self.urls)), 200 if self.ready else 503)
         taken = _read_json(body, route.takes) if route.takes else body
         result = await getattr(self._actions, route.action)(query, taken, name)
-        if route.path == "/scenario":
-            await self._follow()
+        if route.yaml:
+            await self.follow()
         if isinstance(result, str):
             return web.Response(text=result, content_type="text/plain")
         return _json(result)
-
-    async def _follow(self) -> None:
-        """A port that cannot be had is no reason to refuse a scenario: the front serves the vendor as well."""
-        try:
-            await self.follow()
-        except Exception as error:
-            log.warning("%s", error)
 
     def _health(self) -> models.Health:
         loaded = self._stage.running.loaded

@@ -3,7 +3,6 @@
 from functools import cache
 from http import HTTPStatus
 
-from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from emulator import __version__

@@ -95,6 +95,11 @@ def load_scenario(paths: Sequence[Path]) -> LoadedScenario:
     return LoadedScenario(named, loaded.sources, loaded.data, loaded.places, loaded.key_places)
 
 
+def find_files(folder: Path) -> list[Path]:
+    """The scenarios of a folder, in order of their names."""
+    return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+
+
 def load_library(folder: Path) -> dict[str, LoadedScenario]:
     """Load each file of a folder as a scenario of its own, by the file's name without its ending.
 
@@ -103,7 +108,7 @@ def load_library(folder: Path) -> dict[str, LoadedScenario]:
     """
     library: dict[str, LoadedScenario] = {}
     rows: list[Row] = []
-    for path in sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES):
+    for path in find_files(folder):
         name = _stem(path)
         if name in library:
             rows.append(Row(str(path), 0, 0, "", f"a second scenario called {name}"))

@@ -124,14 +124,14 @@ class VendorApp:
         parsed = endpoint.parse(wire, self.service)
         match = await self.emulator.match(self.vendor.name, wire, parsed, answer.identity, answer.attempt, started)
         answer.match = match
-        if match.rule is None and self.emulator.strict and isinstance(parsed, Call):
-            answer.error = "unmatched"
-            return _refuse_unmatched(wire, self.judge(wire, answer, parsed, started))
         if isinstance(parsed, WireResponse):
             if match.outcome.error is not None:
                 raise match.outcome.error.to_error()
             return parsed
         answer.call = parsed
+        if match.rule is None and self.emulator.strict:
+            answer.error = "unmatched"
+            return _refuse_unmatched(wire, self.judge(wire, answer, parsed, started))
         gate = self.emulator.gate
         if gate is None or match.outcome.error is not None:
             plan = self.emulator.decide(parsed, match, wire.key, started)
@@ -184,6 +184,18 @@ class VendorApp:
             found = endpoint.parse(wire, self.service)
             wire.forget_json()
         return self.judge(wire, evidence, found, entry.time)
+
+    async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None]:
+        """What each rule says to a request, and the kind of refusal it meets; nothing is sent or recorded."""
+        answer = _Answer()
+        now = self.emulator.clock.now()
+        try:
+            await self._decide(wire, answer, now)
+        except EmulatedError as error:
+            answer.error = error.kind
+        if answer.match is None:
+            return (), answer.error
+        return self.judge(wire, answer, answer.call or _NO_ANSWER, now), answer.error
 
     def judge(
         self, wire: WireRequest, seen: _Answer | Evidence, parsed: Call | WireResponse, now: float

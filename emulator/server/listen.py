@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import signal
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from emulator.control.api import ControlPlane
 from emulator.server.player import Played
 from emulator.server.stage import Stage
 
+log = logging.getLogger("emulator")
 _DRAIN = 30.0  # seconds that open answers get after SIGTERM
 _CONTROL = "/_emulator"
 
@@ -46,15 +48,22 @@ class Listeners:
         """
         self._host, self._ports, self._context = host, ports, context
         try:
-            await self._follow()
+            await self._open_served()
         except PortInUse:
             await self.close()
             raise
         self._control.urls = self.urls
-        self._control.follow = self._follow
+        self._control.follow = self.follow
         self._control.ready = True
 
-    async def _follow(self) -> None:
+    async def follow(self) -> None:
+        """Open what another scenario needs; a vendor whose port cannot be had is served on the front alone."""
+        try:
+            await self._open_served()
+        except PortInUse as error:
+            log.warning("%s", error)
+
+    async def _open_served(self) -> None:
         """Open the ports of vendors that the scenario at work serves and none before it did."""
         scheme = "https" if self._context else "http"
         for name, port in self._ports.items():

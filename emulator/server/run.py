@@ -4,7 +4,8 @@ import asyncio
 import gc
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 from emulator import __version__
 from emulator.core.duration import parse_duration
@@ -14,6 +15,7 @@ from emulator.server.build import Built, build
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.tls import load_context, make_certificate
+from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
@@ -21,8 +23,8 @@ from emulator.vendors import VENDORS
 def run(settings: Settings) -> int:
     """Serve until told to stop; 2 with one clear line for what cannot be used."""
     try:
-        loaded, _ = load_paths(settings.paths, settings.scenario)
-        built = build(loaded, seed=settings.seed, latency=_latency(settings))
+        loaded, library = load_paths(settings.paths, settings.scenario)
+        built = build(loaded, library=library, seed=settings.seed, latency=_latency(settings), strict=settings.strict)
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 2
@@ -75,9 +77,26 @@ async def _serve(
             print(line, file=sys.stderr)
         sys.stderr.flush()
         gc.freeze()
-        await stopped.wait()
+        async with _watching(settings, built, listeners):
+            await stopped.wait()
         await listeners.close()
     access.flush()
+
+
+@asynccontextmanager
+async def _watching(settings: Settings, built: Built, listeners: Listeners) -> AsyncIterator[None]:
+    """Files that change are reloaded meanwhile."""
+    wanted = sys.stderr.isatty() if settings.watch is None else settings.watch
+    if not (wanted and settings.paths):
+        yield
+        return
+    watcher = Watcher(built.stage, settings.paths, settings.scenario, listeners.follow)
+    task = asyncio.create_task(watcher.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: str | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The command line: ``emulator serve``, ``health``, ``env``."""
+"""The command line. Each verb imports what it needs when it runs, so that ``--help`` is quick."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from emulator import __version__
 from emulator.settings import FRONT_PORT, LOG_FORMATS, LOG_LEVELS, Settings, SettingsError, load_settings, variable
 
+MODES = ("typical", "minimal", "boundary", "adversarial", "invalid")
 VENDOR_NAMES = ("databricks", "azure", "mindie", "tgi", "openvino")
 
 
@@ -35,6 +36,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"emulator {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     _add_serve(verbs.add_parser("serve", help="answer as the vendors do", formatter_class=_Help))
+    _add_check(verbs.add_parser("check", help="find mistakes in scenarios", formatter_class=_Help))
+    _add_explain(verbs.add_parser("explain", help="say which rule takes a request, and why", formatter_class=_Help))
+    schema = verbs.add_parser("schema", help="print the JSON Schema of scenario files", formatter_class=_Help)
+    schema.set_defaults(run=_run_schema)
+    _add_instance(verbs.add_parser("instance", help="answer a JSON Schema with an instance", formatter_class=_Help))
     health = verbs.add_parser("health", help="ask a running emulator whether it is ready", formatter_class=_Help)
     health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
     health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
@@ -65,6 +71,11 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
     flag("--port-file", metavar="FILE", help=_text("write base URLs as JSON when all listens", "port_file", "none"))
     flag("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    flag("--strict", action="store_const", const="true", help=_text("refuse unmatched calls", "strict", "false"))
+    watch = serve.add_mutually_exclusive_group()
+    text = _text("reload files that change", "watch", "on a terminal")
+    watch.add_argument("--watch", action="store_const", const="true", help=text)
+    watch.add_argument("--no-watch", action="store_const", const="false", dest="watch", help="do not")
     flag("--ttft", metavar="DURATION", help=_text("time to first token, such as 100ms", "ttft", "the scenario's"))
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
@@ -75,6 +86,53 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
     flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
     serve.set_defaults(run=_run_serve)
+
+
+def _add_check(check: argparse.ArgumentParser) -> None:
+    check.add_argument("paths", nargs="+", metavar="PATH", help="files of one scenario, or folders of scenarios")
+    check.add_argument("--json", action="store_true", help="rows as a JSON array")
+    check.set_defaults(run=_run_check)
+
+
+def _add_explain(explain: argparse.ArgumentParser) -> None:
+    explain.add_argument("path", metavar="PATH", help="a scenario")
+    explain.add_argument("request", metavar="REQUEST.json", help="{vendor, method, path, headers, body}; - for stdin")
+    explain.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    explain.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    explain.add_argument("--json", action="store_true", help="the explanation as JSON")
+    explain.set_defaults(run=_run_explain)
+
+
+def _add_instance(instance: argparse.ArgumentParser) -> None:
+    instance.add_argument("schema", metavar="SCHEMA", help="a file; - reads one schema a line and writes one instance")
+    instance.add_argument("--seed", help=_text("every draw derives from it", "seed", "0"))
+    instance.add_argument("--mode", choices=MODES, default="typical", help="what is drawn (default typical)")
+    instance.set_defaults(run=_run_instance)
+
+
+def _run_check(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.check import check
+
+    return check(settings.paths, as_json=options.json)
+
+
+def _run_explain(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.explain import explain
+
+    return explain(options.path, options.request, settings, as_json=options.json)
+
+
+def _run_schema(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.schema import render_schema
+
+    print(render_schema(), end="")
+    return 0
+
+
+def _run_instance(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.instance import write_instances
+
+    return write_instances(options.schema, settings.seed or 0, options.mode)
 
 
 def _run_serve(options: argparse.Namespace, settings: Settings) -> int:

@@ -1,0 +1,118 @@
+"""``emulator explain``: which rule takes a request, why those before it did not, which draw decided."""
+
+import asyncio
+import sys
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from multidict import CIMultiDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from emulator.cli import VENDOR_NAMES
+from emulator.control.explain import describe
+from emulator.core.json import JSON, dump_json, parse_json
+from emulator.core.vendor import WireRequest
+from emulator.scenario.errors import ScenarioError, nearest
+from emulator.scenario.load import LoadedScenario, load_paths
+from emulator.scenario.match import Verdict
+from emulator.server.build import build
+from emulator.settings import Settings, SettingsError
+
+
+class Request(BaseModel):
+    """One request as a file holds it: a body that is text is sent as it is, any other as JSON."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    vendor: str
+    method: str | None = None
+    path: str
+    headers: dict[str, str] = {}
+    body: JSON = None
+
+    def to_wire(self) -> WireRequest:
+        """The request on the vendor's own port."""
+        url = urlsplit(self.path)
+        headers = CIMultiDict(self.headers)
+        body = b"" if self.body is None else self.body.encode() if isinstance(self.body, str) else dump_json(self.body)
+        query: dict[str, str] = {}
+        for name, value in parse_qsl(url.query, keep_blank_values=True):
+            query.setdefault(name, value)
+        return WireRequest(
+            method=self.method or ("POST" if body else "GET"),
+            path=unquote(url.path),
+            query=query,
+            headers=headers,
+            body=body,
+            base_url="http://127.0.0.1",
+            session=headers.get("x-emulator-session", ""),
+        )
+
+
+def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) -> int:
+    """Print what each rule says to a request that is the first since the start; 1 if the scenario has mistakes."""
+    request = _read_request(request_path)
+    try:
+        loaded, _ = load_paths([Path(path)], settings.scenario)
+        verdicts, refusal = asyncio.run(_try_out(loaded, request, settings.seed))
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if as_json:
+        print(dump_json(_as_json(verdicts, refusal)).decode())
+    else:
+        print("\n".join(_as_text(verdicts, refusal)))
+    return 0
+
+
+def _read_request(source: str) -> Request:
+    try:
+        text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        return Request.model_validate(parse_json(text))
+    except OSError as error:
+        raise SettingsError(f"cannot read {source}: {error.strerror or error}") from None
+    except ValidationError as error:
+        mistake = error.errors(include_url=False)[0]
+        raise SettingsError(f"{source}: {'.'.join(map(str, mistake['loc']))}: {mistake['msg']}") from None
+    except ValueError as error:
+        raise SettingsError(f"{source} is not JSON: {error}") from None
+
+
+async def _try_out(
+    loaded: LoadedScenario, request: Request, seed: int | None
+) -> tuple[tuple[Verdict, ...], str | None]:
+    built = build(loaded, seed=seed)
+    app = built.stage.running.apps.get(request.vendor)
+    if app is None:
+        hint = nearest(request.vendor, VENDOR_NAMES)
+        reason = "is not served by this scenario" if request.vendor in VENDOR_NAMES else "is no vendor"
+        raise SettingsError(f"{request.vendor!r} {reason}" + (f"; did you mean {hint}?" if hint else ""))
+    return await app.try_out(request.to_wire())
+
+
+def _taker(verdicts: tuple[Verdict, ...]) -> str | None:
+    return verdicts[-1].rule if verdicts and verdicts[-1].failed is None else None
+
+
+def _as_text(verdicts: tuple[Verdict, ...], refusal: str | None) -> list[str]:
+    lines = [describe(verdict) for verdict in verdicts]
+    taker = _taker(verdicts)
+    if taker is None:
+        lines.append("No rule takes it." if verdicts or refusal is None else "No rule is asked.")
+    if refusal is not None:
+        lines.append(f"It is refused: {refusal}.")
+    return lines
+
+
+def _as_json(verdicts: tuple[Verdict, ...], refusal: str | None) -> JSON:
+    rows = [
+        {
+            "rule": verdict.rule,
+            "takes": verdict.failed is None,
+            "failed": verdict.failed,
+            "detail": verdict.detail,
+            "draw": verdict.draw,
+        }
+        for verdict in verdicts
+    ]
+    return {"rule": _taker(verdicts), "error": refusal, "explanation": rows}

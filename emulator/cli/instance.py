@@ -1,0 +1,48 @@
+"""``emulator instance``: what a structured answer to a JSON Schema would be."""
+
+import sys
+from pathlib import Path
+
+from emulator.core.json import JSON, canonical_json, dump_json, parse_json
+from emulator.core.seed import derive
+from emulator.engine.json_schema import Mode, Unsatisfiable, generate
+from emulator.settings import SettingsError
+
+
+def write_instances(source: str, seed: int, mode: Mode) -> int:
+    """Print the instance of one schema; from ``-``, of each line's, one line each.
+
+    1 if the one schema has no instance. A line that has none gives an object with ``error``.
+    """
+    if source == "-":
+        for line in sys.stdin.buffer:
+            _print(_answer(line, seed, mode))
+        return 0
+    try:
+        text = Path(source).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"cannot read {source}: {error.strerror or error}") from None
+    try:
+        _print(_generate(text, seed, mode))
+    except (Unsatisfiable, ValueError) as error:
+        print(f"emulator: error: {source}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _answer(line: bytes, seed: int, mode: Mode) -> JSON:
+    try:
+        return _generate(line, seed, mode)
+    except (Unsatisfiable, ValueError) as error:
+        return {"error": str(error)}
+
+
+def _generate(text: bytes, seed: int, mode: Mode) -> JSON:
+    """The instance depends on the schema and the seed alone, so lines can come in any order."""
+    schema = parse_json(text)
+    return generate(schema, derive(seed, "instance", canonical_json(schema)), mode=mode)
+
+
+def _print(value: JSON) -> None:
+    sys.stdout.buffer.write(dump_json(value) + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,120 @@
+"""What loads and yet is probably not meant: rules and limits that never come to bear, and luck of the order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from emulator.scenario.conditions import Times
+from emulator.scenario.cover import covers, find_contradiction
+from emulator.scenario.errors import KeyPath, Row
+from emulator.scenario.facets import compile_names
+from emulator.scenario.load import LoadedScenario
+from emulator.scenario.quota_cover import is_stricter
+from emulator.scenario.schema import Rule, Scenario
+
+Finding = tuple[KeyPath, str]
+
+
+def lint(loaded: LoadedScenario, vendors: Collection[str]) -> list[Row]:
+    """Warnings about a scenario, in the order of its text; ``vendors`` are the names there are."""
+    scenario = loaded.scenario
+    served = [name for name in vendors if scenario.vendors.get(name) is not False]
+    findings = [*_find_unreached(scenario, served), *_find_odd_chances(scenario)]
+    findings += [*_find_idle_limits(scenario, served), *_find_order(scenario)]
+    rows = [loaded.row(path, message) for path, message in findings]
+    return sorted(rows, key=lambda row: (row.file, row.line, row.column))
+
+
+def _find_unreached(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
+    """Rules that take no call, or none that an earlier rule leaves."""
+    principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
+    reached: list[Rule] = []
+    for position, rule in enumerate(scenario.rules):
+        path: KeyPath = ("rules", position)
+        contradiction = find_contradiction(rule.when, served, principals)
+        if contradiction is not None:
+            facet, reason = contradiction
+            yield (*path, "when", facet), f"the rule is never reached: {reason}"
+            continue
+        idle = None if rule.times is None else _find_idle_time(rule.times)
+        if idle is not None:
+            yield (*path, "times"), f"the rule is never reached: {idle}"
+            continue
+        taker = next((earlier for earlier in reached if covers(earlier.when, rule.when)), None)
+        if taker is not None:
+            yield (*path, "name"), f"the rule is never reached: {taker.name!r} takes every call it is about"
+        elif rule.times is None or _is_always(rule.times):
+            reached.append(rule)
+
+
+def _is_always(times: Times) -> bool:
+    """Every matching call is meant."""
+    bursts = times.repeat is not None and times.repeat.for_ < times.repeat.every
+    some = times.first is not None or times.nth is not None or times.between is not None or bursts
+    chance = 1.0 if times.probability is None else times.probability
+    return not some and times.every in (None, 1) and times.after in (None, 0) and chance >= 1.0
+
+
+def _find_idle_time(times: Times) -> str | None:
+    """Why no matching call is ever meant."""
+    if times.probability is not None and times.probability <= 0:
+        return f"a probability of {times.probability:g} never comes true"
+    if times.repeat is not None and times.repeat.for_ == 0:
+        return "its bursts last no time"
+    every, after = times.every or 1, times.after or 0
+    most = float("inf") if times.first is None else times.first
+    possible = times.nth or (every * (after // every + 1),)
+    if not any(after < n <= most and n % every == 0 for n in possible):
+        return "no count is meant by all of first, nth, every and after"
+    return None
+
+
+def _find_odd_chances(scenario: Scenario) -> Iterator[Finding]:
+    for position, rule in enumerate(scenario.rules):
+        chance = rule.times.probability if rule.times else None
+        if chance is not None and not 0 <= chance <= 1:
+            meaning = "never" if chance < 0 else "always"
+            path = ("rules", position, "times", "probability")
+            yield path, f"a probability lies between 0 and 1, {chance:g} means {meaning}"
+
+
+def _find_idle_limits(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
+    """Limits that no call is charged to, or that another always refuses before."""
+    room = _find_room(scenario)
+    for position, limit in enumerate(scenario.limits):
+        path: KeyPath = ("limits", position)
+        if limit.vendor is not None and not any(map(compile_names(limit.vendor), served)):
+            yield (*path, "vendor"), "the limit is never reached: none of its vendors is served"
+            continue
+        if limit.unit == "concurrency" and room is not None and limit.amount >= room:
+            yield (*path, "amount"), f"the limit is never reached: load lets {room} calls in at the same time"
+            continue
+        for other, stricter in enumerate(scenario.limits):
+            if other != position and is_stricter(stricter, limit, earlier=other < position):
+                yield (*path, "amount"), f"the limit is never reached: limits[{other}] refuses first"
+                break
+
+
+def _find_room(scenario: Scenario) -> int | None:
+    """Most calls that can be in at the same time; ``None``: any number."""
+    load = scenario.latency.load
+    return None if load is None or load.queue is None else load.capacity + load.queue
+
+
+def _find_order(scenario: Scenario) -> Iterator[Finding]:
+    """Parts whose outcome depends on which call comes first."""
+    for position, rule in enumerate(scenario.rules):
+        path: KeyPath = ("rules", position)
+        if rule.scope != "request":
+            counted = "sequence" if rule.sequence is not None else "times"
+            if rule.sequence is not None or (rule.times is not None and rule.times.counts):
+                yield (
+                    (*path, counted),
+                    f"depends on the order of calls: counts per {rule.scope}; per: request does not",
+                )
+        if rule.latency is not None and rule.latency.load is not None:
+            yield (*path, "latency", "load"), "depends on which calls run at the same time"
+    for position, _ in enumerate(scenario.limits):
+        yield ("limits", position), "depends on the order of calls"
+    if scenario.latency.load is not None:
+        yield ("latency", "load"), "depends on which calls run at the same time"

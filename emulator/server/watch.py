@@ -1,0 +1,73 @@
+"""Reloads scenario files that change; a broken one leaves the last good scenario at work."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import find_files, load_paths
+from emulator.server.stage import Stage
+
+log = logging.getLogger("emulator")
+_EVERY = 0.5  # seconds; polling also works on bind mounts and network drives, where file events often do not
+
+Stamps = Mapping[Path, tuple[int, int]]
+
+
+class Watcher:
+    """Compares files with what was loaded from them; ``name`` picks from a folder."""
+
+    def __init__(
+        self, stage: Stage, paths: Sequence[Path], name: str | None, follow: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._stage = stage
+        self._paths = paths
+        self._name = name
+        self._follow = follow
+        self._stamps = read_stamps(paths)
+        self._digest = stage.running.loaded.digest
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(_EVERY)
+            await self.look()
+
+    async def look(self) -> None:
+        """Reload if a file has changed since the last look."""
+        stamps = read_stamps(self._paths)
+        if stamps == self._stamps:
+            return
+        self._stamps = stamps
+        try:
+            self._reload()
+        except ScenarioError as error:
+            log.error("the scenario has mistakes, the last good one stays:\n%s", error)
+        else:
+            await self._follow()
+
+    def _reload(self) -> None:
+        """Renew the library, and the scenario at work if it is one of it and has changed."""
+        stage = self._stage
+        active = stage.running.loaded
+        name = next((key for key, loaded in stage.library.items() if loaded is active), self._name)
+        loaded, library = load_paths(self._paths, name if any(path.is_dir() for path in self._paths) else None)
+        if loaded.digest != self._digest or loaded.digest != active.digest:
+            stage.put(loaded)
+            log.warning("reloaded scenario %s", loaded.scenario.name)
+        self._digest = loaded.digest
+        stage.library = library
+
+
+def read_stamps(paths: Sequence[Path]) -> Stamps:
+    """When each file was written, and its size; a file that is not there has none."""
+    stamps: dict[Path, tuple[int, int]] = {}
+    for path in paths:
+        try:
+            for file in find_files(path) if path.is_dir() else [path]:
+                status = file.stat()
+                stamps[file] = (status.st_mtime_ns, status.st_size)
+        except OSError:
+            continue
+    return stamps
