@@ -17,6 +17,7 @@ from emulator.core.vendor import Service, VendorSettings, WireRequest, WireRespo
 from emulator.vendors.openvino.body import quote
 from emulator.vendors.openvino.errors import refuse_path
 from emulator.vendors.openvino.front import ADD_PACKET
+from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 Ovms = Service[OpenVinoSettings]
@@ -110,7 +111,7 @@ def show_model(request: WireRequest, service: Ovms) -> WireResponse:
     body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
     inputs, outputs = (
         dump_json([{"name": name, "datatype": "INVALID", "shape": []}])
-        if deployment.kind != "classic"
+        if kind_of(deployment) != "classic"
         else dump_json(deployment.traits.get(f"{name}s", []))
         for name in ("input", "output")
     )
@@ -134,7 +135,7 @@ def infer(request: WireRequest, service: Ovms) -> WireResponse:
     Raises:
         EmulatedError: 412 for a graph, 404 for an unknown name. Tensors of classic models are not emulated.
     """
-    if _find(request, service).kind == "classic":
+    if kind_of(_find(request, service)) == "classic":
         raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
     raise EmulatedError(ErrorKind.INVALID_REQUEST, message=ADD_PACKET)
 
@@ -237,8 +238,8 @@ def _check_list(request: WireRequest, service: Ovms) -> None:
 def _list_available(service: Ovms) -> Iterator[Deployment]:
     """Classic models, then graphs."""
     available = [d for d in service.deployments.values() if d.state == "ready"]
-    yield from (d for d in available if d.kind == "classic")
-    yield from (d for d in available if d.kind != "classic")
+    yield from (d for d in available if kind_of(d) == "classic")
+    yield from (d for d in available if kind_of(d) != "classic")
 
 
 def _describe(name: str, service: Ovms) -> JSON:

@@ -13,55 +13,18 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
 from emulator.core.vendor import Service, WireRequest, WireResponse
 from emulator.vendors.openvino.body import load_body, may_stream, quote
+from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.words import FAILED, GRAPH_KINDS, STATUS, TEXT, word_field, word_probe
 
 INVALID_URL = "Invalid request URL"
+UNSUPPORTED_METHOD = "Unsupported method"
 _ESCAPE = "The provided base path is invalid or doesn't exists"
-_MISSING_GRAPH = "Mediapipe graph definition with requested name is not found"
-_UNAUTHORIZED = "Unauthorized request due to invalid or missing api-key"
-
-# Kinds that a graph's calculator refuses; inside an open stream they are part of it.
-GRAPH_KINDS = frozenset((ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH, ErrorKind.CONTENT_FILTER))
-
-# Statuses marked so are common usage: the server never refuses for that reason itself.
-_STATUS: dict[ErrorKind, int] = {
-    ErrorKind.INVALID_REQUEST: 412,
-    ErrorKind.INVALID_PARAMETER: 400,
-    ErrorKind.UNAUTHENTICATED: 500,
-    ErrorKind.FORBIDDEN: 403,  # so
-    ErrorKind.NOT_FOUND: 404,
-    ErrorKind.METHOD_NOT_ALLOWED: 406,
-    ErrorKind.PAYLOAD_TOO_LARGE: 413,  # unverified
-    ErrorKind.CONTEXT_LENGTH: 400,
-    ErrorKind.CONTENT_FILTER: 400,
-    ErrorKind.RATE_LIMITED: 429,  # so
-    ErrorKind.OVERLOADED: 503,  # so
-    ErrorKind.NOT_READY: 500,
-    ErrorKind.TIMEOUT: 504,  # so
-    ErrorKind.INTERNAL: 500,
-}
-_TEXT: dict[ErrorKind, str] = {
-    ErrorKind.INVALID_REQUEST: "The file is not valid json - Cannot parse JSON body",
-    ErrorKind.UNAUTHENTICATED: _UNAUTHORIZED,
-    ErrorKind.FORBIDDEN: "Forbidden",
-    ErrorKind.NOT_FOUND: _MISSING_GRAPH,
-    ErrorKind.METHOD_NOT_ALLOWED: "Unsupported method",
-    ErrorKind.PAYLOAD_TOO_LARGE: "Request body is too large",
-    ErrorKind.RATE_LIMITED: "Too many requests",
-    ErrorKind.OVERLOADED: "Server is overloaded",
-    ErrorKind.NOT_READY: "Mediapipe is not loaded yet",
-    ErrorKind.TIMEOUT: "Request timed out",
-    ErrorKind.INTERNAL: "",  # an unexpected exception: the body is empty
-}
-_REASON = {
-    ErrorKind.INVALID_PARAMETER: "Response generation failed",
-    ErrorKind.CONTENT_FILTER: "Response generation failed",
-    ErrorKind.CONTEXT_LENGTH: "Number of prompt tokens exceeds model max length",
-}
 
 _GET_PATHS = re.compile(r"/v2|/v2/health/(live|ready)|/v2/models/[^/]+(/versions/\d+)?(/ready|/)?|/v1/config|/metrics")
 _POST_PATHS = re.compile(r"/v2/models/[^/]+(/versions/\d+)?/infer|/v1/config/reload")
+_STREAM_KINDS = GRAPH_KINDS | {ErrorKind.INTERNAL}
 _TFS_STATUS = re.compile(r"/v1/models(/[^/:]+(/versions/\d+|/labels/[^/]+)?(/metadata)?)?")
 _TFS_PREDICT = re.compile(r"/v1/models/[^/:]+(/versions/\d+|/labels/[^/]+)?:(predict|classify|regress)")
 
@@ -95,7 +58,7 @@ def name_node(deployment: Deployment | None, settings: OpenVinoSettings) -> str:
         return name
     if settings.node_name is not None:
         return settings.node_name
-    kind = deployment.kind or deployment.task if deployment is not None else "text"
+    kind = kind_of(deployment) if deployment is not None else "text"
     if kind in ("embeddings", "rerank"):
         return kind.capitalize() + ("Executor" if settings.release.executor_names else "Calculator")
     return "LLMExecutor"
@@ -113,17 +76,26 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Op
     """Word a refusal; a calculator's, once a stream was asked for, is a bare object in an event stream."""
     settings = service.settings
     deployment, stream = _look_at(request, service)
-    status, text = _word(error, request, deployment, settings)
-    content = _encode(error, text, request)
-    if stream and error.kind in GRAPH_KINDS:
+    if stream and error.kind in _STREAM_KINDS:
+        content = _encode(error, _word_in_graph(error, deployment, settings), request)
         if not settings.release.stream_error_escaped and error.body is None:
-            content = b'{"error": "%b"}' % text.encode()
+            content = b'{"error": "%b"}' % _word_in_graph(error, deployment, settings).encode()
         status = error.status or settings.release.stream_error_status
         return WireResponse(status, content, settings.stream_headers, chunked=True)
+    status, text = _word(error, request, deployment, settings)
     headers = settings.json_headers
     if error.retry_after is not None:
         headers = (*headers, ("retry-after", str(-int(-error.retry_after // 1))))
-    return WireResponse(status, content, headers)
+    return WireResponse(error.status or status, _encode(error, text, request), headers)
+
+
+def render_late_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings]) -> bytes:
+    """A failure after the first chunk: the bare object again, without ``data:`` and without an end.
+
+    Source: model_server, src/llm/http_llm_calculator.cc; src/http_rest_api_handler.cpp.
+    """
+    deployment, _ = _look_at(request, service)
+    return _encode(error, _word_in_graph(error, deployment, service.settings), request)
 
 
 def _look_at(request: WireRequest, service: Service[OpenVinoSettings]) -> tuple[Deployment | None, bool]:
@@ -146,14 +118,24 @@ def _word(
     if "path" in error.details:
         status, text = word_path(request.method, request.path, settings.release)
     elif kind in GRAPH_KINDS:
-        reason = error.details.get("reason") or (f"{error.param} is not valid" if error.param else _REASON[kind])
-        word = error.details.get("word", "INVALID_ARGUMENT")
-        status = 412 if word == "FAILED_PRECONDITION" else 400
-        text = word_failure(reason, error.details.get("node") or name_node(deployment, settings), word)
+        status = 412 if error.details.get("word") == "FAILED_PRECONDITION" else 400
+        text = _word_in_graph(error, deployment, settings)
+    elif (words := word_probe(kind, request.path, settings.release.not_ready_status)) is not None:
+        status, text = words
     else:
-        status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else _STATUS[kind]
-        text = _TEXT[kind]
-    return error.status or status, text if error.message is None else error.message
+        status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else STATUS[kind]
+        text = TEXT[kind]
+    return status, text if error.message is None else error.message
+
+
+def _word_in_graph(error: EmulatedError, deployment: Deployment | None, settings: OpenVinoSettings) -> str:
+    """The refusal as the report of the graph's calculator."""
+    if error.message is not None:
+        return error.message
+    details = error.details
+    reason = details.get("reason") or (word_field(error.param) if error.param else TEXT[error.kind] or FAILED)
+    word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
+    return word_failure(reason, details.get("node") or name_node(deployment, settings), word)
 
 
 def word_path(method: str, path: str, release: Release) -> tuple[int, str]:
@@ -164,13 +146,13 @@ def word_path(method: str, path: str, release: Release) -> tuple[int, str]:
     if escapes(path):
         return 400, _ESCAPE
     if method not in ("GET", "POST"):
-        return 406, "Unsupported method"
+        return 406, UNSUPPORTED_METHOD
     known = _GET_PATHS if method == "POST" else _POST_PATHS
     if known.fullmatch(path):
-        return 406, "Unsupported method"
+        return 406, UNSUPPORTED_METHOD
     tfs = _TFS_STATUS if method == "POST" else _TFS_PREDICT
     if release.tf_serving and tfs.fullmatch(path):
-        return 406, "Unsupported method"
+        return 406, UNSUPPORTED_METHOD
     return 400, INVALID_URL
 
 

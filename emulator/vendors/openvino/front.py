@@ -15,6 +15,7 @@ from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest
 from emulator.vendors.openvino.body import is_too_deep, load_body, may_stream
 from emulator.vendors.openvino.errors import escapes, name_node, refuse, refuse_body, refuse_path
+from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -28,11 +29,12 @@ _CALCULATORS = {"embeddings": "embeddings", "rerank": "rerank"}
 
 @dataclass(slots=True, eq=False)
 class Accepted:
-    """A request at its graph."""
+    """A request at its graph, which is of a kind :func:`kind_of` names."""
 
     request: WireRequest
     service: Service[OpenVinoSettings]
     deployment: Deployment
+    kind: str
     body: dict[str, JSON]
     stream: bool
     settings: OpenVinoSettings
@@ -54,12 +56,13 @@ def accept(request: WireRequest, service: Service[OpenVinoSettings]) -> Accepted
         if not name:
             raise EmulatedError(ErrorKind.INTERNAL, message="Failed to deduce model name from all possible ways")
     deployment = find_graph(name, service)
+    kind = kind_of(deployment)
     if body is None:
-        what = _CALCULATORS.get(deployment.kind or deployment.task, "text generation")
+        what = _CALCULATORS.get(kind, "text generation")
         node = name_node(deployment, service.settings)
         refuse(f"Non-json request received in {what} calculator", node=node)
     stream = may_stream(request.path, release) and body.get("stream") is True
-    return Accepted(request, service, deployment, body, stream, service.settings, release)
+    return Accepted(request, service, deployment, kind, body, stream, service.settings, release)
 
 
 def is_generative(path: str, release: Release) -> bool:
@@ -122,15 +125,16 @@ def find_graph(name: str, service: Service[OpenVinoSettings]) -> Deployment:
         EmulatedError: 404 unknown, a classic model or retired; 500 not loaded yet; 412 not generative.
     """
     deployment = service.deployments.get(name)
-    if deployment is None or deployment.kind == "classic":
+    kind = "" if deployment is None else kind_of(deployment)
+    if deployment is None or kind == "classic":
         _refuse_missing()
     if deployment.task in ("embeddings", "rerank") and not service.settings.release.embeddings:
         _refuse_missing()
     if deployment.state == "retired":
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Mediapipe is retired")
     if deployment.state != "ready":
-        raise EmulatedError(ErrorKind.NOT_READY, message="Mediapipe is not loaded yet")
-    if deployment.kind == "other":
+        raise EmulatedError(ErrorKind.NOT_READY)
+    if kind == "other":
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message=ADD_PACKET)
     return deployment
 

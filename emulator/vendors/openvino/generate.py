@@ -12,8 +12,9 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import Codec
 from emulator.vendors.openvino.codec import CHAT, COMPLETIONS, Remembered
+from emulator.vendors.openvino.common import read_fields
 from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.fields import Fields, read_fields, read_flag, read_limit
+from emulator.vendors.openvino.fields import Fields, read_flag, read_limit
 from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.messages import apply_template, read_messages
 from emulator.vendors.openvino.numbers import is_int32, is_uint32
@@ -107,7 +108,7 @@ def _read_template_options(read: Fields) -> bool:
 
 
 def _parse_completions(accepted: Accepted) -> Call:
-    if accepted.deployment.kind == "vision" and accepted.release.v1_alias:
+    if accepted.kind == "vision" and accepted.release.v1_alias:
         refuse("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
     read = read_fields(accepted)
     prompt = read.body.get("prompt", ...)

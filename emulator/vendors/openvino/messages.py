@@ -127,7 +127,7 @@ def _check_part(part: JSON) -> str:
 
 def _check_tags(read: Fields, text: str) -> None:
     accepted = read.accepted
-    if accepted.deployment.kind == "vision" and accepted.release.message_rule == "role" and "<ov_genai_image_" in text:
+    if accepted.kind == "vision" and accepted.release.message_rule == "role" and "<ov_genai_image_" in text:
         refuse("Message contains restricted <ov_genai_image> tag")
 
 
@@ -138,7 +138,7 @@ def apply_template(read: Fields, messages: tuple[Message, ...]) -> tuple[Message
         EmulatedError: the template's own error, or an empty prompt.
     """
     accepted = read.accepted
-    if accepted.deployment.kind != "vision":
+    if accepted.kind != "vision":
         if accepted.release.model_length and any(message.media for message in messages):
             refuse("This servable supports only text input, but image_url has been provided")
         messages = tuple(_without_media(message) if message.media else message for message in messages)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from emulator.core.vendor import Service, WireRequest, WireResponse
 from emulator.vendors.openvino.errors import refuse_path
+from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 _COUNTERS = {
@@ -35,7 +36,7 @@ def show_metrics(request: WireRequest, service: Service[OpenVinoSettings]) -> Wi
 
 
 def _render(service: Service[OpenVinoSettings]) -> str:
-    graphs = [d for d in service.deployments.values() if d.kind != "classic"]
+    graphs = [d for d in service.deployments.values() if kind_of(d) != "classic"]
     lines = ["# HELP ovms_current_graphs Number of graphs currently in process.", "# TYPE ovms_current_graphs gauge"]
     running = service.metrics.in_flight()
     for position, graph in enumerate(graphs):

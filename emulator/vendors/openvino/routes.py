@@ -13,7 +13,7 @@ from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireRes
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.openvino import catalogue
 from emulator.vendors.openvino.embeddings import parse_embeddings
-from emulator.vendors.openvino.errors import escapes, refuse_path, render_error
+from emulator.vendors.openvino.errors import escapes, refuse_path, render_error, render_late_error
 from emulator.vendors.openvino.front import accept, is_generative
 from emulator.vendors.openvino.generate import parse_generation
 from emulator.vendors.openvino.metrics import show_metrics
@@ -31,10 +31,9 @@ def parse_generative(request: WireRequest, service: Ovms) -> Call:
         EmulatedError: the first check that fails, in the server's order.
     """
     accepted = accept(request, service)
-    kind = accepted.deployment.kind or accepted.deployment.task
-    if kind == "embeddings":
+    if accepted.kind == "embeddings":
         return parse_embeddings(accepted)
-    if kind == "rerank":
+    if accepted.kind == "rerank":
         return parse_rerank(accepted)
     return parse_generation(accepted)
 
@@ -148,4 +147,5 @@ VENDOR = Vendor(
     environment=environment,
     body_limit=1024**3,
     date=False,
+    render_late_error=render_late_error,
 )

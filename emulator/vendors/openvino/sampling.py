@@ -91,7 +91,7 @@ def check_engine(read: Fields) -> None:
     penalty = read.numbers.get("repetition_penalty", 1.0)
     if penalty <= 0:
         _fail("repetition_penalty > 0", f"Repetition penalty must be a strictly positive float, but got {penalty:g}")
-    if read.release.speculative == "lenient" and read.accepted.deployment.kind == "speculative":
+    if read.release.speculative == "lenient" and read.accepted.kind == "speculative":
         _check_draft(read)
 
 

@@ -9,6 +9,7 @@ from emulator.core.call import Call, Deployment
 from emulator.core.plan import Choice, Plan, Usage
 from emulator.core.vendor import Service, WireResponse
 from emulator.vendors.openvino.body import quote
+from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.spans import call_id, flatten, is_plain
@@ -71,7 +72,7 @@ def render_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> W
 
 def _omits_logprobs(deployment: Deployment, release: Release) -> bool:
     """Stateful and vision graphs of later releases have no such key in an answer in one piece."""
-    return release.finish_reason_last and (deployment.kind == "vision" or bool(deployment.traits.get("stateful")))
+    return release.finish_reason_last and (kind_of(deployment) == "vision" or bool(deployment.traits.get("stateful")))
 
 
 def _render_message(plan: Plan, index: int, choice: Choice, release: Release) -> bytes:

@@ -73,9 +73,9 @@ def test_overrides(error: EmulatedError, status: int, body: bytes) -> None:
     assert (answer.status, answer.body) == (status, body)
 
 
-def test_a_named_field() -> None:
-    answer = word(EmulatedError(ErrorKind.INVALID_PARAMETER, param="temperature"))
-    assert json.loads(answer.body) == {"error": failure("temperature is not valid")}
+def test_an_unknown_field() -> None:
+    answer = word(EmulatedError(ErrorKind.INVALID_PARAMETER, param="tokens"))
+    assert json.loads(answer.body) == {"error": failure("tokens is not valid")}
 
 
 @pytest.mark.parametrize(("seconds", "header"), [(2.0, "2"), (0.2, "1"), (2.01, "3"), (0.0, "0")])
@@ -117,3 +117,65 @@ def test_the_literal_body_of_a_failed_calculator() -> None:
         rb'{"error":"Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: '
         rb'\nCalculator::Process() for node \"llmNode1\" failed: stop is not a string or array of strings"}'
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "body"),
+    [
+        pytest.param(
+            EmulatedError(ErrorKind.INTERNAL), failure("Response generation failed", word="INTERNAL"), id="own"
+        ),
+        pytest.param(EmulatedError(ErrorKind.RATE_LIMITED), failure("Too many requests"), id="of another kind"),
+        pytest.param(EmulatedError(ErrorKind.INTERNAL, message="boom"), "boom", id="a message"),
+    ],
+)
+def test_a_late_error_is_a_bare_object(error: EmulatedError, body: str) -> None:
+    assert VENDOR.render_late_error is not None
+    words = VENDOR.render_late_error(error, make_request(CHAT, {**BASE, "stream": True}), SEED.service)
+    assert words == json.dumps({"error": body}, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "status", "text"),
+    [
+        pytest.param(ErrorKind.NOT_READY, "/v2/health/ready", 500, "Error while loading a model", id="the probe"),
+        pytest.param(
+            ErrorKind.NOT_READY,
+            "/v2/models/llama3/ready",
+            404,
+            "Model with requested version is not loaded yet",
+            id="a model's probe",
+        ),
+        pytest.param(ErrorKind.NOT_FOUND, "/v1/models/x", 404, "Model with requested name is not found", id="a status"),
+    ],
+)
+def test_words_of_other_routes(kind: ErrorKind, path: str, status: int, text: str) -> None:
+    answer = VENDOR.render_error(EmulatedError(kind), make_request(path, method="GET"), SEED.service)
+    assert (answer.status, json.loads(answer.body)) == (status, {"error": text})
+
+
+def test_an_injected_failure_of_a_reload() -> None:
+    request = make_request("/v1/config/reload")
+    body = VENDOR.render_error(EmulatedError(ErrorKind.INTERNAL), request, SEED.service).body
+    assert body == b'{\n\t"error": "Reloading config file failed. Check server logs for more info."\n}'
+
+
+@pytest.mark.parametrize(
+    ("param", "text"),
+    [
+        ("temperature", "temperature is not a valid number"),
+        ("max_tokens", "max_tokens is not an unsigned integer"),
+        ("messages", "Messages are not an array"),
+        ("echo", "echo accepts values true or false"),
+    ],
+)
+def test_named_fields_are_said_to_be_of_the_wrong_type(param: str, text: str) -> None:
+    assert SEED.refusal({**BASE, "prompt": "x", param: {}}, CHAT if param != "echo" else "/v3/completions") is not None
+    answer = word(EmulatedError(ErrorKind.INVALID_PARAMETER, param=param))
+    assert json.loads(answer.body) == {"error": failure(text)}
+
+
+def test_an_injected_failure_of_a_stream_is_the_graphs() -> None:
+    answer = word(EmulatedError(ErrorKind.INTERNAL), stream=True)
+    assert (answer.status, answer.chunked) == (200, True)
+    assert json.loads(answer.body) == {"error": failure("Response generation failed", word="INTERNAL")}

@@ -2,9 +2,10 @@
 
 import pytest
 
-from emulator.core.call import Call
+from emulator.core.call import Call, Deployment
 from emulator.core.json import JSON
 from emulator.core.vendor import WireResponse
+from emulator.vendors.openvino.kinds import kind_of
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Refusal, Server, failure, make_server, not_json
 
 URL = Refusal(400, "Invalid request URL")
@@ -295,6 +296,18 @@ def test_cors_headers() -> None:
     plain = SEED.send(CHAT, b"{")
     assert isinstance(plain, WireResponse)
     assert not [name for name, _ in plain.headers if name in names]
+
+
+@pytest.mark.parametrize(
+    ("kind", "same"),
+    [("llm", "text"), ("vlm", "vision"), ("image", "other"), ("stt", "other"), ("tts", "other"), ("", "text")],
+)
+def test_kinds_have_other_names(kind: str, same: str) -> None:
+    assert kind_of(Deployment(vendor="openvino", name="x", kind=kind)) == same
+
+
+def test_a_graph_without_a_kind_is_what_its_task_says() -> None:
+    assert kind_of(Deployment(vendor="openvino", name="x", task="rerank")) == "rerank"
 
 
 def test_the_graph_decides_what_a_path_means() -> None:
