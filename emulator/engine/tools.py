@@ -9,15 +9,26 @@ from collections.abc import Iterator, Mapping
 from emulator.core.call import ChatAsk, Tool
 from emulator.core.json import JSON, parse_json
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.json_schema import Unsatisfiable, generate, is_instance
+from emulator.engine.arguments import listed_values
+from emulator.engine.json_schema import generate, is_instance
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_WORD = re.compile(r"[A-Z]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|[^\W\d_A-Za-zÄÖÜäöüß]+")
 _STOP_WORDS = frozenset(
-    "a about an and any are as at be by can call could current do does for from function get give given has have how i "
-    "if in into is it its list made make may me my need of on one or our out please return returns run set should show "
-    "some such tell than that the their them then there these they this to tool up use used user using value want was "
-    "we what when where which who will with would you your".split()
+    """
+    a about an and any are as at be by can call could current do does for from function get give given has have how i if
+    in into is it its list made make may me my need of on one or our out please return returns run set should show some
+    such tell than that the their them then there these they this to tool up use used user using value want was we what
+    when where which who will with would you your
+    """.split()  # noqa: SIM905  # a list of so many quoted words is unreadable
 )
+_IN_ENGLISH = {
+    "天气": "weather", "气温": "temperature", "航班": "flight", "机票": "flight", "酒店": "hotel", "搜索": "search",
+    "查询": "search", "查找": "search", "时间": "time", "日期": "date", "翻译": "translate", "计算": "calculate",
+    "邮件": "email", "新闻": "news", "股票": "stock", "价格": "price", "餐厅": "restaurant", "预订": "book",
+    "wetter": "weather", "flug": "flight", "flüge": "flight", "suche": "search", "uhrzeit": "time", "datum": "date",
+    "übersetz": "translate", "berechne": "calculate", "nachricht": "news message", "aktie": "stock", "preis": "price",
+    "buche": "book", "kalender": "calendar",
+}  # fmt: skip
 _MOST_CALLS = 4
 _QUOTED = 200  # characters of a tool's result an answer repeats
 
@@ -67,7 +78,9 @@ def _parameter_words(parameters: JSON) -> Iterator[str]:
 
 
 def _stems(text: str) -> frozenset[str]:
-    words = (word.lower() for word in _WORD.findall(text))
+    lower = text.lower()
+    known = [english for word, english in _IN_ENGLISH.items() if word in lower]
+    words = (word.lower() for word in _WORD.findall(" ".join([text, *known])))
     return frozenset(_stem(word) for word in words if word not in _STOP_WORDS and (len(word) > 2 or not word.isascii()))
 
 
@@ -83,100 +96,48 @@ def _repeated(tools: tuple[Tool, ...], prompt: str) -> tuple[Tool, ...]:
     """A single tool once for each value the prompt lists for it: "in Paris and Rome" asks twice."""
     if len(tools) != 1:
         return tools
-    times = max((len(v) for v in _listed_values(tools[0], prompt).values()), default=1)
+    times = max((len(values) for values in listed_values(tools[0].parameters, prompt).values()), default=1)
     return tools * min(max(times, 1), _MOST_CALLS)
 
 
 def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
     """Arguments as JSON text, an instance of the tool's schema, with the prompt's own values where they fit.
 
+    There is no apostrophe in them where the schema allows: clients are seen to turn ``'`` into ``"`` before they parse.
+
     Args:
         turn: which call of the same tool, from 0; each takes the next of several values the prompt lists.
 
     Raises:
-        Unsatisfiable: no arguments fit the schema.
+        emulator.engine.json_schema.Unsatisfiable: no arguments fit the schema.
     """
     if not tool.parameters:
         return "{}"
-    arguments = generate(tool.parameters, key)
-    if not isinstance(arguments, dict):
-        return _write(arguments)
-    for name, values in _listed_values(tool, prompt).items():
-        trial = {**arguments, name: values[min(turn, len(values) - 1)]}
-        if is_instance(tool.parameters, trial):
-            arguments = trial
-    return _write(_without_apostrophes(arguments, tool.parameters))
+    arguments = _generated(tool.parameters, key)
+    if isinstance(arguments, dict):
+        for name, values in listed_values(tool.parameters, prompt).items():
+            trial = {**arguments, name: values[min(turn, len(values) - 1)]}
+            if is_instance(tool.parameters, trial):
+                arguments = trial
+    return _write(arguments)
 
 
 def _write(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _without_apostrophes(arguments: JSON, schema: JSON) -> JSON:
-    """Clients are seen to turn ``'`` into ``"`` before they parse; the text then must not hold any."""
-    text = _write(arguments)
-    if "'" not in text:
-        return arguments
-    plain = json.loads(text.replace("'", ""))
-    return plain if is_instance(schema, plain) else arguments
-
-
-def _listed_values(tool: Tool, prompt: str) -> dict[str, list[JSON]]:
-    """For each parameter the values of the prompt that could be meant."""
-    properties = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
-    if not isinstance(properties, dict):
-        return {}
-    places, numbers = _named_things(prompt), _numbers(prompt)
-    found = {}
-    for name, schema in properties.items():
-        if isinstance(schema, dict) and (values := _values_for(name, schema, prompt, places, numbers)):
-            found[name] = values
-    return found
-
-
-def _values_for(name: str, schema: JSON, prompt: str, places: list[str], numbers: list[float]) -> list[JSON]:
-    kinds = schema.get("type")
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    if isinstance(schema.get("enum"), list):
-        return [m for m in schema["enum"] if isinstance(m, str) and m and _occurs(m, prompt)]
-    if "string" in kinds and _PLACES & _stems(name):
-        return list(places)
-    if "string" in kinds and _QUERIES & _stems(name):
-        return [_quoted(prompt) or prompt.strip()[:_QUOTED].replace("'", "")] if prompt.strip() else []
-    if "integer" in kinds:
-        return [int(number) for number in numbers if number == int(number)][:1]
-    return list(numbers[:1]) if "number" in kinds else []
-
-
-_PLACES = frozenset(map(_stem, "city location place town destination country region state address origin area".split()))
-_QUERIES = frozenset(map(_stem, "query question keyword search topic prompt term".split()))
-
-
-def _occurs(member: str, prompt: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(member)}(?!\w)", prompt, re.IGNORECASE) is not None
-
-
-_NAME = r"[^\W\d_a-z][\w.\-]*(?: [^\W\d_a-z][\w\-]*)*"
-_NAMED = re.compile(rf"\b(?:in|for|at|to|from|near|of|nach|und|für|von)\s+({_NAME}(?:(?:, | and | or |, and | und )(?:in )?{_NAME})*)")
-_CHINESE_NAMED = re.compile(r"(?:在|去|到|查询|请问|告诉我)?([\u4e00-\u9fff]{2,4})(?:的|今天|明天)")
-
-
-def _named_things(prompt: str) -> list[str]:
-    """Capitalised names after words such as *in* and *for*, in order."""
-    found: dict[str, None] = {}
-    for match in _NAMED.finditer(prompt):
-        for name in re.split(r", and |, | and | or | und ", match[1]):
-            found[name.removeprefix("in ").rstrip(".-")] = None
-    return list(found)
-
-
-def _numbers(prompt: str) -> list[float]:
-    return [float(n) if "." in n else int(n) for n in re.findall(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,9})?(?![\w]|\.\d)", prompt)]
-
-
-def _quoted(prompt: str) -> str | None:
-    match = re.search(r"[\"“「](.{1,200}?)[\"”」]", prompt)
-    return match[1] if match else None
+def _generated(schema: JSON, key: bytes) -> JSON:
+    """An instance without apostrophes if there is one."""
+    arguments = generate(schema, key)
+    for attempt in range(4):
+        text = _write(arguments)
+        if "'" not in text:
+            break
+        plain = json.loads(text.replace("'", ""))
+        if is_instance(schema, plain):
+            return plain
+        arguments = generate(schema, derive(key, "again", attempt))
+    return arguments
 
 
 _OPENINGS: Mapping[str, tuple[str, ...]] = {
@@ -218,6 +179,3 @@ def _render_value(value: JSON) -> str:
     if isinstance(value, list):
         return ", ".join(map(_render_value, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-__all__ = ["Unsatisfiable", "answer_opening", "choose_tools", "write_arguments"]
