@@ -1,9 +1,12 @@
 """Ten thousand requests nobody would send: every one gets the vendor's answer, none finds a bug of ours."""
 
+# ruff: noqa: E501 -- one request, one line
+
 import asyncio
 import copy
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
@@ -20,7 +23,11 @@ _TOOL = {"type": "function", "function": {"name": "get_weather", "description": 
 _CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
 _FORMAT = {"type": "json_schema", "json_schema": {"name": "place", "schema": _PARAMETERS, "strict": True}}
 _SAMPLING = {"max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "stop": ["x"], "n": 1, "seed": 3}
-_TURNS = [*_MESSAGES, {"role": "assistant", "tool_calls": [_CALL]}, {"role": "tool", "tool_call_id": "call_1", "content": "21"}]
+_TURNS = [
+    *_MESSAGES,
+    {"role": "assistant", "tool_calls": [_CALL]},
+    {"role": "tool", "tool_call_id": "call_1", "content": "21"},
+]
 
 
 def _chats(model: str) -> list[JSON]:
@@ -29,7 +36,12 @@ def _chats(model: str) -> list[JSON]:
         {**chat, **_SAMPLING},
         {**chat, "max_tokens": 5, "stream": True, "stream_options": {"include_usage": True}},
         {**chat, "tools": [_TOOL], "tool_choice": "required"},
-        {**chat, "tools": [_TOOL], "tool_choice": {"type": "function", "function": {"name": "get_weather"}}, "stream": True},
+        {
+            **chat,
+            "tools": [_TOOL],
+            "tool_choice": {"type": "function", "function": {"name": "get_weather"}},
+            "stream": True,
+        },
         {**chat, "response_format": _FORMAT, "logprobs": True, "top_logprobs": 2},
         {**chat, "messages": _TURNS, "tools": [_TOOL]},
         {**chat, "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], "max_tokens": 3},
@@ -171,7 +183,9 @@ def make_request(vendor: str, draw: random.Random) -> bytes:
     if draw.random() < 0.04:
         method = draw.choice(_METHODS)
     if draw.random() < 0.04:
-        target = target[: draw.randrange(1, len(target) + 1)] + draw.choice(["", "/", "x", "//", "/..", "%00", "?a=%ff"])
+        target = target[: draw.randrange(1, len(target) + 1)] + draw.choice(
+            ["", "/", "x", "//", "/..", "%00", "?a=%ff"]
+        )
     headers = {"Host": "x", "Authorization": "Bearer k", "Content-Type": "application/json"}
     if draw.random() < 0.08:
         headers.update([draw.choice(_HEADERS)])
@@ -179,17 +193,21 @@ def make_request(vendor: str, draw: random.Random) -> bytes:
     return f"{method} {target} HTTP/1.1\r\n{lines}Content-Length: {len(data)}\r\n\r\n".encode() + data
 
 
-async def _exchange(running: Running, vendor: str, requests: list[bytes]) -> None:
+async def _exchange(running: Running, vendor: str, requests: list[bytes]) -> Counter[int]:
+    """Send all over one connection; how often each status came."""
+    statuses: Counter[int] = Counter()
     url = urlsplit(running.urls[vendor])
     reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
     for request in requests:
         writer.write(request)
         answer = await asyncio.wait_for(read_answer(reader), timeout=20)
         check(request, answer)
+        statuses[answer.status] += 1
         if answer.header("Connection") == "close":
             writer.close()
             reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=2**26)
     writer.close()
+    return statuses
 
 
 def check(request: bytes, answer: Answer) -> None:
@@ -204,7 +222,9 @@ def check(request: bytes, answer: Answer) -> None:
 async def test_no_request_finds_a_bug(start: Start, vendor: str) -> None:
     draw = random.Random(vendor)
     running = await start("latency: {}\n")
-    await _exchange(running, vendor, [make_request(vendor, draw) for _ in range(PER_VENDOR)])
+    statuses = await _exchange(running, vendor, [make_request(vendor, draw) for _ in range(PER_VENDOR)])
+    assert statuses[200] > PER_VENDOR / 20, "most of the requests never came to an answer"
+    assert len(statuses) >= 4, "the requests were all wrong in the same way"
 
 
 _NEST = b'{"messages":' + b"[" * 500 + b"]" * 500 + b"}"
