@@ -1,9 +1,12 @@
 """The deployments that are served without a scenario, and what each can do.
 
-A feature is on unless a deployment's trait of that name is ``False``: ``vision``, ``audio``, ``tools``, ``json``,
-``json_schema``, ``penalties``, ``dimensions``. Further traits: ``provider``; ``display`` (name in ``/info``);
-``reasoning`` (``field`` or ``inline``); ``extras`` (``accept``, ``refuse`` or ``refuse_bare``); ``encodings``;
-``max_inputs``.
+Traits:
+    vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; on unless ``False``.
+    provider: who made the model; decides the form of tool calls' ids and, on Foundry, of answers.
+    display: the name in ``/info``.
+    reasoning: ``field`` or ``inline``: the model thinks aloud, in a field of its own or in its content.
+    extras: ``accept``, ``refuse`` or ``refuse_bare`` what is passed through.
+    encodings: of vectors. max_inputs: of one request.
 """
 
 from collections.abc import Mapping
@@ -14,6 +17,7 @@ from emulator.core.vendor import VendorSettings
 from emulator.vendors.azure.settings import AzureSettings
 
 _OPENAI: Mapping[str, JSON] = {"provider": "OpenAI"}
+_OPENAI_VECTORS: Mapping[str, JSON] = {**_OPENAI, "encodings": ["float", "base64"], "images": False}
 _PLAIN: Mapping[str, JSON] = {"vision": False, "audio": False}
 _MODEL_TYPES: Mapping[Task, str] = {
     "chat": "chat-completion",
@@ -71,8 +75,8 @@ _CATALOGUE = (
         1024,
         {"provider": "Cohere", "display": "Cohere Embed v3 - English", "dimensions": False},
     ),
-    _embeddings("text-embedding-3-small", "gpt", 8191, 1536, {**_OPENAI, "encodings": ["float", "base64"]}),
-    _embeddings("text-embedding-3-large", "gpt", 8191, 3072, {**_OPENAI, "encodings": ["float", "base64"]}),
+    _embeddings("text-embedding-3-small", "gpt", 8191, 1536, _OPENAI_VECTORS),
+    _embeddings("text-embedding-3-large", "gpt", 8191, 3072, _OPENAI_VECTORS),
 )
 
 

@@ -1,11 +1,13 @@
-"""``POST /embeddings``. Sources: Azure Machine Learning reference, Embeddings; Azure/azure-sdk-assets, recordings."""
+"""``POST /embeddings`` and ``/images/embeddings``.
+
+Sources: Azure Machine Learning reference, Embeddings; Azure/azure-sdk-assets, recordings.
+"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from emulator.core import floats
 from emulator.core.call import Call, Deployment, EmbeddingAsk
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.seed import draw_uuid
@@ -20,10 +22,19 @@ from emulator.vendors.azure.gate import (
     read_extras,
 )
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.texts import EmbeddingRequest, StrictEmbeddingRequest, check_tokens, read_texts
+from emulator.vendors.azure.texts import (
+    EmbeddingOptions,
+    EmbeddingRequest,
+    ImageEmbeddingRequest,
+    StrictEmbeddingRequest,
+    StrictImageEmbeddingRequest,
+    check_tokens,
+    read_texts,
+)
 from emulator.vendors.azure.wire import validate
 
 MAX_INPUTS = 1024
+PICTURE_TOKENS = 1000  # as recorded of a Cohere endpoint
 _KNOWN = frozenset(EmbeddingRequest.model_fields)
 _NATIVE = frozenset({"user"})
 
@@ -45,29 +56,65 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     deployment = find_deployment(request, service, "embeddings", body)
     wire = validate(StrictEmbeddingRequest if settings.strict_types else EmbeddingRequest, body)
     read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
-    encoding = wire.encoding_format.value if wire.encoding_format else "float"
     inputs = read_texts(wire.input)
-    for unsupported in (
-        _check_inputs(len(inputs), deployment),
-        _check_dimensions(wire.dimensions, deployment),
-        _check_encoding(encoding, wire.dimensions, deployment),
-    ):
-        if unsupported is not None:
-            raise unsupported
+    check_vectors(wire, len(inputs), deployment)
     check_tokens(inputs, "input", service, deployment)
-    ask = EmbeddingAsk(inputs=inputs, dimensions=wire.dimensions)
-    prompt_tokens = service.count_prompt(ask, deployment)
+    prompt_tokens = service.count_prompt(EmbeddingAsk(inputs=inputs), deployment)
     if deployment.context is not None and max(prompt_tokens) > deployment.context:
         raise refusals.context_exceeded(deployment.context, max(prompt_tokens), model_name(deployment))
-    purpose = wire.input_type.value if wire.input_type else "text"
     return Call(
         request=request,
         deployment=deployment,
-        ask=ask if purpose == "text" else replace(ask, instruction=f"{purpose}: "),
+        ask=read_ask(wire, inputs),
         codec=EMBEDDINGS,
         prompt_tokens=prompt_tokens,
-        context={"encoding": encoding, "openai": is_openai(deployment, settings), "inputs": inputs},
+        context={"encoding": wire.encoding, "openai": is_openai(deployment, settings), "inputs": inputs},
     )
+
+
+def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
+    """Pictures to vectors: each counts :data:`PICTURE_TOKENS` and the text beside it."""
+    settings = service.settings
+    if settings.profile in ("managed", "aoai"):
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+    check_api_version(request, settings)
+    body = read_body(request, settings)
+    deployment = find_deployment(request, service, "embeddings", body)
+    if not supports(deployment, "images"):
+        raise refusals.wrong_route("images", deployment.task, deployment.name)
+    wire = validate(StrictImageEmbeddingRequest if settings.strict_types else ImageEmbeddingRequest, body)
+    read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
+    check_vectors(wire, len(wire.input), deployment)
+    texts = tuple([picture.text or "" for picture in wire.input])
+    counts = service.count_prompt(EmbeddingAsk(inputs=texts), deployment)
+    return Call(
+        request=request,
+        deployment=deployment,
+        ask=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
+        codec=EMBEDDINGS,
+        prompt_tokens=tuple(PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)),
+        context={"encoding": wire.encoding, "openai": False, "inputs": texts, "images": len(texts)},
+    )
+
+
+def read_ask(wire: EmbeddingOptions, inputs: tuple[str | tuple[int, ...], ...]) -> EmbeddingAsk:
+    purpose = "" if wire.input_type in (None, "text") else f"{wire.input_type}: "
+    return EmbeddingAsk(inputs=inputs, dimensions=wire.dimensions, instruction=purpose)
+
+
+def check_vectors(wire: EmbeddingOptions, count: int, deployment: Deployment) -> None:
+    """Refuse more inputs, another size or another encoding than the model has.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
+    """
+    for unsupported in (
+        _check_inputs(count, deployment),
+        _check_dimensions(wire.dimensions, deployment),
+        _check_encoding(wire.encoding, wire.dimensions, deployment),
+    ):
+        if unsupported is not None:
+            raise unsupported
 
 
 def _check_inputs(count: int, deployment: Deployment) -> EmulatedError | None:
@@ -108,6 +155,8 @@ class EmbeddingCodec:
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         if not openai:
             usage = {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
+        if "images" in call.context:
+            usage["images"] = call.context["images"]
         tail = dump_json({"model": model_name(call.deployment), "usage": usage})
         head = b'{"object":"list"' if openai else b'{"id":"%b","object":"list"' % draw_uuid(plan.key, "embd").encode()
         body = b'%b,"data":[%b],%b' % (head, rows, tail[1:])

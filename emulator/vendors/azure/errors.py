@@ -3,8 +3,9 @@
 import math
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.vendor import Headers, WireRequest, WireResponse
+from emulator.dialects.sse import DONE
 from emulator.vendors.azure.gate import AzureService
 from emulator.vendors.azure.headers import echo_request_id
 from emulator.vendors.azure.shapes import SHAPES
@@ -24,6 +25,22 @@ def render_error(error: EmulatedError, request: WireRequest, service: AzureServi
     content = body.encode("utf-8", "replace") if isinstance(body, str) else dump_json(body)
     retry = _retry_after(error, refusal)
     return WireResponse(status, content, (kind, *worded.headers, *retry, *echo_request_id(request)))
+
+
+def render_late_error(error: EmulatedError, request: WireRequest, service: AzureService) -> bytes:
+    """What a stream says of a failure after it has begun; clients of this API read none of it.
+
+    Source: Azure/azureml-assets, foundation/model/serve/api_server.py (``managed``); others ``unverified``.
+    """
+    if service.settings.shape == "managed":
+        text = " ".join((error.message or WORDS[error.kind][2]).split())
+        return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + DONE
+    body = render_error(error, request, service).body
+    try:
+        parse_json(body)
+    except ValueError:
+        body = dump_json({"error": {"message": body.decode()}})
+    return b"data: %b\n\n" % body
 
 
 def _retry_after(error: EmulatedError, refusal: Refusal) -> Headers:

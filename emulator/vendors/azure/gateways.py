@@ -6,7 +6,7 @@ microsoft/semantic-kernel issue 10337 (wrong key). Codes of kinds that no source
 
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, dump_text
-from emulator.vendors.azure.headers import gateway_headers
+from emulator.vendors.azure.headers import gateway_headers, refused_headers
 from emulator.vendors.azure.openai_words import word_openai
 from emulator.vendors.azure.wording import MODEL_ERROR, Refusal, Worded, word_filtered
 
@@ -22,7 +22,12 @@ _NO_DEPLOYMENT = (
     "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
     "please wait a moment and try again."
 )
-_OPERATIONS = {"chat": "chatCompletion", "completions": "completion", "embeddings": "embeddings"}
+_OPERATIONS = {
+    "chat": "chatCompletion",
+    "completions": "completion",
+    "embeddings": "embeddings",
+    "images": "imageEmbeddings",
+}
 _ADVICE = (
     " To learn more about our content filtering policies please read our documentation: "
     "https://go.microsoft.com/fwlink/?linkid=2198766"
@@ -35,14 +40,17 @@ _THROTTLED = (
 
 def word_foundry(refusal: Refusal) -> Worded:
     """As ``services.ai.azure.com/models``: a gateway before many models."""
-    worded = _word_gateway(refusal) or _word_mesh(refusal)
-    return Worded(worded.body, (*worded.headers, *gateway_headers(refusal.request)), worded.status)
+    return _add_headers(_word_gateway(refusal) or _word_mesh(refusal), refusal)
 
 
 def word_aoai(refusal: Refusal) -> Worded:
     """As ``openai.azure.com``: OpenAI's own words behind the gateway."""
-    worded = _word_gateway(refusal) or _word_azure_openai(refusal)
-    return Worded(worded.body, (*worded.headers, *gateway_headers(refusal.request)), worded.status)
+    return _add_headers(_word_gateway(refusal) or _word_azure_openai(refusal), refusal)
+
+
+def _add_headers(worded: Worded, refusal: Refusal) -> Worded:
+    own = (*refused_headers(refusal.details), *gateway_headers(refusal.request))
+    return Worded(worded.body, (*worded.headers, *own), worded.status)
 
 
 def _word_gateway(refusal: Refusal) -> Worded | None:

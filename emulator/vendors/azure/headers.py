@@ -3,10 +3,11 @@
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from emulator.core.call import Call
+from emulator.core.json import JSON
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
 from emulator.core.seed import derive, draw_hex, draw_uuid
@@ -35,22 +36,31 @@ def answer_headers(plan: Plan, call: Call, service: AzureService, *, stream: boo
         return (kind, *quota_headers(plan.quota), *echo_request_id(request))
     if profile in ("foundry", "aoai"):
         unbuffered = (("x-accel-buffering", "no"),) if stream else ()
-        return (kind, *quota_headers(plan.quota), *gateway_headers(request), *unbuffered)
+        own = (*quota_headers(plan.quota), *gateway_headers(request), *unbuffered)
+        return (kind, *own, *echo_request_id(request))
     return (kind, *_serverless_headers(plan, call, stream), *echo_request_id(request))
 
 
 def quota_headers(balances: Sequence[Balance]) -> Headers:
     """What is left of the tightest quota of each unit, as Foundry and Azure OpenAI count."""
-    tightest: dict[str, Balance] = {}
-    for balance in sorted(balances, key=lambda balance: balance.left):
-        name = _QUOTA_NAMES.get(balance.quota.unit)
-        if name is not None:
-            tightest.setdefault(name, balance)
-    return tuple(
-        (f"x-ratelimit-{kind}-{name}", str(value))
-        for name, balance in sorted(tightest.items())
-        for kind, value in (("limit", balance.quota.amount), ("remaining", balance.left))
-    )
+    headers: dict[str, str] = {}
+    for balance in sorted(balances, key=lambda balance: balance.left, reverse=True):
+        headers |= _count_quota(balance.quota.unit, balance.quota.amount, balance.left)
+    return tuple(sorted(headers.items()))
+
+
+def refused_headers(details: Mapping[str, JSON]) -> Headers:
+    """The same of the quota that refused a call."""
+    if "used" not in details:
+        return ()
+    return tuple(_count_quota(details["unit"], details["amount"], details["amount"] - details["used"]).items())
+
+
+def _count_quota(unit: str, amount: int, left: int) -> Mapping[str, str]:
+    name = _QUOTA_NAMES.get(unit)
+    if name is None:
+        return {}
+    return {f"x-ratelimit-limit-{name}": str(amount), f"x-ratelimit-remaining-{name}": str(left)}
 
 
 def gateway_headers(request: WireRequest) -> Headers:
@@ -58,7 +68,6 @@ def gateway_headers(request: WireRequest) -> Headers:
     return (
         ("apim-request-id", draw_uuid(request.key, "apim")),
         ("x-ms-region", REGION),
-        *echo_request_id(request),
         ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"),
         ("X-Content-Type-Options", "nosniff"),
     )

@@ -7,8 +7,8 @@ from emulator.core.vendor import Endpoint, Vendor, WireRequest, WireResponse
 from emulator.vendors.azure.catalogue import list_deployments
 from emulator.vendors.azure.chat import parse_chat
 from emulator.vendors.azure.completions import parse_completions
-from emulator.vendors.azure.embeddings import parse_embeddings
-from emulator.vendors.azure.errors import render_error
+from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
+from emulator.vendors.azure.errors import render_error, render_late_error
 from emulator.vendors.azure.gate import AzureService, authenticate
 from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger, parse_token
 from emulator.vendors.azure.settings import AzureSettings
@@ -34,6 +34,7 @@ VENDOR = Vendor(
     endpoints=(
         *_everywhere("POST", "/chat/completions", parse_chat),
         *_everywhere("POST", "/completions", parse_completions),
+        *_everywhere("POST", "/images/embeddings", parse_image_embeddings),
         *_everywhere("POST", "/embeddings", parse_embeddings),
         *_everywhere("GET", "/info", parse_info),
         Endpoint(method="GET", path="/", parse=parse_health),
@@ -45,5 +46,6 @@ VENDOR = Vendor(
     catalogue=list_deployments,
     authenticate=authenticate,
     render_error=render_error,
+    render_late_error=render_late_error,
     environment=list_environment,
 )

@@ -11,6 +11,7 @@ from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, dump_text
 from emulator.core.vendor import Headers
 from emulator.vendors.azure.gateways import word_aoai, word_foundry, word_invalid
+from emulator.vendors.azure.headers import refused_headers
 from emulator.vendors.azure.wording import MODEL_ERROR, Refusal, Worded, Words, word_filtered
 
 _SHORT = frozenset({ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.RATE_LIMITED})
@@ -33,7 +34,8 @@ def word_seed(refusal: Refusal) -> Worded:
         body["detail"] = {"loc": loc, "value": text, "input": value}
     elif refusal.kind not in _SHORT:
         body["param"] = refusal.param or _blame(refusal)
-    return Worded(body, (("x-ms-error-code", refusal.code), *_allow(refusal)))
+    headers = (("x-ms-error-code", refusal.code), *refused_headers(refusal.details), *_allow(refusal))
+    return Worded(body, headers)
 
 
 def word_docs(refusal: Refusal) -> Worded:

@@ -64,17 +64,51 @@ class InputType(StrEnum):
     document = "document"
 
 
-class EmbeddingRequest(WireModel):
-    """``POST /embeddings``."""
+class Embedded(WireModel):
+    """As :class:`Conversation`."""
 
     input: Annotated[Texts, PlainValidator(_read_texts)]
+
+
+class EmbeddingOptions(WireModel):
+    """What texts and pictures have in common."""
+
     dimensions: Annotated[Integer, Field(gt=0)] | None = None
     encoding_format: Annotated[EncodingFormat, Field(strict=False)] | None = None
     input_type: Annotated[InputType, Field(strict=False)] | None = None
     model: str | None = None
 
+    @property
+    def encoding(self) -> str:
+        return "float" if self.encoding_format is None else self.encoding_format.value
+
+
+class EmbeddingRequest(EmbeddingOptions, Embedded):
+    """``POST /embeddings``."""
+
 
 class StrictEmbeddingRequest(EmbeddingRequest):
+    model_config = ConfigDict(strict=True)
+
+
+class Picture(WireModel):
+    """A data URL, with a text beside it or without."""
+
+    image: str
+    text: str | None = None
+
+
+class Pictures(WireModel):
+    """As :class:`Conversation`."""
+
+    input: Annotated[list[Picture], Field(min_length=1)]
+
+
+class ImageEmbeddingRequest(EmbeddingOptions, Pictures):
+    """``POST /images/embeddings``."""
+
+
+class StrictImageEmbeddingRequest(ImageEmbeddingRequest):
     model_config = ConfigDict(strict=True)
 
 

@@ -163,3 +163,41 @@ async def test_serverless_endpoints_count_in_headers(start: Start) -> None:
 def test_a_text_beyond_the_context_is_refused() -> None:
     body = {"input": "word " * 600, "model": "embed-english-v3.0"}
     assert refuse(body, ROUTE).json()["code"] == "context_length_exceeded"
+
+
+IMAGES = f"/images/embeddings{VERSION}"
+PIXEL = {"image": "data:image/png;base64,aGk="}
+
+
+async def test_pictures(start: Start) -> None:
+    running = await start()
+    body = {"input": [PIXEL, {**PIXEL, "text": "a dot"}], "dimensions": 8}
+    answer = (await running.ask("azure", IMAGES, body, headers=KEY)).json()
+    first, second = (item["embedding"] for item in answer["data"])
+    assert first != second
+    tokens = answer["usage"]["prompt_tokens"]
+    assert 2000 < tokens < 2020
+    assert answer["usage"] == {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens, "images": 2}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        pytest.param({}, 422, id="no picture"),
+        pytest.param({"input": []}, 422, id="an empty list"),
+        pytest.param({"input": ["x"]}, 422, id="a text"),
+        pytest.param({"input": [{"text": "x"}]}, 422, id="a text without a picture"),
+        pytest.param({"input": [PIXEL], "input_type": "x"}, 422, id="an unknown purpose"),
+        pytest.param({"input": [PIXEL], "dimensions": 10**6}, 422, id="too many dimensions"),
+        pytest.param({"input": [PIXEL], "foo": 1}, 400, id="an extra parameter"),
+        pytest.param({"input": [PIXEL], "model": "text-embedding-3-small"}, 404, id="a model that sees nothing"),
+    ],
+)
+def test_pictures_that_are_refused(body: JSON, status: int) -> None:
+    assert refuse(body, IMAGES).status == status
+
+
+@pytest.mark.parametrize(("profile", "status"), [("maas", 404), ("managed", 404), ("foundry", 400), ("aoai", 404)])
+def test_who_knows_no_pictures(profile: str, status: int) -> None:
+    body = {"input": [PIXEL], "model": "text-embedding-3-small"}
+    assert refuse(body, IMAGES, f"profile={profile}").status == status
