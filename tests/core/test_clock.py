@@ -2,10 +2,11 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 import pytest
 
-from emulator.core.clock import EPOCH, Clock, FrozenClock, RealClock
+from emulator.core.clock import EPOCH, Clock, FrozenClock, InstantClock, RealClock
 
 
 async def start(clock: Clock, *dues: float) -> list[asyncio.Task[None]]:
@@ -101,3 +102,85 @@ async def test_sleepers_of_one_millisecond_wake_together() -> None:
         await stayed[0]
     await asyncio.sleep(0)
     assert all(task.done() for task in stayed)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(RealClock, id="real"),
+        pytest.param(lambda: RealClock(60), id="scaled"),
+        pytest.param(FrozenClock, id="frozen"),
+    ],
+)
+async def test_every_clock_moves_when_told_and_wakes_who_is_due(make: Callable[[], Clock]) -> None:
+    clock = make()
+    before = clock.now()
+    (task,) = await start(clock, before + 3600.0)
+    clock.advance(3600.0)
+    async with asyncio.timeout(1.0):
+        await task
+    assert clock.now() - before == pytest.approx(3600.0, abs=60.0)
+
+
+def test_an_instant_clock_moves_when_told() -> None:
+    clock = InstantClock(5.0)
+    clock.advance(60.0)
+    assert clock.now() == 65.0
+
+
+async def test_advancing_wakes_nobody_early() -> None:
+    clock = RealClock()
+    due = clock.now() + 100.0
+    (task,) = await start(clock, due)
+    clock.advance(99.0)
+    await asyncio.sleep(0.01)
+    assert not task.done()
+    clock.advance(1.0)
+    await task
+    assert clock.now() >= due
+
+
+async def test_a_scaled_clock_hurries() -> None:
+    clock = RealClock(scale=1000)
+    begun, due = time.monotonic(), clock.now() + 20.0
+    await clock.sleep_until(due)
+    assert clock.now() >= due
+    assert 0.02 <= time.monotonic() - begun < 1.0
+
+
+async def test_an_instant_clock_jumps_to_each_due_time_and_never_back() -> None:
+    clock = InstantClock()
+    await clock.sleep_until(EPOCH + 30.0)
+    assert clock.now() == EPOCH + 30.0
+    await clock.sleep_until(EPOCH + 10.0)
+    assert clock.now() == EPOCH + 30.0
+
+
+@pytest.mark.parametrize(
+    ("clock", "told", "later"),
+    [
+        pytest.param(FrozenClock(), 30.0, 0.0, id="frozen: as it is"),
+        pytest.param(InstantClock(), 0.0, 30.0, id="instant: nothing, for the wait is over when the client is back"),
+    ],
+)
+def test_what_a_client_is_told_to_wait(clock: Clock, told: float, later: float) -> None:
+    begun = clock.now()
+    assert clock.to_client(30.0) == told
+    assert clock.now() == begun
+    for _ in range(2):  # two clients that wait at the same time do not wait twice as long
+        clock.leave_client(begun + 30.0)
+    assert clock.now() == begun + later
+
+
+@pytest.mark.parametrize(("scale", "told"), [(1, 30.0), (60, 0.5), (0.5, 60.0)])
+def test_a_wait_is_told_in_the_clients_own_seconds(scale: float, told: float) -> None:
+    assert RealClock(scale).to_client(30.0) == told
+
+
+async def test_sleepers_of_a_clock_that_nobody_moves_any_more_wake() -> None:
+    clock = FrozenClock(0.0)
+    tasks = await start(clock, 5.0, 50.0)
+    clock.retire()
+    await asyncio.gather(*tasks)
+    await clock.sleep_until(500.0)
+    assert clock.now() == 500.0

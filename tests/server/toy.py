@@ -90,7 +90,8 @@ def _authenticate(request: WireRequest, service: Service[ToySettings]) -> str:
 
 def _render_error(error: EmulatedError, request: WireRequest, service: Service[ToySettings]) -> WireResponse:
     status = error.status or _STATUS.get(error.kind, 400)
-    return WireResponse(status, f"{error.kind}: {error.message} {dict(error.details)}".encode(), _TEXT)
+    wait = () if error.retry_after is None else (("x-retry", str(error.retry_after)),)
+    return WireResponse(status, f"{error.kind}: {error.message} {dict(error.details)}".encode(), (*_TEXT, *wait))
 
 
 TOY = Vendor(

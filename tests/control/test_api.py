@@ -1,0 +1,338 @@
+"""The control plane over HTTP, with a vendor made up for it."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import jsonschema_rs
+import pytest
+
+from emulator.core.json import JSON
+from tests.conftest import FROZEN, Start
+from tests.server.toy import TOY
+from tests.wire import Answer, Running, read_answer
+
+KEY: Mapping[str, str] = {"x-key": "k"}
+THROTTLED = """
+rules:
+  - {name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}
+  - {name: second call, times: {nth: 2}, error: {kind: rate_limited, retry_after: 60s}}
+"""
+
+
+async def control(running: Running, method: str, target: str, body: JSON | bytes = None) -> Answer:
+    payload = body.encode() if isinstance(body, str) else body
+    return await running.ask("toy", f"/_emulator{target}", payload, method=method)
+
+
+async def ask(running: Running, prompt: str = "Hi", session: str = "", **fields: JSON) -> Answer:
+    headers = {**KEY, **({"x-emulator-session": session} if session else {})}
+    return await running.ask("toy", "/chat", {"prompt": prompt, "max": 3, **fields}, headers=headers)
+
+
+@pytest.fixture
+async def toy(start: Start) -> Running:
+    return await start(THROTTLED, vendors=[TOY])
+
+
+@pytest.mark.parametrize("port", ["front", "toy"])
+async def test_every_port_has_the_control_plane(toy: Running, port: str) -> None:
+    for path in ("/health", "/ready", "/scenario", "/scenarios", "/requests", "/clock", "/metrics", "/openapi.json"):
+        answer = await toy.ask(port, f"/_emulator{path}")
+        assert answer.status == 200, path
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "status", "says"),
+    [
+        pytest.param("GET", "/nowhere", None, 404, "/_emulator/requests", id="an unknown path"),
+        pytest.param("DELETE", "/scenario", None, 405, "GET, HEAD, PUT", id="a wrong method"),
+        pytest.param("POST", "/requests/1", None, 405, "GET, HEAD", id="a wrong method of one request"),
+        pytest.param("GET", "/clock?tick=1", None, 400, "tick", id="an unknown parameter"),
+        pytest.param("GET", "/requests?limit=none", None, 400, "limit", id="a limit that is text"),
+        pytest.param("GET", "/requests?limit=0", None, 400, "limit", id="a limit of nothing"),
+        pytest.param("GET", "/requests?matched=no", None, 400, "matched", id="neither true nor false"),
+        pytest.param("GET", "/requests?rule=a&rule=b", None, 400, "rule", id="a parameter given twice"),
+        pytest.param("GET", "/requests/abc", None, 404, "abc", id="an unknown request"),
+        pytest.param("POST", "/clock", "{", 400, "line 1", id="JSON that ends early"),
+        pytest.param("POST", "/clock", None, 400, "EOF", id="no body"),
+        pytest.param("POST", "/clock", {"advance": "60"}, 422, "250ms", id="a duration without a unit"),
+        pytest.param("POST", "/clock", {"advance": 60}, 422, "advance", id="a duration that is a number"),
+        pytest.param("POST", "/clock", {"rewind": "60s"}, 422, "rewind", id="a key that is not known"),
+        pytest.param("POST", "/clock", [], 422, "Input", id="a list"),
+        pytest.param("PUT", "/scenario?name=throtled", None, 404, "throtled", id="a scenario the library has not"),
+        pytest.param("PUT", "/scenario?name=a", "version: 1", 400, "not both", id="two scenarios at once"),
+    ],
+)
+async def test_what_cannot_be_done_is_a_problem(
+    toy: Running, method: str, target: str, body: JSON, status: int, says: str
+) -> None:
+    answer = await control(toy, method, target, body)
+    assert (answer.status, answer.header("Content-Type")) == (status, "application/problem+json")
+    problem = answer.json()
+    assert (problem["status"], problem["type"]) == (status, "about:blank")
+    assert says in problem["detail"]
+    assert (answer.header("Allow") is not None) == (status == 405)
+
+
+# Scenario
+
+
+async def test_another_scenario_takes_over_with_fresh_counters(toy: Running) -> None:
+    assert [(await ask(toy)).status for _ in range(2)] == [200, 400]
+    answer = await control(toy, "PUT", "/scenario", FROZEN + THROTTLED)
+    assert answer.status == 200
+    assert answer.json()["rules"] == ["greets", "second call"]
+    assert [(await ask(toy)).status for _ in range(3)] == [200, 400, 200]
+
+
+async def test_the_scenario_at_work_is_shown_as_written(toy: Running) -> None:
+    text = "version: 1\nname: other\ndescription: What it teaches\nseed: 5\nrules: [{name: a, pass: true}]\n"
+    put = (await control(toy, "PUT", "/scenario", text)).json()
+    shown = (await control(toy, "GET", "/scenario")).json()
+    assert put == shown
+    assert (shown["name"], shown["description"], shown["seed"], shown["rules"]) == (
+        "other",
+        "What it teaches",
+        5,
+        ["a"],
+    )
+    assert shown["document"]["rules"] == [{"name": "a", "pass": True}]
+    health = (await control(toy, "GET", "/health")).json()
+    assert health["scenario"] == {"name": "other", "hash": shown["hash"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        pytest.param("version: 1\nrulez: []\nseed: x\n", [(2, "rulez", "rules"), (3, "seed", None)], id="two mistakes"),
+        pytest.param("a: b: c", [(1, "", None)], id="not YAML"),
+        pytest.param("version: 1\nvendors: {toi: {}}\n", [(2, "vendors.toi", "toy")], id="no such vendor"),
+    ],
+)
+async def test_a_bad_scenario_changes_nothing_and_names_every_mistake(
+    toy: Running, text: str, rows: list[tuple[int, str, str | None]]
+) -> None:
+    before = (await control(toy, "GET", "/scenario")).json()
+    answer = await control(toy, "PUT", "/scenario", text)
+    assert (answer.status, answer.header("Content-Type")) == (422, "application/problem+json")
+    assert [(row["line"], row["path"], row.get("suggestion")) for row in answer.json()["errors"]] == rows
+    assert (await control(toy, "GET", "/scenario")).json() == before
+    assert (await ask(toy, "Hello")).header("x-emulator-rule") == "greets"
+
+
+async def test_answers_that_have_begun_end_as_they_began(start: Start) -> None:
+    running = await start("version: 1\nname: slow\nclock: frozen\nlatency: {ttft: 10s}\n", vendors=[TOY])
+    slow = asyncio.create_task(ask(running, stream=True))
+    while not (await control(running, "GET", "/metrics")).body.count(b'in_flight_requests{vendor="toy"} 1'):
+        await asyncio.sleep(0)
+    put = await control(
+        running, "PUT", "/scenario", "version: 1\nname: broken\nrules: [{name: a, error: {kind: internal}}]\n"
+    )
+    assert put.status == 200
+    assert len((await slow).chunks) == 3
+    assert (await ask(running)).status == 400
+
+
+async def test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back(toy: Running) -> None:
+    await control(toy, "PUT", "/scenario", "version: 1\nvendors: {toy: false}\n")
+    gone = await ask(toy)
+    assert (gone.status, gone.header("Content-Type")) == (404, "application/problem+json")
+    await control(toy, "PUT", "/scenario", "version: 1\n")
+    assert (await ask(toy)).status == 200
+
+
+async def test_a_vendor_that_comes_later_gets_a_port(start: Start) -> None:
+    running = await start("vendors: {toy: false}\n", vendors=[TOY])
+    assert list(running.urls) == ["front"]
+    put = await running.ask("front", "/_emulator/scenario", b"version: 1\n", method="PUT")
+    assert put.status == 200
+    assert (await ask(running)).status == 200
+
+
+# Reset and sessions
+
+
+async def test_reset_forgets_counters_and_journal_and_keeps_scenario_and_clock(toy: Running) -> None:
+    first = [(await ask(toy)).header("x-emulator-request-id") for _ in range(2)]
+    await control(toy, "POST", "/clock", {"advance": "60s"})
+    answer = await control(toy, "POST", "/reset")
+    assert (answer.status, answer.json()["name"]) == (200, "test")
+    assert (await control(toy, "GET", "/requests")).json() == {"requests": [], "total": 0}
+    clock = (await control(toy, "GET", "/clock")).json()
+    assert (clock["time"], clock["since_start"]) == ("2026-01-01T00:01:00.000Z", 0.0)
+    assert [(await ask(toy)).header("x-emulator-request-id") for _ in range(2)] == first
+
+
+async def test_sessions_count_apart_and_are_reset_apart(toy: Running) -> None:
+    assert [(await ask(toy, session=name)).status for name in ("a", "b", "a", "b")] == [200, 200, 400, 400]
+    await control(toy, "POST", "/reset?session=a")
+    left = (await control(toy, "GET", "/requests")).json()["requests"]
+    assert [entry["session"] for entry in left] == ["b", "b"]
+    assert [(await ask(toy, session=name)).status for name in ("a", "b", "a")] == [200, 200, 400]
+
+
+# Journal
+
+
+@pytest.mark.parametrize(
+    ("query", "prompts"),
+    [
+        pytest.param("", 4, id="all"),
+        pytest.param("?vendor=toy", 4, id="a vendor"),
+        pytest.param("?vendor=other", 0, id="another vendor"),
+        pytest.param("?deployment=toy", 4, id="a deployment"),
+        pytest.param("?status=400", 1, id="a status"),
+        pytest.param("?rule=greets", 2, id="a rule"),
+        pytest.param("?rule=second%20call&status=400", 1, id="two filters"),
+        pytest.param("?matched=false", 1, id="no rule took it"),
+        pytest.param("?matched=true", 3, id="a rule took it"),
+        pytest.param("?session=s", 1, id="a session"),
+        pytest.param("?limit=2", 2, id="the latest two"),
+    ],
+)
+async def test_the_journal_filters(toy: Running, query: str, prompts: int) -> None:
+    for prompt, session in (("Hello", ""), ("one", ""), ("two", ""), ("Hello", "s")):
+        await ask(toy, prompt, session)
+    listed = (await control(toy, "GET", f"/requests{query}")).json()
+    assert len(listed["requests"]) == prompts
+    assert listed["total"] == (4 if "limit" in query else prompts)
+    times = [entry["time"] for entry in listed["requests"]]
+    assert times == sorted(times)
+
+
+async def test_control_requests_are_in_no_journal(toy: Running) -> None:
+    await control(toy, "GET", "/clock")
+    assert (await control(toy, "GET", "/requests")).json()["total"] == 0
+
+
+async def test_a_request_explains_itself(start: Start) -> None:
+    running = await start(
+        """
+rules:
+  - {name: another vendor, when: {vendor: azure}, pass: true}
+  - {name: a secret, when: {prompt: {contains: secret}}, pass: true}
+  - {name: by luck, times: {probability: 0}, pass: true}
+  - {name: the third, times: {nth: 3}, pass: true}
+  - {name: streams, when: {stream: true}, latency: {ttft: 2s}}
+""",
+        vendors=[TOY],
+    )
+    streaming = asyncio.create_task(ask(running, stream=True))
+    while not list(running.built.journal):
+        await asyncio.sleep(0)
+        running.built.clock.advance(1.0)
+    name = (await streaming).header("x-emulator-request-id")
+    detail = (await control(running, "GET", f"/requests/{name}")).json()
+    said = [(word["rule"], word["failed"]) for word in detail["explanation"]]
+    assert said == [
+        ("another vendor", "vendor"),
+        ("a secret", "prompt"),
+        ("by luck", "times.probability"),
+        ("the third", "times.nth"),
+        ("streams", None),
+    ]
+    assert [word["takes"] for word in detail["explanation"]] == [False] * 4 + [True]
+    assert detail["explanation"][3]["detail"] == "call 1, wanted nth 3"
+    assert 0 <= detail["explanation"][2]["draw"] < 1
+    assert (detail["rule"], detail["planned_ttft"]) == ("streams", 2.0)
+    assert detail["ttft"] >= 2.0
+    assert "Hi" not in json.dumps(detail)
+
+
+async def test_what_the_explanation_says_stays_true_after_the_scenario_is_gone(toy: Running) -> None:
+    name = (await ask(toy, "Hello")).header("x-emulator-request-id")
+    await control(toy, "PUT", "/scenario", "version: 1\n")
+    detail = (await control(toy, "GET", f"/requests/{name}")).json()
+    assert [word["rule"] for word in detail["explanation"]] == ["greets"]
+
+
+# Clock
+
+
+@pytest.mark.parametrize(
+    ("clock", "kind", "scale"),
+    [
+        pytest.param("real", "real", 1.0, id="real"),
+        pytest.param("{scale: 60}", "scale", 60.0, id="scaled"),
+        pytest.param("instant", "instant", 0.0, id="instant"),
+        pytest.param("frozen", "frozen", 0.0, id="frozen"),
+    ],
+)
+async def test_every_clock_can_be_moved(start: Start, clock: str, kind: str, scale: float) -> None:
+    running = await start(f"version: 1\nclock: {clock}\n", vendors=[TOY])
+    before = (await control(running, "GET", "/clock")).json()
+    after = (await control(running, "POST", "/clock", {"advance": "1h"})).json()
+    assert (before["kind"], before["scale"]) == (kind, scale)
+    assert after["now"] - before["now"] == pytest.approx(3600.0, abs=120.0)
+    if kind in ("instant", "frozen"):
+        assert (before["time"], after["time"]) == ("2026-01-01T00:00:00.000Z", "2026-01-01T01:00:00.000Z")
+
+
+@pytest.mark.parametrize(
+    ("clock", "told", "moved"),
+    [
+        pytest.param("frozen", 60.0, 0.0, id="frozen: as it is"),
+        pytest.param("{scale: 60}", 1.0, None, id="scaled: in the client's seconds"),
+        pytest.param("instant", 0.0, 60.0, id="instant: nothing, and the wait is over"),
+    ],
+)
+async def test_a_client_is_told_to_wait_in_its_own_seconds(
+    start: Start, clock: str, told: float, moved: float | None
+) -> None:
+    text = f"version: 1\nclock: {clock}\nrules: [{{name: a, error: {{kind: rate_limited, retry_after: 60s}}}}]\n"
+    running = await start(text, vendors=[TOY])
+    begun = running.built.clock.now()
+    answer = await ask(running)
+    assert answer.header("x-retry") == str(told)
+    if moved is not None:
+        assert running.built.clock.now() - begun == moved
+
+
+# Strict
+
+
+async def test_a_strict_scenario_refuses_what_no_rule_takes(start: Start) -> None:
+    rules = "rules: [{name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}]\n"
+    running = await start("strict: true\n" + rules, vendors=[TOY])
+    answer = await ask(running, "anything")
+    assert (answer.status, answer.header("Content-Type")) == (501, "text/plain; charset=utf-8")
+    assert "'greets': prompt does not hold" in answer.body.decode()
+    assert (await ask(running, "Hello")).status == 200
+    assert (await running.ask("toy", "/open")).status == 200
+    (unmatched,) = (await control(running, "GET", "/requests?status=501")).json()["requests"]
+    assert (unmatched["error"], unmatched["rule"], unmatched["deployment"]) == ("unmatched", None, "toy")
+
+
+async def test_strict_without_rules_says_so(start: Start) -> None:
+    running = await start("strict: true\n", vendors=[TOY])
+    assert "There are no rules." in (await ask(running)).body.decode()
+
+
+# OpenAPI
+
+
+async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
+    document = (await control(toy, "GET", "/openapi.json")).json()
+    assert document["openapi"] == "3.1.0"
+    name = (await ask(toy, "Hello")).header("x-emulator-request-id")
+    for path, operations in document["paths"].items():
+        if "get" not in operations or path.endswith(("metrics", "openapi.json")):
+            continue
+        answer = await toy.ask("toy", path.replace("{id}", name or ""))
+        content = operations["get"]["responses"][str(answer.status)]["content"]["application/json"]
+        schema = {**content["schema"], "components": document["components"]}
+        jsonschema_rs.validate(schema, answer.json())
+
+
+async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) -> None:
+    text = b"version: 1\nname: large\n#" + b"x" * 2_000_000
+    url = urlsplit(toy.urls["toy"])
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    head = f"PUT /_emulator/scenario HTTP/1.1\r\nHost: x\r\nContent-Length: {len(text)}\r\nExpect: 100-continue\r\n\r\n"
+    writer.write(head.encode())
+    assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    writer.write(text)
+    assert (await read_answer(reader)).json()["name"] == "large"
+    writer.close()
