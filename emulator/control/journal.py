@@ -40,6 +40,7 @@ class Entry:
         planned_ttft: when the first byte of the body was due, after admission; ``None`` without a plan.
         ttft: when it was sent.
         whole: the answer reached the client to its end.
+        faults: what bent the answer, in order.
         evidence: absent where no rule was asked, and once the request is no longer kept.
     """
 
@@ -60,6 +61,7 @@ class Entry:
     ttft: float | None
     duration: float
     whole: bool
+    faults: tuple[str, ...] = ()
     evidence: Evidence | None = field(default=None, repr=False)
 
     def explain(self) -> tuple[Verdict, ...]:

@@ -160,16 +160,18 @@ def _edit(data: bytes, start: int, edits: Sequence[Edit], *, final: bool) -> byt
     return b"".join([*parts, data[at - start :]])
 
 
-def join_writes(pieces: Iterable[Piece]) -> Iterator[tuple[float, bytes]]:
-    """When each write is due, and its bytes; none is empty."""
+def join_writes(pieces: Iterable[Piece]) -> Iterator[tuple[float, bytes, int]]:
+    """When each write is due, its bytes, never none, and the tokens the client has by then."""
     waiting: list[bytes] = []
     due = 0.0
+    tokens = 0
     for piece in pieces:
         if piece.data:
             waiting.append(piece.data)
         due = max(due, piece.due)
+        tokens = piece.tokens
         if piece.flush and waiting:
-            yield due, b"".join(waiting)
+            yield due, b"".join(waiting), tokens
             waiting.clear()
     if waiting:
-        yield due, b"".join(waiting)
+        yield due, b"".join(waiting), tokens

@@ -184,6 +184,8 @@ class Vendor:
         environment: what to export so that the vendor's clients come to a base URL.
         body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
+        render_late_error: what a stream says of a failure after it has begun, framing included; ``None``: an
+            event with the key ``error``.
     """
 
     name: str
@@ -196,3 +198,4 @@ class Vendor:
     environment: Callable[[str], Mapping[str, str]]
     body_limit: int = 64 * 1024**2
     date: bool = True
+    render_late_error: Callable[[EmulatedError, WireRequest, Service[Any]], bytes] | None = None

@@ -131,9 +131,9 @@ class _Tokens:
         self.starts = sorted(self.ends[places[0] - 1] if places[0] else 0 for places in self.spans.values())
 
     def count(self, characters: int) -> int:
-        """How many tokens lie within so many characters, those without a text that follow left out."""
-        if not characters:
-            return 0
+        """How many tokens lie within so many characters; one without a text comes with the next one that has."""
+        if not characters or characters == len(self.text):
+            return len(self.ends) if characters else 0
         before = bisect_left(self.ends, characters)
         return before + (before < len(self.ends) and self.ends[before] == characters)
 

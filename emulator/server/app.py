@@ -12,14 +12,21 @@ from aiohttp import web
 from emulator.control.explain import describe_nearest
 from emulator.control.journal import Entry, Evidence, Journal
 from emulator.core.call import Call
+from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.plan import Plan
 from emulator.core.seed import derive
 from emulator.core.vendor import Headers, Service, Vendor, VendorSettings, WireRequest, WireResponse, WireStream
+from emulator.faults import AnyFault
 from emulator.limits import Admission
 from emulator.pipeline import Emulator, see
+from emulator.scenario.asked import AskedError
 from emulator.scenario.match import Match, Verdict
+from emulator.scenario.outcomes import NOTHING
+from emulator.server.asked import heed, heed_not, refuse_asked
+from emulator.server.bend import bend
+from emulator.server.body import read_body
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player, Sent
 from emulator.server.routing import Router
@@ -52,17 +59,31 @@ class _Answer:
         """Name of the rule that took the request."""
         return self.match.rule.name if self.match is not None and self.match.rule is not None else None
 
+    @property
+    def faults(self) -> tuple[AnyFault, ...]:
+        """What bends the answer, in order."""
+        return self.match.outcome.faults if self.match is not None else ()
+
 
 class VendorApp:
     """One vendor, mounted."""
 
-    def __init__(self, vendor: Vendor, service: Service[VendorSettings], emulator: Emulator, journal: Journal) -> None:
+    def __init__(
+        self,
+        vendor: Vendor,
+        service: Service[VendorSettings],
+        emulator: Emulator,
+        journal: Journal,
+        *,
+        header_faults: bool = True,
+    ) -> None:
         self.vendor = vendor
         self.service = service
         self._metrics = cast(VendorMetrics, service.metrics)
         self.emulator = emulator
         self._journal = journal
         self._router = Router(vendor.endpoints)
+        self._heed = heed if header_faults else heed_not
 
     async def serve(self, http: web.BaseRequest, path: str, base_url: str) -> Played:
         """Answer one request; every outcome is played and recorded the same way."""
@@ -97,16 +118,22 @@ class VendorApp:
 
     async def _answer(
         self, http: web.BaseRequest, wire: WireRequest, answer: _Answer, started: float
-    ) -> WireResponse | WireStream:
+    ) -> WireResponse | WireStream | Delivery:
+        response: WireResponse | WireStream
         try:
             wire.body = await read_body(http, self.vendor.body_limit)
-            return await self._decide(wire, answer, started)
+            response = await self._decide(wire, answer, started)
         except EmulatedError as error:
             answer.error = error.kind
             answer.plan = None
             if not any(wire.key):
                 await self._name(wire, answer)
-            return self._refuse(error, wire)
+            response = self._refuse(error, wire)
+        except AskedError as error:
+            answer.error = "asked"
+            return refuse_asked(error)
+        faults = answer.faults
+        return bend(response, faults, self.vendor, self.service, wire, answer.call, answer.plan) if faults else response
 
     async def _decide(self, wire: WireRequest, answer: _Answer, started: float) -> WireResponse | WireStream:
         """Accept, authenticate, parse, decide; raises what the vendor refuses."""
@@ -123,13 +150,13 @@ class VendorApp:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
         parsed = endpoint.parse(wire, self.service)
         match = await self.emulator.match(self.vendor.name, wire, parsed, answer.identity, answer.attempt, started)
-        answer.match = match
+        answer.match = match = self._heed(match, wire.headers)
         if isinstance(parsed, WireResponse):
             if match.outcome.error is not None:
                 raise match.outcome.error.to_error()
             return parsed
         answer.call = parsed
-        if match.rule is None and self.emulator.strict:
+        if match.outcome is NOTHING and self.emulator.strict:
             answer.error = "unmatched"
             return _refuse_unmatched(wire, self.judge(wire, answer, parsed, started))
         gate = self.emulator.gate
@@ -227,6 +254,7 @@ class VendorApp:
             ttft=sent.first - started if sent.first else None,
             duration=now - started,
             whole=sent.whole,
+            faults=tuple([fault.type for fault in answer.faults]),
         )
         if answer.match is not None and self.emulator.rules:
             wire.forget_json()
@@ -241,32 +269,6 @@ def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireRes
     log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
     text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
     return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
-
-
-async def read_body(http: web.BaseRequest, limit: int) -> bytes:
-    """The request body; past ``limit`` bytes the rest is left unread.
-
-    Raises:
-        EmulatedError: ``PAYLOAD_TOO_LARGE``.
-    """
-    if not http.body_exists:
-        return b""
-    too_large = EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": limit})
-    if (http.content_length or 0) > limit:
-        raise too_large
-    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
-        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    first = await http.content.readany()
-    if http.content.at_eof():
-        return first
-    chunks = [first]
-    size = len(first)
-    while chunk := await http.content.readany():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > limit:
-            raise too_large
-    return b"".join(chunks)
 
 
 def _plan_ttft(plan: Plan, call: Call) -> float:

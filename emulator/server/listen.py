@@ -78,7 +78,7 @@ class Listeners:
 
     async def _listen(self, name: str, port: int) -> int:
         serve = self._serve_front if name == "front" else _Root(name, self._stage, self._control).serve
-        server = web.Server(serve, access_log=None)
+        server = web.Server(serve, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=_DRAIN, handle_signals=False)
         await runner.setup()
         self._runners.append(runner)

@@ -174,7 +174,7 @@ class Player:
         """Send a bent answer: each write by itself, and the ending as it comes."""
         chunked = answer.chunked and self._modern
         keep_alive = bool(self._http.keep_alive) and not answer.close and (self._modern or not answer.chunked)
-        sent = self.sent = Sent()
+        sent = self.sent = Sent(tokens=0)
         if answer.start < inf:
             await self._wait(answer.start)
             framing = "Transfer-Encoding: chunked\r\n" if chunked else _length(answer)
@@ -188,10 +188,11 @@ class Player:
             await reset(self._http.transport)
         elif answer.ending is Ending.COMPLETE:
             sent.whole = not chunked or await self._write(b"0\r\n\r\n")
+            sent.reached = answer.end
         return keep_alive
 
     async def _deliver_body(self, answer: Delivery, sent: Sent, chunked: bool) -> bool:
-        for due, data in join_writes(answer.pieces):
+        for due, data, tokens in join_writes(answer.pieces):
             await self._wait(due)
             if not sent.events:
                 sent.first = self._clock.now()
@@ -199,6 +200,8 @@ class Player:
                 return False
             sent.events += 1
             sent.size += len(data)
+            sent.tokens = tokens
+            sent.reached = due
             await asyncio.sleep(0)  # a write of its own on the wire, too
         return True
 

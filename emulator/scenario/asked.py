@@ -1,0 +1,88 @@
+"""What a caller asks for itself, without a scenario: one error, some faults, or another time to first token.
+
+``x-emulator-error: rate_limited; retry_after=2s``, ``x-emulator-fault: disconnect; after_tokens=5`` (several,
+also in one header behind a comma), ``x-emulator-ttft: 2s``. Each is written as a rule's outcome would be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from emulator.core.json import JSON, parse_json
+from emulator.latency import Latency
+from emulator.scenario.errors import Mistake, explain_errors, format_path
+from emulator.scenario.outcomes import ErrorOutcome, Outcome
+
+M = TypeVar("M", bound=BaseModel)
+
+ERROR = "x-emulator-error"
+FAULT = "x-emulator-fault"
+TTFT = "x-emulator-ttft"
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_BRACKETS = r"\[[^\]]*\]|\{[^}]*\}"
+_ENTRY = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^,])+")
+_PART = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^;])+")
+
+
+class AskedError(Exception):
+    """A header that asks for what there is not; its text is for a person."""
+
+
+def ask_for(
+    outcome: Outcome, *, error: str | None = None, faults: Iterable[str] = (), ttft: str | None = None
+) -> Outcome:
+    """The outcome with what the headers ask for, which wins over what a rule says.
+
+    An error or a fault takes the place of the rule's error and faults; its reply and latency stay.
+
+    Raises:
+        AskedError: an unknown name or key, or a value that does not fit.
+    """
+    changes: dict[str, object] = {}
+    asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
+    if error is not None or asked:
+        refusal = None if error is None else _read(ErrorOutcome, ERROR, _parse(ERROR, "kind", error))
+        bent = _read(Outcome, FAULT, {"faults": asked}) if asked else None
+        changes["error"] = refusal
+        changes["faults"] = bent.faults if bent is not None else ()
+    if ttft is not None:
+        latency = _read(Latency, TTFT, {"ttft": ttft.strip()})
+        changes["latency"] = latency if outcome.latency is None else outcome.latency.merge(latency)
+    return outcome.model_copy(update=changes)
+
+
+def _parse(header: str, name: str, text: str) -> dict[str, JSON]:
+    """``disconnect; after_tokens=5`` as a mapping; values are JSON or, if they are none, strings."""
+    first, *rest = [part.strip() for part in _PART.findall(text)] or [""]
+    fields: dict[str, JSON] = {name: first}
+    for part in rest:
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise AskedError(f"{header}: expected key=value, got {part!r}")
+        fields[key.strip()] = _parse_value(value.strip())
+    return fields
+
+
+def _parse_value(text: str) -> JSON:
+    try:
+        return parse_json(text.encode())
+    except ValueError:
+        return text
+
+
+def _read(model: type[M], header: str, data: JSON) -> M:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        found = explain_errors(error, data, model.model_json_schema())
+        raise AskedError(f"{header}: " + "; ".join(map(_show, found))) from None
+
+
+def _show(mistake: Mistake) -> str:
+    hint = f"; did you mean {mistake.suggestion}?" if mistake.suggestion else ""
+    return f"{format_path(mistake.path)}: {mistake.message}{hint}"
