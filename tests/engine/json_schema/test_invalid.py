@@ -35,9 +35,18 @@ PERSON: JSON = {
         pytest.param({"not": {"type": "string"}}, "not", (), id="what must not be"),
         pytest.param({"contains": {"const": 1}}, "contains", (), id="without what it must contain"),
         pytest.param({"$ref": "#/$defs/n", "$defs": {"n": {"type": "null"}}}, "type", (), id="behind a reference"),
-        pytest.param({"properties": {"a": {"items": {"enum": [0]}, "minItems": 1, "type": "array"}}, "required": ["a"], "type": "object"}, None, None, id="somewhere inside"),
+        pytest.param(
+            {
+                "properties": {"a": {"items": {"enum": [0]}, "minItems": 1, "type": "array"}},
+                "required": ["a"],
+                "type": "object",
+            },
+            None,
+            None,
+            id="somewhere inside",
+        ),
     ],
-)  # fmt: skip
+)
 def test_breaks_the_rule(schema: JSON, keyword: str | None, path: tuple[str | int, ...] | None) -> None:
     broken = generate_invalid(schema, b"k")
     assert not accepts(schema, broken.instance)
@@ -46,7 +55,7 @@ def test_breaks_the_rule(schema: JSON, keyword: str | None, path: tuple[str | in
 
 
 def test_breaks_every_rule_sooner_or_later() -> None:
-    seen = {generate_invalid(PERSON, bytes([i])) [1:] for i in range(120)}
+    seen = {generate_invalid(PERSON, bytes([i]))[1:] for i in range(120)}
     assert {keyword for keyword, _ in seen} == {
         "type", "minLength", "minimum", "maximum", "enum", "uniqueItems", "required", "additionalProperties",
     }  # fmt: skip
