@@ -1,0 +1,81 @@
+"""huggingface_hub's inference clients against TGI and MindIE as it really answers."""
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.wire import Running
+
+hub = pytest.importorskip("huggingface_hub")
+hub_errors = pytest.importorskip("huggingface_hub.errors")
+
+PROMPT = "Tell me about the harbour"
+HELLO = [{"role": "user", "content": "Hello"}]
+
+
+@pytest.fixture(params=["tgi port", "tgi front", "mindie port", "mindie front"])
+def url(request: pytest.FixtureRequest, live: Running) -> str:
+    vendor, way = request.param.split()
+    return live.urls[vendor] if way == "port" else live.front(vendor)
+
+
+@pytest.fixture
+def client(url: str) -> JSON:
+    return hub.InferenceClient(model=url)
+
+
+def test_text(client: JSON) -> None:
+    assert client.text_generation(PROMPT, max_new_tokens=5)
+
+
+def test_details(client: JSON) -> None:
+    answer = client.text_generation(PROMPT, max_new_tokens=5, details=True)
+    assert answer.details.generated_tokens == len(answer.details.tokens) == 5
+    assert answer.details.finish_reason == "length"
+
+
+def test_stream(client: JSON) -> None:
+    rows = list(client.text_generation(PROMPT, max_new_tokens=5, details=True, stream=True, return_full_text=False))
+    assert rows[-1].generated_text == "".join(row.token.text for row in rows)
+    texts = list(client.text_generation(PROMPT, max_new_tokens=5, stream=True))
+    assert "".join(texts) == rows[-1].generated_text
+
+
+async def test_async(url: str) -> None:
+    client = hub.AsyncInferenceClient(model=url)
+    text = await client.text_generation(PROMPT, max_new_tokens=5, return_full_text=False)
+    pieces = [piece async for piece in await client.text_generation(PROMPT, max_new_tokens=5, stream=True)]
+    assert "".join(pieces) == text
+
+
+def test_refused(client: JSON) -> None:
+    with pytest.raises((hub_errors.ValidationError, hub_errors.UnknownError, hub_errors.TextGenerationError)):
+        client.text_generation(PROMPT, top_p=0.0)
+
+
+@pytest.fixture(params=["tgi", "mindie"])
+def chat(request: pytest.FixtureRequest, live: Running) -> tuple[JSON, str]:
+    model = "tgi" if request.param == "tgi" else "llama_65b"
+    return hub.InferenceClient(base_url=live.urls[request.param] + "/v1"), model
+
+
+def test_chat(chat: tuple[JSON, str]) -> None:
+    client, model = chat
+    answer = client.chat_completion(HELLO, model=model, max_tokens=5)
+    assert (answer.usage.completion_tokens, answer.choices[0].finish_reason) == (5, "length")
+
+
+def test_chat_stream(chat: tuple[JSON, str]) -> None:
+    client, model = chat
+    whole = client.chat_completion(HELLO, model=model, max_tokens=5).choices[0].message.content
+    rows = list(client.chat_completion(HELLO, model=model, max_tokens=5, stream=True))
+    assert "".join(row.choices[0].delta.content or "" for row in rows if row.choices) == whole
+
+
+def test_langchain(live: Running) -> None:
+    langchain = pytest.importorskip("langchain_huggingface")
+    for vendor in ("tgi", "mindie"):
+        model = langchain.HuggingFaceEndpoint(
+            endpoint_url=live.urls[vendor], huggingfacehub_api_token="x", max_new_tokens=5, temperature=0.8
+        )
+        assert model.invoke(PROMPT)
+        assert "".join(model.stream(PROMPT))

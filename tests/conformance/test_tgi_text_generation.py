@@ -1,0 +1,147 @@
+"""The text-generation client against TGI, and against MindIE in the shapes that client reads."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.conftest import LiveServer
+from tests.wire import Running
+
+text_generation = pytest.importorskip("text_generation")
+errors = pytest.importorskip("text_generation.errors")
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the client's own use of pydantic
+
+PROMPT = "Tell me about the harbour"
+SCENARIO = """version: 1
+name: live
+vendors: {mindie: {profile: tgi}}
+rules:
+  - {name: busy, when: {prompt: too fast}, error: {kind: overloaded}}
+  - {name: lost, when: {prompt: half}, error: {kind: internal}}
+  - {name: failed, when: {prompt: slow}, error: {kind: timeout}}
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with LiveServer(SCENARIO) as value:
+        yield value
+
+
+@pytest.fixture(params=["tgi port", "tgi front", "mindie port", "mindie front"])
+def url(request: pytest.FixtureRequest, server: Running) -> str:
+    vendor, way = request.param.split()
+    return server.urls[vendor] if way == "port" else server.front(vendor)
+
+
+@pytest.fixture
+def client(url: str) -> JSON:
+    return text_generation.Client(url)
+
+
+def test_generate(client: JSON) -> None:
+    answer = client.generate(PROMPT, max_new_tokens=7)
+    assert answer.details.generated_tokens == len(answer.details.tokens) <= 7
+    assert answer.generated_text == "".join(t.text for t in answer.details.tokens if not t.special)
+
+
+def test_generate_with_everything(client: JSON) -> None:
+    answer = client.generate(
+        PROMPT,
+        do_sample=True,
+        max_new_tokens=5,
+        repetition_penalty=1.1,
+        return_full_text=True,
+        seed=42,
+        stop_sequences=["zzz"],
+        temperature=0.5,
+        top_k=10,
+        top_p=0.9,
+        truncate=3,
+        typical_p=0.9,
+        watermark=True,
+        decoder_input_details=True,
+    )
+    assert answer.generated_text.startswith(PROMPT)
+    assert answer.details.seed == 42
+
+
+def test_generate_stream(client: JSON) -> None:
+    rows = list(client.generate_stream(PROMPT, max_new_tokens=7))
+    assert "".join(row.token.text for row in rows if not row.token.special) == rows[-1].generated_text
+    assert rows[-1].details.generated_tokens == len(rows)
+
+
+async def test_generate_async(url: str) -> None:
+    client = text_generation.AsyncClient(url)
+    answer = await client.generate(PROMPT, max_new_tokens=7)
+    rows = [row async for row in client.generate_stream(PROMPT, max_new_tokens=7)]
+    assert rows[-1].generated_text == answer.generated_text
+
+
+def test_validation_error(client: JSON) -> None:
+    with pytest.raises(errors.ValidationError):
+        client.generate("", max_new_tokens=7)
+
+
+@pytest.fixture(params=["port", "front"])
+def tgi(request: pytest.FixtureRequest, server: Running) -> JSON:
+    return text_generation.Client(server.urls["tgi"] if request.param == "port" else server.front("tgi"))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [
+        pytest.param("too fast", "OverloadedError", id="overloaded"),
+        pytest.param("half", "IncompleteGenerationError", id="incomplete"),
+        pytest.param("slow", "GenerationError", id="failed"),
+    ],
+)
+def test_typed_errors(tgi: JSON, prompt: str, name: str) -> None:
+    error = getattr(errors, name)
+    with pytest.raises(error):
+        tgi.generate(prompt, max_new_tokens=3)
+    with pytest.raises(error):
+        list(tgi.generate_stream(prompt, max_new_tokens=3))
+
+
+def test_best_of_and_top_tokens(tgi: JSON) -> None:
+    answer = tgi.generate(PROMPT, best_of=2, do_sample=True, max_new_tokens=4, top_n_tokens=2)
+    assert len(answer.details.best_of_sequences) == 1
+    assert all(len(row) == 2 for row in answer.details.top_tokens)
+
+
+def test_grammar(tgi: JSON) -> None:
+    grammar = {"type": "regex", "value": "[0-9]{3}"}
+    answer = tgi.generate(PROMPT, grammar=grammar, max_new_tokens=20)
+    assert answer.generated_text.isdigit()
+
+
+def test_chat(tgi: JSON) -> None:
+    answer = tgi.chat([{"role": "user", "content": "Hello"}], max_tokens=5)
+    assert answer.choices[0].message.content
+    assert answer.usage["completion_tokens"] == 5
+
+
+def test_chat_with_tools(live_with: Callable[[str], Running]) -> None:
+    running = live_with("rules: [{name: call, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}]\n")
+    client = text_generation.Client(running.urls["tgi"])
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "Weather",
+            "parameters": {"type": "object", "properties": {}},
+        },
+    }
+    answer = client.chat([{"role": "user", "content": "Hello"}], tools=[tool])
+    assert answer.choices[0].message.tool_calls[0]["function"]["name"] == "get_weather"
+
+
+def test_old_release(live_with: Callable[[str], Running]) -> None:
+    client = text_generation.Client(live_with("vendors: {tgi: {profile: '0.9.4'}}\n").urls["tgi"])
+    answer = client.generate(PROMPT, max_new_tokens=4, decoder_input_details=True)
+    assert answer.details.prefill[0].logprob is None
+    assert list(client.generate_stream(PROMPT, max_new_tokens=4))[-1].generated_text == answer.generated_text
