@@ -18,7 +18,7 @@ from emulator.vendors.databricks.chat_shapes import shape_call, sign, thinks_alo
 from emulator.vendors.databricks.render import Reply, shape_usage
 
 # One chunk's choice: when it is due, which choice, how many tokens it has by then, and the bytes.
-# The last of a choice counts -1 tokens.
+# The last of a choice has its count negated, bit by bit.
 Piece = tuple[float, int, int, bytes]
 
 
@@ -29,13 +29,18 @@ def stream_chat(plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
         f'"created":{int(plan.created)},"model":'
     ).encode() + quote(reply.model)
     choices = [_pieces(plan, number, reply) for number in range(len(plan.choices))]
-    pieces = choices[0] if len(choices) == 1 else merge(*choices, key=lambda piece: piece[0])
+    pieces = choices[0] if len(choices) == 1 else merge(*choices, key=_order)
     counted = _count_all if reply.usage_style == "every" else _count_some
     yield from counted(head + b',"choices":[', pieces, plan, reply)
     last = max((choice.due[-1] if len(choice.due) else 0.0 for choice in plan.choices), default=0.0)
     if reply.include_usage and reply.usage_style in ("on-request", "none"):
         yield last, b'%b,"choices":[],"usage":%b}\n\n' % (head, dump_json(shape_usage(plan.usage, reply)))
     yield last, DONE
+
+
+def _order(piece: Piece) -> tuple[float, int]:
+    """Choices that keep the same pace take turns."""
+    return piece[0], piece[2] if piece[2] >= 0 else ~piece[2]
 
 
 def _count_all(prefix: bytes, pieces: Iterator[Piece], plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
@@ -53,7 +58,7 @@ def _count_all(prefix: bytes, pieces: Iterator[Piece], plan: Plan, reply: Reply)
             if not left:
                 yield due, b'%b%b],"usage":%b}\n\n' % (prefix, body, dump_json(shape_usage(plan.usage, reply)))
                 return
-            tokens = len(plan.choices[number].tokens)
+            tokens = ~tokens
         if not single:
             counts[number] = tokens
             tokens = sum(counts)
@@ -96,7 +101,7 @@ def _pieces(plan: Plan, number: int, reply: Reply) -> Iterator[Piece]:
             yield from _stream_thought(plan, number, span, reply)
     delta = b"{}" if choice.finish_reason == "tool_calls" or reply.family == "gpt" else b'{"content":""}'
     finish = b',"finish_reason":%b,"logprobs":null}' % quote(choice.finish_reason)
-    yield choice.due[-1] if len(choice.due) else 0.0, number, -1, before + delta + finish
+    yield choice.due[-1] if len(choice.due) else 0.0, number, ~len(choice.tokens), before + delta + finish
 
 
 def _stream_text(choice: Choice, number: int, span: Span, reply: Reply) -> Iterator[Piece]:

@@ -120,9 +120,7 @@ def _read_behavior(query: Query) -> bool:
     return bool(behavior == "truncate")
 
 
-def _fit(
-    query: Query, prompts: tuple[str, ...], raw: bool, truncate: bool
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _fit(query: Query, prompts: tuple[str, ...], raw: bool, truncate: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The prompts and their tokens, cut to the context if that is wished.
 
     Where a prompt is cut is unverified: its beginning stays, with room for one token of answer.
@@ -202,7 +200,7 @@ def _events(plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
     prompt = plan.usage.prompt_tokens
     left = len(choices)
     last = 0.0
-    for last, number, tokens, body in merge(*choices, key=lambda piece: piece[0]):
+    for last, number, tokens, body in merge(*choices, key=lambda piece: (piece[0], piece[2])):
         counts[number] = tokens
         left -= body.endswith(_END)
         usage = b""

@@ -51,7 +51,7 @@ def check_messages(query: Query, messages: list[JSON]) -> None:
             raise mistyped("messages", Struct(), message)
         role = message.get("role")
         if role not in _roles(query):
-            raise refuse(f'Bad request: messages[{position}].role must be one of {", ".join(_ROLES)}', "messages")
+            raise refuse(f"Bad request: messages[{position}].role must be one of {', '.join(_ROLES)}", "messages")
         if role == "system" and position:
             raise refuse('Bad request: the "system" role can only be used once, as the first message', "messages")
         _check_calls(query, message, position)
@@ -170,5 +170,3 @@ def _check_result(query: Query, previous: JSON) -> None:
     elif previous is None or not previous.get("tool_calls"):
         text = 'Bad request: a message with role "tool" must follow a message with tool_calls'
         raise refuse(text, "messages")
-
-

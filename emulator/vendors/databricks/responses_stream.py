@@ -74,9 +74,7 @@ def stream_response(plan: Plan, reply: Reply) -> Iterator[Event]:
         yield last, DONE
 
 
-def _stream_item(
-    writer: _Writer, plan: Plan, reply: Reply, number: int, kind: str, span: Span
-) -> Iterator[Event]:
+def _stream_item(writer: _Writer, plan: Plan, reply: Reply, number: int, kind: str, span: Span) -> Iterator[Event]:
     """An item from its announcement to its end."""
     choice = plan.choices[0]
     start, end = _times(choice, span)
@@ -105,9 +103,7 @@ def _times(choice: Choice, span: Span) -> tuple[float, float]:
     return due[min(span.start, len(due) - 1)], due[max(span.end - 1, 0)]
 
 
-def _stream_content(
-    writer: _Writer, place: dict[str, JSON], choice: Choice, span: Span, text: str
-) -> Iterator[Event]:
+def _stream_content(writer: _Writer, place: dict[str, JSON], choice: Choice, span: Span, text: str) -> Iterator[Event]:
     """The one content part of a message."""
     start, end = _times(choice, span)
     place = {**place, "content_index": 0}

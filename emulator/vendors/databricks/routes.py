@@ -19,6 +19,7 @@ from emulator.vendors.databricks.completions import parse_completions, read_comp
 from emulator.vendors.databricks.custom import predict
 from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
 from emulator.vendors.databricks.errors import render_error
+from emulator.vendors.databricks.late_errors import render_late_error
 from emulator.vendors.databricks.responses import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.wire import find_named
@@ -101,6 +102,7 @@ VENDOR = Vendor(
     catalogue=list_deployments,
     authenticate=auth.authenticate,
     render_error=render_error,
+    render_late_error=render_late_error,
     environment=name_environment,
     body_limit=64 * 1024**2,
 )

@@ -43,75 +43,90 @@ class DatabricksSettings(VendorSettings):
     letter, ``seed-S0`` what its older edition says. The defaults shown are those of ``real``.
     """
 
-    profile: Literal["real", "seed", "seed-S0"] = Field("real", description="whose word counts where two differ")
-    stream_default: bool = Field(False, description="chat and completions stream when `stream` is left out")
+    profile: Literal["real", "seed", "seed-S0"] = Field(
+        default="real", description="whose word counts where two differ"
+    )
+    stream_default: bool = Field(default=False, description="chat and completions stream when `stream` is left out")
     chat_object: Literal["chat.completion", "chat.completions"] = Field(
-        "chat.completion", description="`object` of a chat answer in one piece"
+        default="chat.completion", description="`object` of a chat answer in one piece"
     )
     stream_usage: StreamUsage = Field(
-        "model", description="`usage` in stream chunks; `model`: as each endpoint's `usage_style` says"
+        default="model", description="`usage` in stream chunks; `model`: as each endpoint's `usage_style` says"
     )
-    max_properties: int = Field(15, ge=1, description="most keys of a function's `parameters.properties`")
+    max_properties: int = Field(default=15, ge=1, description="most keys of a function's `parameters.properties`")
     max_schema_keys: int | None = Field(
-        None, ge=1, description="most keys in a function's whole schema; none: no bound beside `max_properties`"
+        default=None, ge=1, description="most keys in a function's whole schema; none: no bound beside `max_properties`"
     )
-    top_p_zero: bool = Field(False, description="`top_p` may be 0")
-    require_description: bool = Field(False, description="a function needs a `description`")
-    require_parameters: bool = Field(False, description="a function needs `parameters`")
-    responses_tools: Shape = Field("both", description="Responses: which shape of a function tool is accepted")
-    responses_format: Shape = Field("both", description="Responses: which shape of `text.format` is accepted")
-    refuse_previous_response_id: bool = Field(True, description="Responses: `previous_response_id` is refused")
+    top_p_zero: bool = Field(default=False, description="`top_p` may be 0")
+    require_description: bool = Field(default=False, description="a function needs a `description`")
+    require_parameters: bool = Field(default=False, description="a function needs `parameters`")
+    responses_tools: Shape = Field(default="both", description="Responses: which shape of a function tool is accepted")
+    responses_format: Shape = Field(default="both", description="Responses: which shape of `text.format` is accepted")
+    refuse_previous_response_id: bool = Field(default=True, description="Responses: `previous_response_id` is refused")
     responses_tool_types: Literal["function", "known"] = Field(
-        "known", description="Responses: `known` accepts and ignores the built-in tools beside functions"
+        default="known", description="Responses: `known` accepts and ignores the built-in tools beside functions"
     )
-    responses_system_roles: bool = Field(True, description="Responses: roles `system` and `developer` pass")
+    responses_system_roles: bool = Field(default=True, description="Responses: roles `system` and `developer` pass")
     responses_usage: Literal["openai", "both"] = Field(
-        "openai", description="Responses: `both` adds the chat names to `usage`"
+        default="openai", description="Responses: `both` adds the chat names to `usage`"
     )
     responses_always_usage: bool = Field(
-        True, description="Responses: a stream ends with `usage` even without `stream_options.include_usage`"
+        default=True, description="Responses: a stream ends with `usage` even without `stream_options.include_usage`"
     )
     responses_events: Literal["by-route", "always", "never"] = Field(
-        "by-route", description="Responses: `event:` lines in a stream; `by-route`: not on `/invocations`"
+        default="by-route", description="Responses: `event:` lines in a stream; `by-route`: not on `/invocations`"
     )
     responses_done: Literal["by-route", "always", "never"] = Field(
-        "by-route", description="Responses: a closing `[DONE]`; `by-route`: on `/invocations`"
+        default="by-route", description="Responses: a closing `[DONE]`; `by-route`: on `/invocations`"
     )
-    require_function_call_id: bool = Field(False, description="Responses: a `function_call` item needs an `id`")
-    strict_tool_call_content: bool = Field(False, description="a message with `tool_calls` has no `content`")
-    cache_control: Literal["both", "string", "object"] = Field("both", description="type of `cache_control`")
+    require_function_call_id: bool = Field(default=False, description="Responses: a `function_call` item needs an `id`")
+    strict_tool_call_content: bool = Field(default=False, description="a message with `tool_calls` has no `content`")
+    cache_control: Literal["both", "string", "object"] = Field(default="both", description="type of `cache_control`")
     reasoning_efforts: Literal["model", "seed"] = Field(
-        "model", description="efforts accepted: each family's own, or low, medium and high only"
+        default="model", description="efforts accepted: each family's own, or low, medium and high only"
     )
     content_lists: Literal["model", "never"] = Field(
-        "model", description="`content` as a list of parts, both ways: as the endpoint does, or never"
+        default="model", description="`content` as a list of parts, both ways: as the endpoint does, or never"
     )
-    embeddings_extras: bool = Field(True, description="embeddings accept `encoding_format` and `dimensions`")
-    model_max_tokens: bool = Field(True, description="an endpoint's own limit applies without `max_tokens`")
+    embeddings_extras: bool = Field(default=True, description="embeddings accept `encoding_format` and `dimensions`")
+    model_max_tokens: bool = Field(default=True, description="an endpoint's own limit applies without `max_tokens`")
     strict_unknown_fields: Literal["by-model", "on", "off"] = Field(
-        "by-model", description="unknown request fields: refused by Databricks-hosted open models, everywhere, nowhere"
+        default="by-model",
+        description="unknown request fields: refused by Databricks-hosted open models, everywhere, nowhere",
     )
-    strict_schemas: bool = Field(True, description="a `strict` schema may use only the supported keywords")
-    max_tools: int = Field(32, ge=1, description="most functions of a request")
-    max_format_keys: int = Field(64, ge=1, description="most keys in the schema of a structured output")
-    max_n: int = Field(128, ge=1, description="most answers of a request")
-    max_prompts: int = Field(16, ge=1, description="most prompts of a completions request")
-    max_streamed_prompts: int = Field(1, ge=1, description="the same, streamed")
-    max_inputs: int = Field(150, ge=1, description="most inputs of an embeddings request")
-    embeddings_overflow: Literal["cut", "refuse"] = Field("cut", description="an input longer than the model reads")
-    json_word: Literal["gpt", "all", "off"] = Field("gpt", description="who wants the word JSON in a JSON-mode chat")
-    one_tool_result: bool = Field(True, description="open models accept no second tool result in a row")
-    alternate_roles: bool = Field(False, description="chat roles must alternate and end with `user`")
-    gpt_refuses_temperature: bool = Field(False, description="GPT endpoints refuse `temperature`")
-    gpt_refuses_max_tokens: bool = Field(False, description="GPT endpoints refuse `max_tokens`")
-    parallel_tool_calls: bool = Field(False, description="an answer may hold several tool calls")
+    strict_schemas: bool = Field(default=True, description="a `strict` schema may use only the supported keywords")
+    max_tools: int = Field(default=32, ge=1, description="most functions of a request")
+    max_format_keys: int = Field(default=64, ge=1, description="most keys in the schema of a structured output")
+    max_n: int = Field(default=128, ge=1, description="most answers of a request")
+    max_prompts: int = Field(default=16, ge=1, description="most prompts of a completions request")
+    max_streamed_prompts: int = Field(default=1, ge=1, description="the same, streamed")
+    max_inputs: int = Field(default=150, ge=1, description="most inputs of an embeddings request")
+    embeddings_overflow: Literal["cut", "refuse"] = Field(
+        default="cut", description="an input longer than the model reads"
+    )
+    json_word: Literal["gpt", "all", "off"] = Field(
+        default="gpt", description="who wants the word JSON in a JSON-mode chat"
+    )
+    one_tool_result: bool = Field(default=True, description="open models accept no second tool result in a row")
+    alternate_roles: bool = Field(default=False, description="chat roles must alternate and end with `user`")
+    gpt_refuses_temperature: bool = Field(default=False, description="GPT endpoints refuse `temperature`")
+    gpt_refuses_max_tokens: bool = Field(default=False, description="GPT endpoints refuse `max_tokens`")
+    parallel_tool_calls: bool = Field(default=False, description="an answer may hold several tool calls")
     retry_after: bool | int = Field(
-        True, description="`Retry-After` of refusals that can be retried: the true wait, never, or these seconds"
+        default=True,
+        description="`Retry-After` of refusals that can be retried: the true wait, never, or these seconds",
     )
-    rate_limit_body: Literal["real", "docs"] = Field("real", description="the 429 body: as observed, or as documented")
-    payload_limit_bytes: int = Field(4 * 1024**2, ge=1, description="of a request; custom models take four times it")
-    workspace_id: str = Field("1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
-    cloud: Literal["AWS", "Azure", "GCP"] = Field("AWS", description="in discovery")
+    rate_limit_body: Literal["real", "docs"] = Field(
+        default="real", description="the 429 body: as observed, or as documented"
+    )
+    late_error: Literal["openai", "databricks"] = Field(
+        default="openai", description="a failure inside a stream: an `error` object, or `error_code` and `message`"
+    )
+    payload_limit_bytes: int = Field(
+        default=4 * 1024**2, ge=1, description="of a request; custom models take four times it"
+    )
+    workspace_id: str = Field(default="1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
+    cloud: Literal["AWS", "Azure", "GCP"] = Field(default="AWS", description="in discovery")
 
     @model_validator(mode="before")
     @classmethod

@@ -311,5 +311,3 @@ def count(query: Query, ask: Ask) -> tuple[int, ...]:
     counts = query.service.count_prompt(ask, query.deployment)
     extra = query.deployment.traits.get("template_overhead_tokens")
     return tuple(number + extra for number in counts) if isinstance(extra, int) else counts
-
-

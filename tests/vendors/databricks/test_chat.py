@@ -52,7 +52,9 @@ def test_accepted(field: str, value: JSON) -> None:
     ("field", "value", "message"),
     [
         pytest.param("max_tokens", 0, "max_tokens must be greater than 0", id="no token"),
-        pytest.param("max_tokens", "5", "field 'max_tokens' expects input with json type 'integer'", id="tokens as text"),
+        pytest.param(
+            "max_tokens", "5", "field 'max_tokens' expects input with json type 'integer'", id="tokens as text"
+        ),
         pytest.param("max_tokens", 1.5, "field 'max_tokens'", id="half a token"),
         pytest.param("max_tokens", True, "but got 'boolean'", id="a boolean is no number"),
         pytest.param("max_tokens", 8193, "max_tokens (8193) cannot exceed 8192. Please reduce", id="too many tokens"),
@@ -109,7 +111,9 @@ def test_refused(field: str, value: JSON, message: str) -> None:
         pytest.param({"role": "user", "content": "x", "tool_calls": [{}]}, "tool_calls are only", id="a user's call"),
         pytest.param({"role": "user", "content": "x", "tool_call_id": "1"}, "tool_call_id is only", id="a user's id"),
         pytest.param({"role": "tool", "content": "x"}, "needs a tool_call_id", id="a result of nothing"),
-        pytest.param({"role": "tool", "content": "x", "tool_call_id": "1"}, "must follow", id="a result without a call"),
+        pytest.param(
+            {"role": "tool", "content": "x", "tool_call_id": "1"}, "must follow", id="a result without a call"
+        ),
         pytest.param({"role": "assistant", "tool_calls": [{}]}, "need an id", id="a call without id"),
         pytest.param({"role": "assistant", "tool_calls": [{"id": "1"}]}, '"function"', id="a call without type"),
         pytest.param(
@@ -298,7 +302,9 @@ def test_prompt_beyond_the_context_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "tokens", "message"),
     [
-        pytest.param(OSS, 25001, "max_new_tokens 25001 cannot be greater than max_output_tokens 25000.\n", id="gpt-oss"),
+        pytest.param(
+            OSS, 25001, "max_new_tokens 25001 cannot be greater than max_output_tokens 25000.\n", id="gpt-oss"
+        ),
         pytest.param(CLAUDE, 64001, "max_tokens: 64001 > 64000, which is the maximum allowed", id="Claude"),
         pytest.param(GPT, 128001, "max_tokens is too large: 128001. This model supports at most 128000", id="GPT"),
     ],

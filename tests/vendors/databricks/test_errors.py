@@ -8,6 +8,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import WireRequest, WireResponse
 from emulator.vendors.databricks.errors import WIRE, render_error
+from emulator.vendors.databricks.late_errors import render_late_error
 from tests.vendors.databricks.harness import GPT, LLAMA, Exchange, invoke, make_service, send
 
 PATH = f"/serving-endpoints/{LLAMA}/invocations"
@@ -50,7 +51,10 @@ def test_every_kind_is_worded() -> None:
             id="output tokens",
         ),
         pytest.param(
-            EmulatedError(ErrorKind.RATE_LIMITED), "REQUEST_LIMIT_EXCEEDED", "Exceeded workspace QPS rate limit", id="QPS"
+            EmulatedError(ErrorKind.RATE_LIMITED),
+            "REQUEST_LIMIT_EXCEEDED",
+            "Exceeded workspace QPS rate limit",
+            id="QPS",
         ),
         pytest.param(
             EmulatedError(ErrorKind.FORBIDDEN),
@@ -86,11 +90,17 @@ def test_every_kind_is_worded() -> None:
             id="internal",
         ),
         pytest.param(
-            EmulatedError(ErrorKind.INVALID_PARAMETER, param="top_k"), "BAD_REQUEST", "parameter 'top_k'", id="parameter"
+            EmulatedError(ErrorKind.INVALID_PARAMETER, param="top_k"),
+            "BAD_REQUEST",
+            "parameter 'top_k'",
+            id="parameter",
         ),
         pytest.param(EmulatedError(ErrorKind.UNAUTHENTICATED), 401, "Credential was not sent or was of an", id="401"),
         pytest.param(
-            EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": 5}), "MAX_REQUEST_SIZE_EXCEEDED", "5 bytes", id="5"
+            EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": 5}),
+            "MAX_REQUEST_SIZE_EXCEEDED",
+            "5 bytes",
+            id="5",
         ),
     ],
 )
@@ -227,3 +237,29 @@ def test_openai_routes_need_a_model(path: str, prefix: str, slash: str) -> None:
     assert send(target, {}).message == "Missing required parameter: 'model'"
     missing = send(target, {"model": "nope"})
     assert (missing.status, missing.body["error_code"]) == (404, "ENDPOINT_NOT_FOUND")
+
+
+def late(error: EmulatedError, path: str, body: JSON, **settings: JSON) -> JSON:
+    request = WireRequest(method="POST", path=path, body=json.dumps(body).encode())
+    text = render_late_error(error, request, make_service(settings, ()))
+    assert text.endswith(b"\n\n")
+    return text.decode().split("\n")
+
+
+def test_late_error_of_a_chat() -> None:
+    error = EmulatedError(ErrorKind.INTERNAL, "boom")
+    (line, *_) = late(error, PATH, {"messages": []})
+    assert json.loads(line[6:]) == {"error": {"message": "boom", "type": "server_error", "code": 500}}
+    (line, *_) = late(error, PATH, {"messages": []}, late_error="databricks")
+    assert json.loads(line[6:]) == {"error_code": "INTERNAL_ERROR", "message": "boom"}
+
+
+@pytest.mark.parametrize(("path", "named"), [("/serving-endpoints/responses", True), (PATH, False)])
+def test_late_error_of_a_response(path: str, named: bool) -> None:
+    lines = late(EmulatedError(ErrorKind.INTERNAL, "boom", param="input"), path, {"model": GPT, "input": "x"})
+    assert (lines[0] == "event: response.failed") is named
+    event = json.loads(lines[int(named)][6:])
+    failed = event["response"]
+    assert (event["type"], failed["status"], failed["model"]) == ("response.failed", "failed", GPT)
+    wanted = {"code": "internal_error", "message": "boom", "param": "input", "type": "server_error"}
+    assert failed["error"] == wanted

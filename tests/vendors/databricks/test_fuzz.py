@@ -16,7 +16,9 @@ from emulator.vendors.databricks.responses import _FIELDS as RESPONSES
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
-ANYTHING = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner))
+ANYTHING = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)
+)
 WORDS = st.sampled_from(
     [
         "user", "assistant", "system", "tool", "function", "text", "json_schema", "json_object", "auto", "required",
@@ -28,7 +30,9 @@ WORDS = st.sampled_from(
 def near(shape: Shape) -> st.SearchStrategy[Any]:
     """Mostly what fits a shape, sometimes anything."""
     if isinstance(shape, Struct):
-        fitting: st.SearchStrategy[Any] = st.fixed_dictionaries({}, optional={k: near(s) for k, s in shape.fields.items()})
+        fitting: st.SearchStrategy[Any] = st.fixed_dictionaries(
+            {}, optional={k: near(s) for k, s in shape.fields.items()}
+        )
     elif isinstance(shape, Many):
         fitting = st.lists(near(shape.item), max_size=3)
     elif isinstance(shape, Either):

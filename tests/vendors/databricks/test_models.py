@@ -41,7 +41,8 @@ def test_every_endpoint_answers(deployment: Deployment) -> None:
     ("name", "family"),
     [
         (LLAMA, "open"), (OSS, "gpt-oss"), (CLAUDE, "claude"), (GPT, "gpt"), (GEMINI, "gemini"),
-        ("databricks-qwen35-122b-a10b", "open"), ("databricks-gpt-5-3-codex", "gpt"), ("databricks-gemma-3-12b", "open"),
+        ("databricks-qwen35-122b-a10b", "open"), ("databricks-gpt-5-3-codex", "gpt"),
+        ("databricks-gemma-3-12b", "open"),
     ],
 )  # fmt: skip
 def test_family(name: str, family: str) -> None:
@@ -120,7 +121,8 @@ def test_gpt_message_has_its_nulls() -> None:
 
 def test_newest_claude_refuses_sampling() -> None:
     for field in ("temperature", "top_p", "top_k"):
-        answer = chat("databricks-claude-opus-4-8", **{field: 1})
+        fields: JSON = {field: 1}
+        answer = chat("databricks-claude-opus-4-8", **fields)
         assert (answer.status, field in answer.message) == (400, True)
 
 
@@ -148,8 +150,12 @@ def test_gemini_signs_its_calls_and_wants_the_signature_back() -> None:
         pytest.param(CLAUDE, [{"type": "text"}], "needs a text", id="a text part without text"),
         pytest.param(CLAUDE, ["x"], "field 'messages.content' expects", id="a text for a part"),
         pytest.param(CLAUDE, [{"type": "image_url", "image_url": "x"}], "must be an http(s) URL", id="no URL"),
-        pytest.param(CLAUDE, [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}], None, id="cached"),
-        pytest.param(GPT, [{"type": "text", "text": "x", "cache_control": {}}], 'unknown field "cache', id="not cached"),
+        pytest.param(
+            CLAUDE, [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}], None, id="cached"
+        ),
+        pytest.param(
+            GPT, [{"type": "text", "text": "x", "cache_control": {}}], 'unknown field "cache', id="not cached"
+        ),
     ],
 )
 def test_content_parts(name: str, content: JSON, text: str | None) -> None:
@@ -165,7 +171,11 @@ def test_parts_that_a_model_said_can_be_sent_back() -> None:
 
 def test_cache_control_of_a_call_is_for_claude() -> None:
     call: JSON = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "cache_control": "x"}
-    messages = [USER, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "1", "content": "x"}]
+    messages = [
+        USER,
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "x"},
+    ]
     assert invoke(CLAUDE, {"messages": messages}).status == 200
     assert 'unknown field "cache_control"' in invoke(LLAMA, {"messages": messages}).message
 
@@ -234,7 +244,8 @@ def test_traffic_is_split_and_can_be_addressed() -> None:
 @pytest.mark.parametrize(
     ("state", "status", "code"),
     [
-        ("stopped", 400, "BAD_REQUEST"), ("loading", 503, "TEMPORARILY_UNAVAILABLE"), ("retired", 404, "ENDPOINT_NOT_FOUND"),
+        ("stopped", 400, "BAD_REQUEST"), ("loading", 503, "TEMPORARILY_UNAVAILABLE"),
+        ("retired", 404, "ENDPOINT_NOT_FOUND"),
     ],
 )  # fmt: skip
 def test_endpoints_that_are_not_up(state: str, status: int, code: str) -> None:

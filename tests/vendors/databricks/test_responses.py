@@ -46,7 +46,9 @@ def respond(options: JSON = None, path: str = "/serving-endpoints/responses", **
         pytest.param("text", {"format": {"type": "json_schema", "json_schema": FORMAT}}, None, id="a nested schema"),
         pytest.param("text", {"format": {"type": "json_schema", **FORMAT}}, None, id="a flat schema"),
         pytest.param("text", {"format": {"type": "xml"}}, "text.format.type must be", id="an odd format"),
-        pytest.param("text", {"format": {"type": "json_schema"}}, "Missing required parameter: 'text.format.n", id="none"),
+        pytest.param(
+            "text", {"format": {"type": "json_schema"}}, "Missing required parameter: 'text.format.n", id="none"
+        ),
         pytest.param("text", 5, "field 'text' expects", id="a number for a format"),
         pytest.param("reasoning", {"effort": "low"}, None, id="low effort"),
         pytest.param("reasoning", {"effort": "high", "encrypted_content": "x"}, None, id="encrypted reasoning"),
@@ -289,8 +291,9 @@ def test_text_streams_in_order() -> None:
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     assert (events[0]["response"]["status"], events[0]["response"]["usage"]) == ("in_progress", None)
     whole = respond().body
-    assert "".join(e["delta"] for e in events if e["type"].endswith("text.delta")) == (
-        whole["output"][-1]["content"][0]["text"]
+    assert (
+        "".join(e["delta"] for e in events if e["type"].endswith("text.delta"))
+        == (whole["output"][-1]["content"][0]["text"])
     )
     assert events[-1]["response"]["usage"] == whole["usage"]
     assert [i["type"] for i in events[-1]["response"]["output"]] == ["reasoning", "message"]

@@ -51,7 +51,12 @@ CASES: JSON = [
         id="C2 object",
     ),
     pytest.param(
-        "stream_usage", "none", lambda o: "usage" in talk(o, stream=True).events[0], True, False, id="C3 usage in chunks"
+        "stream_usage",
+        "none",
+        lambda o: "usage" in talk(o, stream=True).events[0],
+        True,
+        False,
+        id="C3 usage in chunks",
     ),
     pytest.param("top_p_zero", True, lambda o: talk(o, top_p=0).status, 400, 200, id="C5 top_p may be zero"),
     pytest.param(
@@ -199,9 +204,7 @@ CASES: JSON = [
     pytest.param(
         "require_function_call_id",
         True,
-        lambda o: (
-            respond(o, input=[{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]).status
-        ),
+        lambda o: respond(o, input=[{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]).status,
         200,
         400,
         id="calls need an id",
@@ -215,9 +218,7 @@ def test_switch_alone(name: str, value: JSON, probe: JSON, before: JSON, after: 
 
 
 @pytest.mark.parametrize(("name", "value", "probe", "before", "after"), CASES)
-def test_profile_sets_what_the_reference_says(
-    name: str, value: JSON, probe: JSON, before: JSON, after: JSON
-) -> None:
+def test_profile_sets_what_the_reference_says(name: str, value: JSON, probe: JSON, before: JSON, after: JSON) -> None:
     if PROFILES["seed-S0"].get(name) == value and name != "content_lists":
         assert probe({"profile": "seed-S0"}) == after
         if name not in ("stream_default", "require_description"):
@@ -273,7 +274,8 @@ def test_unknown_fields(mode: str, name: str, field: str, status: int) -> None:
     [
         pytest.param({"max_properties": 1}, {"tools": [{"type": "function", "function": {
             "name": "f", "parameters": {"properties": {"a": {}, "b": {}}}}}]}, "at most 1", id="C4 properties"),
-        pytest.param({"max_tools": 1}, {"tools": [NESTED, {**NESTED, "function": {"name": "g"}}]}, "at most 1", id="tools"),
+        pytest.param({"max_tools": 1}, {"tools": [NESTED, {**NESTED, "function": {"name": "g"}}]}, "at most 1 tools",
+            id="tools"),
         pytest.param({"max_schema_keys": 1}, {"tools": [{"type": "function", "function": {
             "name": "f", "parameters": {"properties": {"a": {"properties": {"b": {}}}}}}}]},
             "has 2 keys, but at most 1", id="C4 keys of a whole schema"),

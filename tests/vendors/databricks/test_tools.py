@@ -40,14 +40,20 @@ def many(count: int) -> JSON:
         pytest.param(wide(15), None, id="as many properties as are supported"),
         pytest.param(wide(16), "has 16 properties, but at most 15", id="a property too many"),
         pytest.param([TOOL, TOOL], "tool names must be unique", id="a name twice"),
-        pytest.param([{"type": "retrieval", "function": FUNCTION}], 'only supported tool type is "function"', id="type"),
+        pytest.param(
+            [{"type": "retrieval", "function": FUNCTION}], 'only supported tool type is "function"', id="type"
+        ),
         pytest.param([{"function": FUNCTION}], 'tool type is "function"', id="no type"),
         pytest.param([{"type": "function"}], '"function" is a required property', id="no function"),
         pytest.param(with_function(name=""), '"name" is a required property for "function" object', id="no name"),
         pytest.param(with_function(name=5), "field 'tools.function.name' expects", id="a number for a name"),
         pytest.param(with_function(description=None), None, id="no description"),
-        pytest.param(with_function(description={}), "field 'tools.function.description'", id="a description of an object"),
-        pytest.param(with_function(parameters=[]), "field 'tools.function.parameters' expects", id="parameters as a list"),
+        pytest.param(
+            with_function(description={}), "field 'tools.function.description'", id="a description of an object"
+        ),
+        pytest.param(
+            with_function(parameters=[]), "field 'tools.function.parameters' expects", id="parameters as a list"
+        ),
         pytest.param(with_function(parameters={"properties": []}), "not a JSON schema", id="properties as a list"),
         pytest.param(with_function(parameters={}), None, id="an empty schema"),
         pytest.param(with_function(strict=True), None, id="strict"),
@@ -120,7 +126,10 @@ def test_call_streams_name_first_and_arguments_in_fragments() -> None:
 
 def test_one_call_unless_parallel_calls_are_on() -> None:
     tools = [TOOL, OTHER]
-    body = {"messages": [{"role": "user", "content": "get_weather and get_time in Paris and in Rome"}], "tools": tools}
+    body: JSON = {
+        "messages": [{"role": "user", "content": "get_weather and get_time in Paris and in Rome"}],
+        "tools": tools,
+    }
     call = chat(GPT, **body).call
     assert call is not None
     assert call.ask.task == "chat"
@@ -151,7 +160,9 @@ def wanted(**fields: JSON) -> JSON:
         pytest.param(wanted(description="A city", strict=True), None, id="a described and strict schema"),
         pytest.param({}, "response_format.type must be", id="no type"),
         pytest.param({"type": "xml"}, "response_format.type must be", id="a type nobody knows"),
-        pytest.param({"type": "json_schema"}, "Missing required parameter: 'response_format.json_schema'.", id="no schema"),
+        pytest.param(
+            {"type": "json_schema"}, "Missing required parameter: 'response_format.json_schema'.", id="no schema"
+        ),
         pytest.param(
             {"type": "json_schema", "json_schema": {"schema": SCHEMA}},
             "Missing required parameter: 'response_format.json_schema.name'.",
@@ -213,14 +224,23 @@ def test_structured_answer_fits_its_schema() -> None:
 @pytest.mark.parametrize(
     ("name", "fields", "text"),
     [
-        pytest.param(CLAUDE, {"response_format": {"type": "json_object"}}, 'only response_format of type "json_schema"', id="A"),
+        pytest.param(
+            CLAUDE, {"response_format": {"type": "json_object"}}, 'only response_format of type "json_schema"', id="A"
+        ),
         pytest.param(CLAUDE, {"response_format": wanted(), "tools": [TOOL]}, "cannot be used with tools", id="B"),
         pytest.param(CLAUDE, {"response_format": wanted(), "stream": True}, "cannot be used with stream", id="C"),
         pytest.param(CLAUDE, {"response_format": wanted()}, None, id="a schema suits Claude"),
-        pytest.param(GPT, {"response_format": {"type": "json_object"}}, "must contain the word 'json'", id="GPT's word"),
-        pytest.param(GPT, {"response_format": wanted(strict=True)}, "Invalid schema for response_format", id="GPT strict"),
         pytest.param(
-            GPT, {"response_format": wanted(strict=True, schema={**SCHEMA, "additionalProperties": False})}, None, id="closed"
+            GPT, {"response_format": {"type": "json_object"}}, "must contain the word 'json'", id="GPT's word"
+        ),
+        pytest.param(
+            GPT, {"response_format": wanted(strict=True)}, "Invalid schema for response_format", id="GPT strict"
+        ),
+        pytest.param(
+            GPT,
+            {"response_format": wanted(strict=True, schema={**SCHEMA, "additionalProperties": False})},
+            None,
+            id="closed",
         ),
         pytest.param(CLAUDE, {"tools": with_function(strict=True)}, "tools.0.custom.strict: Extra inputs", id="D"),
         pytest.param(OSS, {"tools": with_function(strict=True)}, None, id="gpt-oss takes strict tools"),

@@ -65,7 +65,9 @@ def test_discovery_leads_to_the_token() -> None:
     [
         pytest.param("grant_type=client_credentials&scope=all-apis", basic("app", "dapi-1"), id="Basic"),
         pytest.param("grant_type=client_credentials&client_id=app&client_secret=dapi-1", {}, id="form"),
-        pytest.param("grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token=dapi-1", {}, id="exchange"),
+        pytest.param(
+            "grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token=dapi-1", {}, id="exchange"
+        ),
         pytest.param("grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion=dapi-1", {}, id="assertion"),
         pytest.param("grant_type=refresh_token&refresh_token=dapi-1", {}, id="refresh"),
     ],
@@ -95,7 +97,9 @@ def test_issued_token_opens_what_its_secret_opens(form: str, headers: JSON) -> N
     ],
 )
 def test_refused_token(form: str, headers: JSON, status: int, error: str) -> None:
-    answer = send("/oidc/v1/token", form.encode("utf-8", "surrogateescape") or None, method="POST", headers=headers, keys=KEYS)
+    answer = send(
+        "/oidc/v1/token", form.encode("utf-8", "surrogateescape") or None, method="POST", headers=headers, keys=KEYS
+    )
     assert (answer.status, answer.body["error"]) == (status, error)
     assert set(answer.body) == {"error", "error_description"}
 
@@ -133,7 +137,9 @@ def test_listing_and_one_endpoint() -> None:
 @pytest.mark.parametrize(
     ("deployment", "shape"),
     [
-        pytest.param({"mode": "provisioned"}, {"task": "llm/v1/chat", "endpoint_type": "FOUNDATION_MODEL_API"}, id="PT"),
+        pytest.param(
+            {"mode": "provisioned"}, {"task": "llm/v1/chat", "endpoint_type": "FOUNDATION_MODEL_API"}, id="PT"
+        ),
         pytest.param({"mode": "external", "model": "gpt-4o"}, {"endpoint_type": "EXTERNAL_MODEL"}, id="external"),
         pytest.param({"mode": "custom", "kind": "agent"}, {"task": "agent/v1/responses"}, id="an agent"),
         pytest.param({"mode": "custom"}, {"permission_level": "CAN_MANAGE"}, id="a custom model"),
