@@ -18,7 +18,9 @@ class SettingsError(Exception):
 class Settings:
     """Listeners, seed and logs; every field is a flag and, upper-cased behind ``EMULATOR_``, a variable.
 
-    ``watch``: absent: on a terminal only.
+    Fields:
+        watch: absent: on a terminal only.
+        header_faults: requests may ask for faults in their own headers.
     """
 
     paths: tuple[Path, ...] = ()
@@ -31,6 +33,7 @@ class Settings:
     watch: bool | None = None
     ttft: str | None = None
     itl: str | None = None
+    header_faults: bool = True
     log_level: str = "info"
     log_format: str = "auto"
     tls: bool = False
@@ -44,6 +47,7 @@ class Settings:
 
 
 _NOT_VARIABLES = {"paths", "unknown"}
+_SWITCHES = {"header_faults", "strict", "tls", "watch"}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("auto", "text", "json")
@@ -81,7 +85,7 @@ def _convert(name: str, value: object, source: str) -> object:
     text = str(value)
     if name in ("port", "seed"):
         return _integer(text, source, 65535 if name == "port" else 2**63 - 1)
-    if name in ("strict", "tls", "watch"):
+    if name in _SWITCHES:
         if text.lower() not in _BOOLEANS:
             raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
         return _BOOLEANS[text.lower()]

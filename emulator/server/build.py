@@ -46,6 +46,7 @@ def build(
     seed: int | None = None,
     latency: Latency | None = None,
     strict: bool = False,
+    header_faults: bool = True,
     vendors: Sequence[Vendor] = VENDORS,
 ) -> Built:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
@@ -53,5 +54,6 @@ def build(
     Raises:
         ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
     """
-    stage = Stage(loaded, library or {}, Overrides(seed=seed, latency=latency, strict=strict), vendors)
+    overrides = Overrides(seed=seed, latency=latency, strict=strict, header_faults=header_faults)
+    stage = Stage(loaded, library or {}, overrides, vendors)
     return Built(stage, ControlPlane(stage))

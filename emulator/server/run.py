@@ -24,7 +24,14 @@ def run(settings: Settings) -> int:
     """Serve until told to stop; 2 with one clear line for what cannot be used."""
     try:
         loaded, library = load_paths(settings.paths, settings.scenario)
-        built = build(loaded, library=library, seed=settings.seed, latency=_latency(settings), strict=settings.strict)
+        built = build(
+            loaded,
+            library=library,
+            seed=settings.seed,
+            latency=_latency(settings),
+            strict=settings.strict,
+            header_faults=settings.header_faults,
+        )
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 2

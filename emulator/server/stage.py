@@ -23,6 +23,7 @@ class Overrides:
     seed: int | None = None
     latency: Latency | None = None
     strict: bool = False
+    header_faults: bool = True
 
     def apply(self, scenario: schema.Scenario) -> schema.Scenario:
         changes: dict[str, object] = {}
@@ -96,6 +97,7 @@ class Stage:
                 serve(vendor, settings[vendor.name], scenario, clock, self._metrics[vendor.name]),
                 emulator,
                 self.journal,
+                header_faults=self._overrides.header_faults,
             )
             for vendor in self.vendors
             if vendor.name in settings
