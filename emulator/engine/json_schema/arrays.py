@@ -11,6 +11,7 @@ from emulator.engine.json_schema.equality import identity
 from emulator.engine.json_schema.keywords import positional
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import Shape
+from emulator.engine.json_schema.values import singular
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema.build import Builder, Place
@@ -51,7 +52,7 @@ def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
 
 def _item(builder: Builder, shape: Shape, nodes: tuple[Node, ...], place: Place, index: int, seen: list[JSON],
           known: set[object]) -> JSON:  # fmt: skip
-    below = place.below(index, place.name.removesuffix("s"))
+    below = place.below(index, singular(place.name))
     item = builder.solve(nodes, below)
     if shape.unique and identity(item) in known:
         other = Node({"not": {"enum": list(seen)}}, builder.root.path)

@@ -21,7 +21,7 @@ from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import TYPES, Shape
 from emulator.engine.json_schema.strings import write_string
 from emulator.engine.json_schema.style import Style
-from emulator.engine.json_schema.values import range_for
+from emulator.engine.json_schema.values import described, range_for
 
 _FEW = 4  # failures after which branches are kept apart
 _RETRIES = 3
@@ -150,6 +150,7 @@ class Builder:
             examples = note.get("examples")
             hints = list(examples) if isinstance(examples, list) else []
             hints += [note[word] for word in ("example", "default") if word in note]
+            hints += described(note.get("description"))
             hints = [hint for hint in hints if isinstance(hint, str | int | float) and hint != ""]
             if hints and draw_uniform(place.key, "hint") < 0.7:
                 yield from self._listed(hints, nodes, place)

@@ -114,5 +114,14 @@ def unicode_property(name: str) -> Ranges | None:
     category = _LONG_NAMES.get(name.lower(), name)
     if not 1 <= len(category) <= 2 or category[0] not in "LMNPSZC":
         return None
-    points = (p for p in range(0x10000) if not 0xD800 <= p <= 0xDFFF)
-    return union((p, p) for p in points if unicodedata.category(chr(p)).startswith(category))
+    return union(pair for name, ranges in _categories().items() if name.startswith(category) for pair in ranges)
+
+
+@cache
+def _categories() -> dict[str, list[tuple[int, int]]]:
+    """The characters of the first plane by general category."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for point in range(0x10000):
+        found.setdefault(unicodedata.category(chr(point)), []).append((point, point))
+    del found["Cs"]
+    return found

@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from emulator.core.json import JSON
 from emulator.core.seed import draw_hex, draw_integer, draw_uuid
 
 if TYPE_CHECKING:
     from faker import Faker
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_EXAMPLE = re.compile(
+    r"(?:e\.g\.|for example|such as|like),?:? +(?:[\"'`]([^\"'`]{1,60})[\"'`]|([A-Z0-9][^.;:()\"]{0,60}))"
+)
 _PLAIN: tuple[float, float] = (1, 100)
 
 
@@ -67,6 +71,10 @@ def plain_word(key: bytes) -> str:
     return str(seeded(key).word())
 
 
+def _title(key: bytes) -> str:
+    return " ".join(seeded(key).words(2)).title()
+
+
 def _version(key: bytes) -> str:
     return ".".join(str(draw_integer(key, 10, part)) for part in ("major", "minor", "patch"))
 
@@ -103,7 +111,7 @@ _TEXTS: Mapping[str, Callable[[bytes], str]] = {
     "homepage": _fake("url"), "image": _fake("image_url"), "avatar": _fake("image_url"), "domain": _fake("domain_name"),
     "host": _fake("hostname"), "hostname": _fake("hostname"), "ip": _fake("ipv4_private"),
     "mac": _fake("mac_address"), "path": _fake("file_path"), "file": _fake("file_name"),
-    "filename": _fake("file_name"), "extension": _fake("file_extension"), "mime": _fake("mime_type"),
+    "extension": _fake("file_extension"), "mime": _fake("mime_type"),
     "date": draw_date, "day": draw_date, "birthday": draw_date, "birthdate": draw_date, "dob": draw_date,
     "time": draw_date_time, "datetime": draw_date_time, "timestamp": draw_date_time, "at": draw_date_time,
     "created": draw_date_time, "updated": draw_date_time, "modified": draw_date_time, "expires": draw_date_time,
@@ -122,15 +130,27 @@ _TEXTS: Mapping[str, Callable[[bytes], str]] = {
     "body": _fake("sentence", nb_words=12), "note": _fake("sentence", nb_words=8),
     "notes": _fake("sentence", nb_words=8), "reason": _fake("sentence", nb_words=8),
     "answer": _fake("sentence", nb_words=8), "explanation": _fake("sentence", nb_words=12),
+    "rationale": _fake("sentence", nb_words=10), "reasoning": _fake("sentence", nb_words=12),
+    "thought": _fake("sentence", nb_words=10), "output": _fake("sentence", nb_words=6),
+    "result": _fake("sentence", nb_words=6), "instruction": _fake("sentence", nb_words=8),
+    "step": _fake("sentence", nb_words=8), "review": _fake("sentence", nb_words=12),
+    "participant": _fake("name"), "attendee": _fake("name"), "member": _fake("name"), "patient": _fake("name"),
+    "employee": _fake("name"), "student": _fake("name"), "character": _fake("name"), "actor": _fake("name"),
+    "companyname": _fake("company"), "filename": _fake("file_name"), "cityname": _fake("city"),
+    "countryname": _fake("country"), "domainname": _fake("domain_name"), "productname": _title,
+    "displayname": _fake("name"), "product": _title, "item": _title, "book": _title, "movie": _title, "event": _title,
+    "ipaddress": _fake("ipv4_private"), "emailaddress": _fake("safe_email"), "streetaddress": _fake("street_address"),
+    "macaddress": _fake("mac_address"), "mimetype": _fake("mime_type"), "contenttype": _fake("mime_type"),
+    "phonenumber": _fake("numerify", text="+1-555-01##"), "ordernumber": _fake("numerify", text="ORD-######"),
+    "invoicenumber": _fake("numerify", text="INV-######"), "number": _fake("numerify", text="######"),
+    "ssn": _fake("ssn"), "skill": _fake("job"), "keyword": plain_word, "genre": plain_word, "ingredient": plain_word,
     "name": _fake("name"), "tag": plain_word, "category": plain_word, "label": plain_word,
     "type": plain_word, "slug": _fake("slug"),
 }  # fmt: skip
 
-_OWNERS = {"company", "product", "file", "city", "country", "user", "domain", "host", "street", "state"}
-
 _NUMBERS: Mapping[str, tuple[float, float]] = {
-    "age": (18, 80), "year": (1990, 2026), "month": (1, 12), "day": (1, 28), "hour": (0, 23), "minute": (0, 59),
-    "second": (0, 59), "price": (1, 500), "amount": (1, 1000), "total": (10, 2000), "cost": (1, 500),
+    "age": (18, 80), "year": (1990, 2026), "month": (1, 12), "day": (1, 28), "hour": (0, 23),
+    "minute": (0, 59), "second": (0, 59), "statuscode": (200, 504), "price": (1, 500), "amount": (1, 1000), "total": (10, 2000), "cost": (1, 500),
     "salary": (30_000, 150_000), "quantity": (1, 20), "count": (1, 50), "rating": (1, 5), "score": (0, 100),
     "percent": (0, 100), "percentage": (0, 100), "probability": (0, 1), "confidence": (0, 1), "rate": (0, 1),
     "ratio": (0, 1), "latitude": (-60, 70), "lat": (-60, 70), "longitude": (-180, 180), "lng": (-180, 180),
@@ -143,24 +163,30 @@ _NUMBERS: Mapping[str, tuple[float, float]] = {
 def text_for(name: str, key: bytes) -> str:
     """A string for a property of this name; a few words if the name says nothing."""
     words = words_of(name)
-    joined = "".join(words)
-    if joined in _TEXTS:
-        return _TEXTS[joined](key)
-    if words and words[-1] == "name" and len(words) > 1 and words[-2] in _OWNERS:
-        return _TEXTS.get(words[-2], plain_word)(key)
-    for word in reversed(words):
-        writer = _TEXTS.get(word) or _TEXTS.get(word.removesuffix("s"))
+    for known in ("".join(words), "".join(words[-2:]), *reversed(words)):
+        writer = _TEXTS.get(known) or _TEXTS.get(singular(known))
         if writer is not None:
             return writer(key)
     return _phrase(key)
 
 
+def described(description: JSON) -> list[str]:
+    """What a description gives as an example: "The city, e.g. Oslo"."""
+    match = _EXAMPLE.search(description[:500]) if isinstance(description, str) else None
+    return [match[1] or match[2].strip()] if match else []
+
+
+def singular(word: str) -> str:
+    """``cities`` is ``city``, and ``tags`` is ``tag``."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
 def range_for(name: str) -> tuple[float, float]:
     """Numbers a reader expects of a property of this name."""
-    for word in reversed(words_of(name)):
-        if word in _NUMBERS:
-            return _NUMBERS[word]
-    return _PLAIN
+    words = words_of(name)
+    return next((_NUMBERS[word] for word in ("".join(words[-2:]), *reversed(words)) if word in _NUMBERS), _PLAIN)
 
 
 def format_text(name: str, key: bytes) -> str | None:

@@ -33,6 +33,8 @@ def test_modes_differ_in_what_they_include() -> None:
     [
         pytest.param({**STRING, "examples": ["Oslo", "Bergen"]}, {"Oslo", "Bergen"}, id="examples"),
         pytest.param({**STRING, "default": "metric"}, {"metric"}, id="a default"),
+        pytest.param({**STRING, "description": "The city, e.g. Oslo, Norway."}, {"Oslo, Norway"}, id="described"),
+        pytest.param({**STRING, "description": "A unit such as 'km'"}, {"km"}, id="quoted in a description"),
         pytest.param({**STRING, "examples": ["no"], "minLength": 3}, set(), id="never one that is not valid"),
     ],
 )
@@ -52,6 +54,8 @@ def test_hints_are_used(schema: JSON, expected: set[str]) -> None:
         pytest.param("user_id", STRING, r"[0-9a-f]{12}", id="an identifier"),
         pytest.param("phone", STRING, r"\+1-555-01\d\d", id="a telephone number"),
         pytest.param("first_name", STRING, r"[A-Z][a-z]+", id="a first name"),
+        pytest.param("ip_address", STRING, r"\d+\.\d+\.\d+\.\d+", id="the last two words of a name"),
+        pytest.param("mails", {"type": "array", "items": STRING, "minItems": 1}, r"\['[^@ ]+@.*", id="a plural"),
         pytest.param("age", {"type": "integer"}, r"[1-8]\d", id="an age"),
         pytest.param("probability", NUMBER, r"0\.\d+", id="a probability"),
     ],
