@@ -20,12 +20,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench import streams
 from tests.bench.load import Rate, measure
 
 _CHAT = "databricks-meta-llama-3-3-70b-instruct"
 _EMBED = "databricks-gte-large-en"
 _EMULATOR = ("-m", "emulator", "serve", "--port", "0", "--log-level", "warning", "--port-file")
 _REFERENCE = ("-m", "tests.bench.reference")
+_PACED = (
+    *_EMULATOR[:-1],
+    "--ttft",
+    f"{streams.TTFT * 1000:.0f}ms",
+    "--itl",
+    f"{streams.ITL * 1000:.0f}ms",
+    "--port-file",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,9 @@ def main() -> None:
         print("per second of one processor:")
         for case in cases():
             _report(case, url, pid, bare_url, bare_pid, options.seconds, options.rounds)
+    with server(_PACED, "databricks") as (url, _, _):
+        arrivals = asyncio.run(streams.run(url, "/serving-endpoints/chat/completions", _chat(True, streams.TOKENS)[0]))
+        print(f"{streams.STREAMS} paced streams of {streams.TOKENS} tokens: {streams.report(arrivals)}")
 
 
 def _report(case: Case, url: str, pid: int, bare_url: str, bare_pid: int, seconds: float, rounds: int) -> None:

@@ -1,0 +1,63 @@
+"""What the README says, done."""
+
+import re
+import shlex
+import urllib.request
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario.load import load_text
+from emulator.server.build import build
+from emulator.settings import Settings, variable
+from emulator.vendors import VENDORS
+from tests.wire import Running
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+NAMES = ("front", *(vendor.name for vendor in VENDORS))
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def aim(text: str, live: Running) -> str:
+    """The documented ports become those of the running emulator."""
+    return re.sub(r"http://127\.0\.0\.1:401(\d)", lambda match: live.urls[NAMES[int(match[1])]], text)
+
+
+def test_the_first_example_works_as_it_is_copied(live: Running) -> None:
+    line = next(block for block in blocks("") if block.startswith("curl "))
+    arguments = shlex.split(aim(line, live))
+    request = urllib.request.Request(arguments[1], arguments[arguments.index("-d") + 1].encode())
+    name, _, value = arguments[arguments.index("-H") + 1].partition(": ")
+    request.add_header(name, value)
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
+        assert b'"object":"chat.completion"' in answer.read()
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.split()[1])
+def test_every_example_in_python_prints_something(
+    block: str, live: Running, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip(block.split()[1].split(".")[0])
+    exec(compile(aim(block, live), "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=["the tour"])
+def test_every_scenario_is_served(block: str) -> None:
+    assert build(load_text(block)).apps
+
+
+def test_every_setting_is_listed() -> None:
+    names = [f.name for f in fields(Settings) if f.name not in ("paths", "unknown")]
+    missing = [name for name in names if f"`{variable(name)}`" not in README]
+    assert not missing
+
+
+def test_every_vendor_has_its_row_and_port() -> None:
+    for position, vendor in enumerate(VENDORS, start=1):
+        assert f"| `http://127.0.0.1:401{position}` | `/{vendor.name}` |" in README
