@@ -8,6 +8,7 @@ from emulator.core.vendor import Headers, WireRequest, WireResponse
 from emulator.dialects.sse import DONE
 from emulator.vendors.azure.gate import AzureService
 from emulator.vendors.azure.headers import echo_request_id
+from emulator.vendors.azure.refusals import echo
 from emulator.vendors.azure.shapes import SHAPES
 from emulator.vendors.azure.wording import WORDS, Refusal
 
@@ -76,7 +77,7 @@ def _find_errors(error: EmulatedError, request: WireRequest) -> list[JSON]:
     if "loc" in error.details:
         return [{"loc": error.details["loc"], "input": error.details["input"], "type": "value_error", "msg": ""}]
     name = error.param or "messages"
-    return [{"loc": ["body", name], "input": _find_value(request, name), "type": "value_error", "msg": ""}]
+    return [{"loc": ["body", name], "input": echo(_find_value(request, name)), "type": "value_error", "msg": ""}]
 
 
 def _find_value(request: WireRequest, name: str) -> JSON:

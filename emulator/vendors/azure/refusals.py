@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, dump_json, parse_json
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -33,12 +33,14 @@ def _list_violation(error: JSON) -> JSON:
 
 
 def echo(value: JSON) -> JSON:
-    """A value of the request as an error can repeat it; one nested too deeply to be written is ``null``."""
+    """A value of the request as an error can repeat it.
+
+    One that cannot be written is ``null``: nested too deeply, or with a number beyond all doubles.
+    """
     try:
-        dump_json(value)
+        return parse_json(dump_json(value))
     except (ValueError, RecursionError):
         return None
-    return value
 
 
 def not_supported(loc: Sequence[str | int], value: JSON) -> EmulatedError:

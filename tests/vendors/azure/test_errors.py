@@ -284,6 +284,21 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
             id="none of the values",
         ),
         pytest.param(
+            {"messages": True},
+            "Invalid type for 'messages': expected an array of objects, but got a boolean instead.",
+            "messages",
+            "invalid_type",
+            id="a boolean",
+        ),
+        pytest.param(
+            {"tools": [{"type": "function", "function": {"name": "a b"}}]},
+            "Invalid 'tools[0].function.name': Function name was a b but must be a-z, A-Z, 0-9, or contain "
+            "underscores and dashes, with a maximum length of 64.",
+            "tools[0].function.name",
+            "invalid_value",
+            id="a wrong name",
+        ),
+        pytest.param(
             {"stop": [1]},
             "Invalid type for 'stop': expected a string, but got an array instead.",
             "stop",
@@ -344,3 +359,17 @@ def test_a_wrong_method_names_the_right_one() -> None:
 
 def test_an_unknown_path_is_not_found() -> None:
     assert refuse(HELLO, f"/nowhere{VERSION}").status == 404
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_error_repeats_no_number_that_json_lacks(profile: str) -> None:
+    body = b'{"messages":[{"role":"user","content":"x"}],"max_tokens":1e400}'
+    refused = refuse(body, CHAT, f"profile={profile}")
+    assert refused.status in (400, 422)
+    assert refused.json()
+
+
+@pytest.mark.parametrize("body", [b"{bad", b"[]"], ids=["no JSON", "no object"])
+def test_an_injected_error_needs_no_body(body: bytes) -> None:
+    error = EmulatedError(K.INVALID_PARAMETER, param="seed")
+    assert parse_json(word(error, body=body).body)["detail"]["loc"] == ["body", "seed"]

@@ -40,6 +40,11 @@ async def test_the_third_of_two_calls_is_refused(start: Start, profile: str, tol
         ),
         pytest.param("aoai", 'data: {"error":{"code":"InternalServerError","message":"oh no"}}\n\n', id="aoai"),
         pytest.param(
+            "maas",
+            'data: {"error":{"code":"Internal Server Error","message":"oh no","status":500}}\n\n',
+            id="maas",
+        ),
+        pytest.param(
             "seed",
             'data: {"status":500,"code":"InternalServerError","error":"Internal Server Error","message":"oh no",'
             '"param":""}\n\n',
@@ -51,3 +56,9 @@ def test_late_failures(profile: str, event: str) -> None:
     error = EmulatedError(ErrorKind.INTERNAL, "oh no")
     service = serve(f"profile={profile}")
     assert render_late_error(error, make_request(CHAT, chat()), service).decode() == event
+
+
+def test_a_late_failure_without_json_has_a_message() -> None:
+    error = EmulatedError(ErrorKind.NOT_FOUND)
+    event = render_late_error(error, make_request(CHAT, chat()), serve("profile=maas"))
+    assert event == b'data: {"error":{"message":"NOT FOUND"}}\n\n'
