@@ -49,10 +49,14 @@ def _family(trait: str, name: str, model: str) -> Family:
     return "open"
 
 
+def traits_of(deployment: Deployment, family: Family) -> Mapping[str, JSON]:
+    """An endpoint's traits: its family's, and its own in their place."""
+    return {**_TRAITS[family], **deployment.traits}
+
+
 def trait(deployment: Deployment, name: str) -> JSON:
-    """One trait of an endpoint: its own, else its family's, else ``None``."""
-    own = deployment.traits.get(name)
-    return own if own is not None else _TRAITS[family_of(deployment)].get(name)
+    """One of :func:`traits_of`, or ``None``."""
+    return traits_of(deployment, family_of(deployment)).get(name)
 
 
 def is_agent(deployment: Deployment) -> bool:

@@ -13,7 +13,7 @@ from emulator.core.call import Call, ChatAsk
 from emulator.core.json import JSON, dump_text
 from emulator.core.vendor import Service, WireRequest
 from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
-from emulator.vendors.databricks.catalogue import Family, trait
+from emulator.vendors.databricks.catalogue import Family
 from emulator.vendors.databricks.chat_codec import ChatCodec
 from emulator.vendors.databricks.fields import (
     BOOLEAN,
@@ -25,6 +25,16 @@ from emulator.vendors.databricks.fields import (
     Shape,
     Struct,
     refuse,
+)
+from emulator.vendors.databricks.limits import (
+    check_output_limit,
+    check_positive,
+    check_range,
+    check_sampling,
+    count,
+    limit_output,
+    prompt_too_long,
+    read_sampling,
 )
 from emulator.vendors.databricks.messages import CACHED, LISTED, MESSAGES, check_messages
 from emulator.vendors.databricks.render import Reply
@@ -38,20 +48,7 @@ from emulator.vendors.databricks.tools import (
     check_tool_choice,
     check_tools,
 )
-from emulator.vendors.databricks.wire import (
-    COMMON,
-    TOLERATED,
-    Query,
-    check_output_limit,
-    check_positive,
-    check_range,
-    check_sampling,
-    count,
-    find_by_model,
-    limit_output,
-    prompt_too_long,
-    read_sampling,
-)
+from emulator.vendors.databricks.wire import COMMON, TOLERATED, Query, find_by_model
 
 _FIELDS: dict[str, Shape] = {
     **COMMON,
@@ -87,13 +84,31 @@ _OWN: dict[Family, dict[str, Shape]] = {
     "gpt": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING},
     "gemini": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING, "google_search": OBJECT},
 }
+_EVERYONE: frozenset[Family] = frozenset(_OWN)
+_NO_ONE: frozenset[Family] = frozenset()
+_FOREIGN = sorted({name for own in _OWN.values() for name in own})
 _CODEC = ChatCodec()
+_HARMS = (
+    "HARM_CATEGORY_HATE_SPEECH",
+    "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "HARM_CATEGORY_HARASSMENT",
+    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+)
 
 
 @cache
-def _fields(family: Family, lists: bool) -> Struct:
+def _fields(family: Family, lists: bool, foreign: frozenset[Family]) -> Struct:
+    """What a chat request holds; ``foreign``: families whose fields are known here too."""
     messages = CACHED if family == "claude" and lists else LISTED if lists else MESSAGES
-    return Struct({**_FIELDS, **_OWN[family], "messages": messages})
+    others = {name: shape for other in sorted(foreign) for name, shape in _OWN[other].items() if name != "tools"}
+    return Struct({**_FIELDS, **others, **_OWN[family], "messages": messages})
+
+
+def _known(query: Query) -> Struct:
+    """Fields that may stay have a type all the same."""
+    fields = _fields(query.family, query.lists, _EVERYONE if query.tolerant else _NO_ONE)
+    foreign = [name for name in _FOREIGN if name in query.body and not query.owns(name)]
+    return Struct({k: v for k, v in fields.fields.items() if k not in foreign}) if foreign else fields
 
 
 def parse_chat(request: WireRequest, service: Service[Any]) -> Call:
@@ -107,10 +122,10 @@ def read_chat(query: Query) -> Call:
     Raises:
         EmulatedError: what the endpoint refuses.
     """
-    if query.deployment.task != "chat" or trait(query.deployment, "responses_only"):
+    if query.deployment.task != "chat" or query.traits.get("responses_only"):
         # unverified
         raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
-    query.check(_fields(query.family, query.lists))
+    query.check(_known(query))
     if not query.get("messages"):
         raise refuse("Missing required Chat parameter: 'messages'", "messages")
     check_messages(query, query.body["messages"])
@@ -127,7 +142,7 @@ def read_chat(query: Query) -> Call:
 def _check_family(query: Query) -> None:
     """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
     sampling = [name for name in ("temperature", "top_p", "top_k") if query.get(name) is not None]
-    if sampling and trait(query.deployment, "fixed_sampling"):
+    if sampling and query.traits.get("fixed_sampling"):
         raise refuse(f"{sampling[0]} is not supported with this model.", sampling[0])  # unverified
     if query.family != "gpt":
         return
@@ -203,7 +218,7 @@ def wants_stream(query: Query) -> bool:
 
 def _effort(query: Query) -> str | None:
     """How hard the model thinks, if it does."""
-    mode = trait(query.deployment, "reasoning")
+    mode = query.traits.get("reasoning")
     if mode == "on-request":
         thinking = query.get("thinking") or {}
         if thinking.get("type") not in ("enabled", "adaptive"):
@@ -260,15 +275,7 @@ def _rate_safety(query: Query) -> JSON:
     return {"safetyRating": [{"category": name, "probability": "NEGLIGIBLE"} for name in _HARMS]}
 
 
-_HARMS = (
-    "HARM_CATEGORY_HATE_SPEECH",
-    "HARM_CATEGORY_DANGEROUS_CONTENT",
-    "HARM_CATEGORY_HARASSMENT",
-    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
-)
-
-
 def parallel(query: Query) -> bool:
     """Whether an answer may call several tools: an endpoint or a setting allows it, the client does not forbid it."""
-    allowed = query.settings.parallel_tool_calls or bool(trait(query.deployment, "parallel_tool_calls"))
+    allowed = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
     return allowed and bool(query.get("parallel_tool_calls", True))

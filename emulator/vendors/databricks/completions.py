@@ -19,20 +19,17 @@ from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
 from emulator.vendors.databricks.chat import wants_stream
 from emulator.vendors.databricks.fields import BOOLEAN, INTEGER, NUMBER, STRING, STRINGS, TEXTS, Struct, refuse
-from emulator.vendors.databricks.render import Reply, answer_headers, shape_usage
-from emulator.vendors.databricks.wire import (
-    COMMON,
-    TOLERATED,
-    Query,
+from emulator.vendors.databricks.limits import (
     check_output_limit,
     check_range,
     check_sampling,
     count,
-    find_by_model,
     limit_output,
     prompt_too_long,
     read_sampling,
 )
+from emulator.vendors.databricks.render import Reply, answer_headers, shape_usage
+from emulator.vendors.databricks.wire import COMMON, TOLERATED, Query, find_by_model
 
 _FIELDS = Struct(
     {
@@ -200,7 +197,8 @@ def _events(plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
     prompt = plan.usage.prompt_tokens
     left = len(choices)
     last = 0.0
-    for last, number, tokens, body in merge(*choices, key=lambda piece: (piece[0], piece[2])):
+    pieces = choices[0] if left == 1 else merge(*choices, key=lambda piece: (piece[0], piece[2]))
+    for last, number, tokens, body in pieces:
         counts[number] = tokens
         left -= body.endswith(_END)
         usage = b""

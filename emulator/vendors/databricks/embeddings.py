@@ -15,10 +15,10 @@ from emulator.core.plan import Plan
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.vendors.databricks.catalogue import trait
 from emulator.vendors.databricks.fields import INTEGER, STRING, TEXTS, Struct, refuse
+from emulator.vendors.databricks.limits import check_positive, count
 from emulator.vendors.databricks.render import Reply, answer_headers
-from emulator.vendors.databricks.wire import COMMON, Query, check_positive, count, find_by_model
+from emulator.vendors.databricks.wire import COMMON, Query, find_by_model
 
 _CODE = "INVALID_PARAMETER_VALUE"  # databricks-demos/dbdemos issue 97
 _FIELDS = Struct({**COMMON, "input": TEXTS, "instruction": STRING, "user": STRING})
@@ -77,7 +77,7 @@ def _read_dimensions(query: Query) -> int | None:
     """Only models that can shorten their vectors heed ``dimensions``; the others leave it aside."""
     check_positive(query, "dimensions")
     wanted: int | None = query.get("dimensions")
-    if wanted is None or not trait(query.deployment, "resizable"):
+    if wanted is None or not query.traits.get("resizable"):
         return None
     most = query.deployment.dimensions
     if wanted > most:

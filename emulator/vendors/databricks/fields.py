@@ -15,11 +15,29 @@ from emulator.core.json import JSON
 _BIGGEST = 2**63  # what does not fit an int64 is no integer to the decoder
 
 
+PythonType = type
+_EXACT: dict[str, tuple[PythonType, ...]] = {
+    "string": (str,),
+    "number": (float, int),
+    "boolean": (bool,),
+    "object": (dict,),
+    "any": (str, int, float, bool, list, dict),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A value of one JSON type, as the wire names it; ``any`` takes all."""
+    """A value of one JSON type, as the wire names it; ``any`` takes all.
+
+    ``exact``: Python types that certainly fit.
+    """
 
     type: str
+    exact: tuple[PythonType, ...] = ()
+
+
+def _scalar(kind: str) -> Scalar:
+    return Scalar(kind, _EXACT.get(kind, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +63,12 @@ class Struct:
 
 Shape = Scalar | Many | Either | Struct
 
-STRING = Scalar("string")
-INTEGER = Scalar("integer")
-NUMBER = Scalar("number")
-BOOLEAN = Scalar("boolean")
-OBJECT = Scalar("object")
-ANY = Scalar("any")
+STRING = _scalar("string")
+INTEGER = _scalar("integer")
+NUMBER = _scalar("number")
+BOOLEAN = _scalar("boolean")
+OBJECT = _scalar("object")
+ANY = _scalar("any")
 STRINGS = Either((Many(STRING), STRING))
 TEXTS = Either((STRING, Many(STRING)))
 
@@ -110,6 +128,8 @@ def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
 def _check_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow) -> None:
     for name, inner in value.items():
         known = shape.fields.get(name)
+        if isinstance(known, Scalar) and type(inner) in known.exact:
+            continue
         if known is not None:
             check_shape(inner, known, f"{path}.{name}" if path else name, allow)
         elif not allow(path, name):

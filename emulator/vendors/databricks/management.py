@@ -130,7 +130,7 @@ def _shape_state(deployment: Deployment) -> JSON:
 
 
 def _shape_config(deployment: Deployment, created: int, *, full: bool) -> JSON:
-    entities = served_entities(deployment)
+    entities = served_entities(deployment, deployment.traits)
     shapes = [_shape_entity(deployment, name, created, full=full) for name in entities]
     if deployment.mode == "pay_per_token":
         return {"served_entities": shapes}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON
-from emulator.vendors.databricks.catalogue import trait
 from emulator.vendors.databricks.fields import (
     ANY,
     STRING,
@@ -89,7 +88,7 @@ def _check_call(query: Query, call: JSON, where: str) -> None:
         raise refuse(f"Bad request: {where} need a function with arguments", "messages")
     check_cache_control(query, call)
     signature = any(name in call for name in ("thoughtSignature", "thought_signature", "extra_content"))
-    if trait(query.deployment, "thought_signature") and not signature:
+    if query.traits.get("thought_signature") and not signature:
         name = function["name"]
         raise refuse(f"Function call is missing a thought_signature in functionCall parts. Function call: {name}")
 
@@ -138,7 +137,7 @@ def _check_part(query: Query, part: JSON) -> None:
 def _check_media(query: Query, part: dict[str, JSON], kind: str) -> None:
     """Pictures are for models that see; sounds and films for Gemini."""
     heard = kind in ("input_audio", "audio_url", "video_url")
-    if not trait(query.deployment, "vision") or (heard and query.family != "gemini"):
+    if not query.traits.get("vision") or (heard and query.family != "gemini"):
         name = query.deployment.name
         raise refuse(f"Bad request: {name} does not support content parts of type {kind!r}", "messages")
     if kind != "image_url":

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from emulator.core.call import Call
 from emulator.core.json import JSON
 from emulator.core.plan import Usage
+from emulator.core.record import record
 from emulator.core.vendor import Headers, Service
-from emulator.vendors.databricks.catalogue import Family, response_model, trait
+from emulator.vendors.databricks.catalogue import Family, response_model
 from emulator.vendors.databricks.errors import base_headers
 from emulator.vendors.databricks.wire import Query
 
@@ -17,7 +17,7 @@ JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, kw_only=True, eq=False)
 class Reply:
     """How one answer is to be worded.
 
@@ -53,13 +53,13 @@ class Reply:
             served=query.served,
             model=response_model(deployment),
             family=query.family,
-            usage_style=str(trait(deployment, "usage_style") or "every") if style == "model" else style,
+            usage_style=str(query.traits.get("usage_style") or "every") if style == "model" else style,
             include_usage=bool((query.get("stream_options") or {}).get("include_usage")),
-            role_everywhere=bool(trait(deployment, "role_in_every_chunk")),
-            reasoning=_reasoning(trait(deployment, "reasoning")),
+            role_everywhere=bool(query.traits.get("role_in_every_chunk")),
+            reasoning=_reasoning(query.traits.get("reasoning")),
             lists=lists,
-            listed=lists and trait(deployment, "content_style") == "list",
-            signed=bool(trait(deployment, "thought_signature")),
+            listed=lists and query.traits.get("content_style") == "list",
+            signed=bool(query.traits.get("thought_signature")),
             extra=extra,
         )
 

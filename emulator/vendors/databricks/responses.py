@@ -13,7 +13,7 @@ from emulator.core.call import Call, ChatAsk, Sampling
 from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest
 from emulator.dialects.openai import read_format, read_tool, read_tool_choice
-from emulator.vendors.databricks.catalogue import is_agent, trait
+from emulator.vendors.databricks.catalogue import is_agent
 from emulator.vendors.databricks.chat import parallel
 from emulator.vendors.databricks.fields import (
     ANY,
@@ -28,6 +28,14 @@ from emulator.vendors.databricks.fields import (
     check_shape,
     refuse,
 )
+from emulator.vendors.databricks.limits import (
+    check_output_limit,
+    check_positive,
+    check_range,
+    count,
+    limit_output,
+    prompt_too_long,
+)
 from emulator.vendors.databricks.render import Reply
 from emulator.vendors.databricks.responses_codec import ResponsesCodec
 from emulator.vendors.databricks.responses_input import read_input
@@ -41,17 +49,7 @@ from emulator.vendors.databricks.tools import (
     check_tool_choice,
     missing,
 )
-from emulator.vendors.databricks.wire import (
-    COMMON,
-    Query,
-    check_output_limit,
-    check_positive,
-    check_range,
-    count,
-    find_by_model,
-    limit_output,
-    prompt_too_long,
-)
+from emulator.vendors.databricks.wire import COMMON, Query, find_by_model
 
 _FORBIDDEN = ("background", "store", "conversation", "service_tier")
 _BUILT_IN = frozenset(
@@ -101,7 +99,7 @@ def read_responses(query: Query) -> Call:
         EmulatedError: what the endpoint refuses.
     """
     deployment = query.deployment
-    if not (is_agent(deployment) or trait(deployment, "responses_api")):
+    if not (is_agent(deployment) or query.traits.get("responses_api")):
         raise refuse(f"Responses API passthrough is not supported for model {deployment.name}")  # databricks-ai-bridge
     if query.get("messages") is not None:
         text = "Invalid request: 'messages' field is not supported. Please use 'input' field instead."
@@ -217,7 +215,7 @@ def _read_format(query: Query) -> JSON:
 def _read_effort(query: Query) -> str | None:
     """GPT models always think, unless they are told not to."""
     effort = (query.get("reasoning") or {}).get("effort")
-    if effort is None and not trait(query.deployment, "reasoning"):
+    if effort is None and not query.traits.get("reasoning"):
         return None
     return None if effort == "none" else str(effort or "medium")
 

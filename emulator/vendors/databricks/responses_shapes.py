@@ -7,17 +7,17 @@ Sources: Databricks, "Foundation model REST API reference", Responses API; datab
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from emulator.core.json import JSON
 from emulator.core.plan import Choice, Plan, Span, Usage
+from emulator.core.record import record
 from emulator.core.seed import draw_alphanumeric, draw_hex
 from emulator.dialects.openai import shape_logprob
 from emulator.vendors.databricks.render import Reply
 from emulator.vendors.databricks.wire import Query
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, kw_only=True, eq=False)
 class Told:
     """What a response repeats of its request, and how it is sent.
 

@@ -45,13 +45,13 @@ class _Writer:
         """One event a token, from a template; tokens without text have none."""
         before = b'%bdata: {"type":"%b","sequence_number":' % (self.name(kind), kind.encode())
         after = b"," + dump_json(place)[1:-1] + b',"delta":'
-        tokens, due = choice.tokens, choice.due
+        tokens, due, number = choice.tokens, choice.due, self.number
         for position in range(span.start, span.end):
             token = tokens[position]
             if token:
-                number = self.number
-                self.number = number + 1
                 yield due[position], b"%b%d%b%b%b}\n\n" % (before, number, after, quote(token), tail)
+                number += 1
+        self.number = number
 
 
 def stream_response(plan: Plan, reply: Reply) -> Iterator[Event]:

@@ -13,7 +13,7 @@ from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
 from emulator.vendors.databricks import auth, management
-from emulator.vendors.databricks.catalogue import is_agent, is_custom, list_deployments, trait
+from emulator.vendors.databricks.catalogue import is_agent, is_custom, list_deployments
 from emulator.vendors.databricks.chat import parse_chat, read_chat
 from emulator.vendors.databricks.completions import parse_completions, read_completions
 from emulator.vendors.databricks.custom import predict
@@ -39,7 +39,7 @@ def parse_invocations(request: WireRequest, service: Service[Any]) -> Call | Wir
     deployment = query.deployment
     if is_custom(deployment):
         return predict(query)
-    speaks_responses = is_agent(deployment) or trait(deployment, "responses_api")
+    speaks_responses = is_agent(deployment) or query.traits.get("responses_api")
     if is_agent(deployment) or (speaks_responses and "input" in query.body and query.get("messages") is None):
         return read_responses(query)
     reader = _READERS.get(deployment.task)
