@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from emulator.core.call import Deployment
-from emulator.core.plan import Choice
+from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_integer, draw_uniform
 from emulator.core.tokenizer import Tokenizer
 
@@ -16,6 +16,14 @@ def reason(choice: Choice) -> str:
     if choice.finish_reason == "length":
         return "length"
     return "eos_token" if choice.stopped_by is None else "stop_sequence"
+
+
+def report_counts(plan: Plan, prompt: int, generated: int) -> tuple[int, int]:
+    """Tokens of prompt and answer to report: the true ones, unless the plan's usage was fixed to others."""
+    usage = plan.usage
+    true = sum(len(choice.ids) for choice in plan.choices)
+    fixed = usage.completion_tokens not in (0, true)
+    return usage.prompt_tokens or prompt, usage.completion_tokens if fixed else generated
 
 
 def pick_seed(key: bytes, asked: int | None, bits: int = 64) -> int:

@@ -15,6 +15,7 @@ from emulator.core.seed import draw_alphanumeric, draw_integer
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.sse import DONE, frame, quote
+from emulator.dialects.tgi import report_counts
 from emulator.vendors.mindie.checks import count_units
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.openai_fields import StopIds
@@ -44,9 +45,9 @@ def name_finish(choice: Choice, limit: int) -> str:
     return "tool_calls" if any(span.kind == "tool_call" for span in choice.spans) else "stop"
 
 
-def shape_usage(prompt: int, choices: list[Choice], *, reasoning: bool) -> JSON:
-    """Token counts; ``reasoning``: the model thinks, so its thoughts are counted apart."""
-    count = sum(len(choice.ids) for choice in choices)
+def shape_usage(plan: Plan, call: Call, choices: list[Choice], *, reasoning: bool) -> JSON:
+    """Token counts of these choices; ``reasoning``: the model thinks, so its thoughts are counted apart."""
+    prompt, count = report_counts(plan, call.prompt_tokens[0], sum(len(choice.ids) for choice in choices))
     thoughts = sum(span.end - span.start for span in choices[0].spans if span.kind == "reasoning") if choices else 0
     usage: dict[str, JSON] = {"prompt_tokens": prompt, "completion_tokens": count}
     if reasoning:
@@ -70,7 +71,7 @@ class ChatCodec:
             "created": int(plan.created),
             "model": asked.model,
             "choices": [_shape_choice(plan, choice, index, asked) for index, choice in enumerate(choices)],
-            "usage": shape_usage(call.prompt_tokens[0], choices, reasoning=any(map(has_reasoning, choices))),
+            "usage": shape_usage(plan, call, choices, reasoning=any(map(has_reasoning, choices))),
         }
         return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
 
@@ -163,7 +164,7 @@ def _stream_choice(
     for moment, delta, weight in zip(due, islice(deltas, end), weights, strict=False):
         yield moment, b"".join((before, delta, between, weight, after))
     full = b'"full_text":%b,' % quote(choice.text()) if settings.full_text else b""
-    usage = dump_json(shape_usage(call.prompt_tokens[0], [choice], reasoning=has_reasoning(choice)))
+    usage = dump_json(shape_usage(plan, call, [choice], reasoning=has_reasoning(choice)))
     last = (number, next(deltas), weights[end], quote(name_finish(choice, asked.limit)))
     yield due[end], head + full + b'"usage":%b,' % usage + _DELTA % last
 

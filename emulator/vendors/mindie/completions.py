@@ -110,7 +110,7 @@ class CompletionsCodec:
             }
             for index, choice in enumerate(choices)
         ]
-        usage = shape_usage(call.prompt_tokens[0], choices, reasoning=False)
+        usage = shape_usage(plan, call, choices, reasoning=False)
         body = {**_head(plan, asked), "choices": rows, "usage": usage}
         return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
 
@@ -180,5 +180,5 @@ def _stream_choice(
         }
         chunk = {**head, "choices": [row]}
         if index == end:
-            chunk["usage"] = shape_usage(call.prompt_tokens[0], [choice], reasoning=False)
+            chunk["usage"] = shape_usage(plan, call, [choice], reasoning=False)
         yield due[index], frame(chunk)

@@ -76,7 +76,7 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Mi
     return _respond(error, request, status, *_body(error, status, text, settings))
 
 
-def render_stream_error(error: EmulatedError) -> bytes:
+def render_late_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings]) -> bytes:
     """A failure after the stream has begun: bare text, no event.
 
     Source: MindIE-LLM, ``single_llm_pnd_req_handler.cpp``.

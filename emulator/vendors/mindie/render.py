@@ -15,7 +15,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.tgi import draw_prefill_logprob, pick_seed, reason, spell
+from emulator.dialects.tgi import draw_prefill_logprob, pick_seed, reason, report_counts, spell
 from emulator.vendors.mindie.checks import count_units
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.openai_fields import StopIds
@@ -141,9 +141,10 @@ def _details(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:
         prefill, tokens = _fill_prefill(plan, call, service), _fill_tokens(choice, service.tokenizer(call.deployment))
     else:
         prefill, tokens = _null_tokens(asked.prefill), _null_tokens(choice.ids)
+    prompt, generated = report_counts(plan, call.prompt_tokens[0], len(choice.ids))
     return (
-        f'{{"prompt_tokens":{call.prompt_tokens[0]},"finish_reason":"{finish(choice, asked.limit, service.settings)}",'
-        f'"generated_tokens":{len(choice.ids)},"prefill":[{prefill}],'
+        f'{{"prompt_tokens":{prompt},"finish_reason":"{finish(choice, asked.limit, service.settings)}",'
+        f'"generated_tokens":{generated},"prefill":[{prefill}],'
         f'"seed":{pick_seed(plan.key, asked.seed, _SEED_BITS)},"tokens":[{tokens}]}}'
     )
 
@@ -229,9 +230,10 @@ def _stream_details(plan: Plan, call: Call, count: int, settings: MindieSettings
     asked: Generation = call.context
     if not asked.details:
         return b"null"
+    prompt, generated = report_counts(plan, call.prompt_tokens[0], count)
     return b'{"prompt_tokens":%d,"finish_reason":"%b","generated_tokens":%d,"seed":%d}' % (
-        call.prompt_tokens[0],
+        prompt,
         finish(plan.choices[0], asked.limit, settings).encode(),
-        count,
+        generated,
         pick_seed(plan.key, asked.seed, _SEED_BITS),
     )

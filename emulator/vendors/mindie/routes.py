@@ -26,7 +26,7 @@ from emulator.vendors.mindie.catalogue import (
 )
 from emulator.vendors.mindie.chat import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
-from emulator.vendors.mindie.errors import render_error
+from emulator.vendors.mindie.errors import render_error, render_late_error
 from emulator.vendors.mindie.generate import parse_generate_stream, parse_root
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
@@ -97,6 +97,7 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     environment=environment,
+    render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,
     date=False,
 )

@@ -26,39 +26,50 @@ class MindieSettings(VendorSettings):
     """
 
     profile: Literal["strict", "tgi", "motor"] = Field(
-        "strict", description="strict: as documented; tgi: shapes that clients made for TGI read; motor: Coordinator"
+        default="strict",
+        description="strict: as documented; tgi: shapes that clients made for TGI read; motor: Coordinator",
     )
-    full_text: bool = Field(False, description="streamed token.text is all text so far (fullTextEnabled)")
+    full_text: bool = Field(default=False, description="streamed token.text is all text so far (fullTextEnabled)")
     token_fields: Literal["null", "filled"] = Field(
-        "null", description="logprob, special and text of tokens: null as documented, or filled as TGI fills them"
+        default="null",
+        description="logprob, special and text of tokens: null as documented, or filled as TGI fills them",
     )
-    stream_token_id: Literal["list", "scalar"] = Field("list", description="token.id in a stream: [id] or id")
+    stream_token_id: Literal["list", "scalar"] = Field(default="list", description="token.id in a stream: [id] or id")
     error_shape: Literal["class", "bare", "typed", "tgi"] = Field(
-        "class", description="class: {error, error_type}; bare: {error}; typed: {type, error}; tgi: TGI's error types"
+        default="class",
+        description="class: {error, error_type}; bare: {error}; typed: {type, error}; tgi: TGI's error types",
     )
-    coordinator: bool = Field(False, description="a Coordinator stands in front and words its own refusals")
-    model_name: str = Field("llama_65b", description="name of the served model (modelName)")
-    max_seq_len: int = Field(2560, ge=2, description="tokens of prompt and answer together (maxSeqLen)")
-    max_input_token_len: int = Field(2048, ge=1, description="most tokens of a prompt (maxInputTokenLen)")
-    max_iter_times: int = Field(512, ge=1, description="most tokens of an answer (maxIterTimes)")
-    max_position_embeddings: int | None = Field(None, ge=2, description="the weights' own bound on prompt and answer")
+    coordinator: bool = Field(default=False, description="a Coordinator stands in front and words its own refusals")
+    model_name: str = Field(default="llama_65b", description="name of the served model (modelName)")
+    max_seq_len: int = Field(default=2560, ge=2, description="tokens of prompt and answer together (maxSeqLen)")
+    max_input_token_len: int = Field(default=2048, ge=1, description="most tokens of a prompt (maxInputTokenLen)")
+    max_iter_times: int = Field(default=512, ge=1, description="most tokens of an answer (maxIterTimes)")
+    max_position_embeddings: int | None = Field(
+        default=None, ge=2, description="the weights' own bound on prompt and answer"
+    )
     truncation: Literal[-1, 0, 1] | bool = Field(
-        0, description="a prompt that is too long: 0 refuse, -1 or true cut on the right, 1 cut on the left"
+        default=0, description="a prompt that is too long: 0 refuse, -1 or true cut on the right, 1 cut on the left"
     )
-    max_input_chars: int = Field(4194304, ge=1, description="most characters of inputs, in UTF-16 code units")
-    max_json_depth: int = Field(10, ge=10, le=100, description="nesting of a request body (maxJsonDepth)")
-    max_request_length: int = Field(40, ge=1, le=100, description="megabytes of a request body (maxRequestLength)")
-    max_batch_size: int = Field(200, ge=1, description="requests decoded together (maxBatchSize)")
-    max_prefill_batch_size: int = Field(50, ge=1, description="requests prefilled together (maxPrefillBatchSize)")
-    max_prefill_tokens: int = Field(8192, ge=1, description="tokens prefilled together (maxPrefillTokens)")
-    pd_mode: bool = Field(False, description="prefill and decode are apart: no stop, no adapter_id, one token more")
+    max_input_chars: int = Field(default=4194304, ge=1, description="most characters of inputs, in UTF-16 code units")
+    max_json_depth: int = Field(default=10, ge=10, le=100, description="nesting of a request body (maxJsonDepth)")
+    max_request_length: int = Field(
+        default=40, ge=1, le=100, description="megabytes of a request body (maxRequestLength)"
+    )
+    max_batch_size: int = Field(default=200, ge=1, description="requests decoded together (maxBatchSize)")
+    max_prefill_batch_size: int = Field(
+        default=50, ge=1, description="requests prefilled together (maxPrefillBatchSize)"
+    )
+    max_prefill_tokens: int = Field(default=8192, ge=1, description="tokens prefilled together (maxPrefillTokens)")
+    pd_mode: bool = Field(
+        default=False, description="prefill and decode are apart: no stop, no adapter_id, one token more"
+    )
     infer_mode: Literal["standard", "dmi"] = Field(
-        "standard", description="dmi: a node behind a Coordinator, which asks for its headers (inferMode)"
+        default="standard", description="dmi: a node behind a Coordinator, which asks for its headers (inferMode)"
     )
     invalid_finish_reason: Literal["invalid flag", "invalid finishReason"] = Field(
-        "invalid flag", description="the invalid marker, sent where a reply's finish_reason is content_filter"
+        default="invalid flag", description="the invalid marker, sent where a reply's finish_reason is content_filter"
     )
-    service_monitor: bool = Field(True, description="MIES_SERVICE_MONITOR_MODE is set: /metrics answers")
+    service_monitor: bool = Field(default=True, description="MIES_SERVICE_MONITOR_MODE is set: /metrics answers")
 
     @model_validator(mode="before")
     @classmethod

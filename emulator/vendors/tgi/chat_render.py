@@ -13,6 +13,7 @@ from emulator.core.json import JSON, dump_json, dump_text, parse_json
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
+from emulator.dialects.tgi import report_counts
 from emulator.vendors.tgi.errors import CORS
 from emulator.vendors.tgi.render import compute_headers, finish, stream_headers
 from emulator.vendors.tgi.settings import TgiSettings
@@ -68,7 +69,7 @@ class ChatCodec:
                     "finish_reason": name_finish(choice, asked.limit),
                 }
             ],
-            "usage": shape_usage(call.prompt_tokens[0], len(choice.ids)),
+            "usage": shape_usage(*report_counts(plan, call.prompt_tokens[0], len(choice.ids))),
         }
         headers = compute_headers(plan, call, service, asked.characters)
         return WireResponse(200, dump_json(body), (("content-type", "application/json"), *headers, *CORS))
@@ -117,7 +118,7 @@ def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[t
         yield from _stream_text(choice, head, asked)
     due = choice.due[-1] if choice.tokens else plan.due
     if asked.usage:
-        counts = dump_json(shape_usage(call.prompt_tokens[0], len(choice.ids)))
+        counts = dump_json(shape_usage(*report_counts(plan, call.prompt_tokens[0], len(choice.ids))))
         yield due, b'%b"choices":[],"usage":%b}\n\n' % (head, counts)
     yield due, DONE
 
@@ -157,6 +158,8 @@ def _stream_call(
 ) -> Iterator[tuple[float, bytes]]:
     """The tool's name comes with the opening brace, the rest of the arguments token by token."""
     start, end = place
+    if start >= len(choice.tokens):
+        return
     reason = quote(name_finish(choice, asked.limit))
     rest = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : end]]
     while len(rest) > 1 and not rest[-1]:

@@ -14,7 +14,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
-from emulator.dialects.tgi import serves
+from emulator.dialects.tgi import report_counts, serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat import read_parameters
 from emulator.vendors.tgi.chat_render import name_finish, shape_usage
@@ -113,7 +113,8 @@ class CompletionsCodec:
             }
             for choice in plan.choices
         ]
-        usage = shape_usage(sum(call.prompt_tokens), sum(len(choice.ids) for choice in plan.choices))
+        counts = sum(call.prompt_tokens), sum(len(choice.ids) for choice in plan.choices)
+        usage = shape_usage(*report_counts(plan, *counts))
         body = _shape(plan, asked, service.settings, choices=choices, usage=usage)
         computed = compute_headers(plan, call, service, asked.characters)
         headers = (pair for pair in computed if pair[0] != "x-compute-time")

@@ -79,9 +79,11 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Tg
     return WireResponse(status, dump_json({"error": text, "error_type": kind}), (*JSON_HEADERS, *retry))
 
 
-def render_stream_error(error: EmulatedError, request: WireRequest, settings: TgiSettings) -> bytes:
-    """The event that tells of a failure after the stream has begun."""
-    return _event(*_words(error, settings), settings, chat=request.path in _CHAT_PATHS)
+def render_late_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings]) -> bytes:
+    """The event that tells of a failure after the stream has begun; an OpenAI-style stream then ends as any other."""
+    chat = request.path in _CHAT_PATHS
+    event = _event(*_words(error, service.settings), service.settings, chat=chat)
+    return event + b"data: [DONE]\n\n" if chat else event
 
 
 def _words(error: EmulatedError, settings: TgiSettings) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Headers, Service, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.tgi import draw_prefill_logprob, encode_first, pick_seed, reason, spell
+from emulator.dialects.tgi import draw_prefill_logprob, encode_first, pick_seed, reason, report_counts, spell
 from emulator.vendors.tgi.errors import CORS, STREAM_HEADERS
 from emulator.vendors.tgi.settings import TgiSettings
 from emulator.vendors.tgi.tokens import special_text
@@ -58,7 +58,8 @@ def finish(choice: Choice, limit: int) -> str:
 def compute_headers(plan: Plan, call: Call, service: Service[TgiSettings], characters: int) -> Headers:
     """Timings and counts of an answer in one piece; waiting and validation take no time here."""
     settings = service.settings
-    generated = sum(len(choice.ids) for choice in plan.choices[:1])
+    own = sum(len(choice.ids) for choice in plan.choices[:1])
+    prompt, generated = report_counts(plan, sum(call.prompt_tokens), own)
     milliseconds = str(int(plan.due * 1000))
     seconds = milliseconds if settings.old else _show_seconds(plan.due)
     headers = (
@@ -73,7 +74,7 @@ def compute_headers(plan: Plan, call: Call, service: Service[TgiSettings], chara
     )
     if settings.old:
         return headers
-    counts = (("x-prompt-tokens", str(sum(call.prompt_tokens))), ("x-generated-tokens", str(generated)))
+    counts = (("x-prompt-tokens", str(prompt)), ("x-generated-tokens", str(generated)))
     return (*headers, *counts)
 
 
@@ -127,10 +128,10 @@ def _details(plan: Plan, choices: Sequence[Choice], call: Call, service: Service
     asked: Generation = call.context
     tokenizer = service.tokenizer(call.deployment)
     prefill = _render_prefill(plan, asked.prefill, tokenizer)
-    head = f"{{{_summary(choices[0], plan.key, asked)}"
+    head = f"{{{_summary(plan, choices[0], asked)}"
     rest = f',"prefill":{prefill},{_token_lists(choices[0], tokenizer, asked.top)}'
     others = ",".join(
-        f'{{"generated_text":{dump_text(asked.echo + choice.text())},{_summary(choice, plan.key, asked, number)},'
+        f'{{"generated_text":{dump_text(asked.echo + choice.text())},{_summary(plan, choice, asked, number)},'
         f'"prefill":{prefill},{_token_lists(choice, tokenizer, asked.top)}}}'
         for number, choice in enumerate(choices[1:], 1)
     )
@@ -140,9 +141,11 @@ def _details(plan: Plan, choices: Sequence[Choice], call: Call, service: Service
     return f'{head}{tokens},"best_of_sequences":[{others}]{comma}{top}}}'
 
 
-def _summary(choice: Choice, key: bytes, asked: Generation, number: int = 0) -> str:
-    seed = pick_seed(key if number == 0 else key + bytes((number,)), asked.seed) if asked.seeded else "null"
-    return f'"finish_reason":"{finish(choice, asked.limit)}","generated_tokens":{len(choice.ids)},"seed":{seed}'
+def _summary(plan: Plan, choice: Choice, asked: Generation, number: int = 0) -> str:
+    key = plan.key if number == 0 else plan.key + bytes((number,))
+    seed = pick_seed(key, asked.seed) if asked.seeded else "null"
+    _, generated = report_counts(plan, 0, len(choice.ids))
+    return f'"finish_reason":"{finish(choice, asked.limit)}","generated_tokens":{generated},"seed":{seed}'
 
 
 def _render_prefill(plan: Plan, ids: Sequence[int], tokenizer: Tokenizer) -> str:
@@ -217,5 +220,6 @@ def _stream_details(plan: Plan, call: Call, *, old: bool) -> bytes:
     asked: Generation = call.context
     if not asked.details:
         return b"null"
-    length = "" if old else f',"input_length":{call.prompt_tokens[0]}'
-    return f"{{{_summary(plan.choices[0], plan.key, asked)}{length}}}".encode()
+    prompt, _ = report_counts(plan, call.prompt_tokens[0], 0)
+    length = "" if old else f',"input_length":{prompt}'
+    return f"{{{_summary(plan, plan.choices[0], asked)}{length}}}".encode()

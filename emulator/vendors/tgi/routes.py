@@ -13,7 +13,7 @@ from emulator.dialects.tgi import serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat import parse_chat
 from emulator.vendors.tgi.completions import parse_completions
-from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error
+from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error, render_late_error
 from emulator.vendors.tgi.invocations import parse_invocations
 from emulator.vendors.tgi.metrics import answer_metrics
 from emulator.vendors.tgi.settings import TgiSettings, list_deployments
@@ -142,5 +142,6 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     environment=environment,
+    render_late_error=render_late_error,
     body_limit=PAYLOAD_LIMIT,
 )

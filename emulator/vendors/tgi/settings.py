@@ -28,25 +28,25 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
 class TgiSettings(VendorSettings):
     """``vendors.tgi``: a release, and switches that win over it; names and defaults are the launcher's."""
 
-    profile: Literal["3", "0.9.4"] = Field("3", description="the release whose wire is spoken: 3 or 0.9.4")
-    version: str = Field("3.3.7", description="version that /info and system_fingerprint tell")
-    model_id: str = Field(MODEL, description="name of the served model")
-    model_sha: str | None = Field(None, description="revision of the model in /info")
+    profile: Literal["3", "0.9.4"] = Field(default="3", description="the release whose wire is spoken: 3 or 0.9.4")
+    version: str = Field(default="3.3.7", description="version that /info and system_fingerprint tell")
+    model_id: str = Field(default=MODEL, description="name of the served model")
+    model_sha: str | None = Field(default=None, description="revision of the model in /info")
     pipeline_tag: str | None = Field(
-        "text-generation", description="the model's tag on the hub; decides whether POST / repeats the prompt"
+        default="text-generation", description="the model's tag on the hub; decides whether POST / repeats the prompt"
     )
-    docker_label: str | None = Field(None, description="label of the image in /info and system_fingerprint")
-    compute_type: str = Field("gpu+optimized", description="the x-compute-type header")
-    max_concurrent_requests: int = Field(128, ge=1, description="requests taken at once, in /info")
-    max_best_of: int = Field(2, ge=1, description="largest best_of")
-    max_stop_sequences: int = Field(4, ge=0, description="most stop strings")
-    max_top_n_tokens: int = Field(5, ge=0, description="largest top_n_tokens")
-    max_input_tokens: int = Field(4095, ge=1, description="most tokens of a prompt")
-    max_total_tokens: int = Field(4096, ge=2, description="most tokens of prompt and answer together")
-    max_client_batch_size: int = Field(4, ge=1, description="most prompts of one completions request")
-    validation_workers: int = Field(2, ge=1, description="tokenizer workers, in /info")
-    enable_prefill_logprobs: bool = Field(False, description="decoder_input_details fills the prefill list")
-    disable_grammar_support: bool = Field(False, description="a grammar is refused")
+    docker_label: str | None = Field(default=None, description="label of the image in /info and system_fingerprint")
+    compute_type: str = Field(default="gpu+optimized", description="the x-compute-type header")
+    max_concurrent_requests: int = Field(default=128, ge=1, description="requests taken at once, in /info")
+    max_best_of: int = Field(default=2, ge=1, description="largest best_of")
+    max_stop_sequences: int = Field(default=4, ge=0, description="most stop strings")
+    max_top_n_tokens: int = Field(default=5, ge=0, description="largest top_n_tokens")
+    max_input_tokens: int = Field(default=4095, ge=1, description="most tokens of a prompt")
+    max_total_tokens: int = Field(default=4096, ge=2, description="most tokens of prompt and answer together")
+    max_client_batch_size: int = Field(default=4, ge=1, description="most prompts of one completions request")
+    validation_workers: int = Field(default=2, ge=1, description="tokenizer workers, in /info")
+    enable_prefill_logprobs: bool = Field(default=False, description="decoder_input_details fills the prefill list")
+    disable_grammar_support: bool = Field(default=False, description="a grammar is refused")
 
     @model_validator(mode="before")
     @classmethod

@@ -257,3 +257,19 @@ async def test_root_under_the_front_prefix(start: Start) -> None:
     for target in ("/mindie", "/mindie/"):
         answer = await running.send("front", f"POST {target} HTTP/1.1\r\n".encode(), body)
         assert answer.json() == [{"generated_text": " one two three"}]
+
+
+async def test_counts_a_scenario_fixes(start: Start) -> None:
+    rule = "rules: [{name: fixed, reply: {text: x, usage: {prompt_tokens: 70, completion_tokens: 90}}}]\n"
+    running = await start(rule)
+    body = {"inputs": PROMPT, "parameters": {"details": True}}
+    for details in (
+        (await post(running, body))[0]["details"],
+        (await events(running, {**body, "stream": True}))[-1]["details"],
+    ):
+        assert (details["prompt_tokens"], details["generated_tokens"]) == (70, 90)
+    chat = {"model": "llama_65b", "messages": [{"role": "user", "content": "x"}]}
+    assert (await post(running, chat, "/v1/chat/completions"))["usage"]["total_tokens"] == 160
+    answer = await running.ask("tgi", "/generate_stream", {"inputs": PROMPT, "parameters": {"details": True}})
+    told = answer.events()[-1]["details"]
+    assert (told["input_length"], told["generated_tokens"]) == (70, 90)

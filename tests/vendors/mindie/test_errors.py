@@ -7,7 +7,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import DROPPED, WireRequest
-from emulator.vendors.mindie.errors import CLASSES, render_error, render_stream_error
+from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
 from tests.vendors.mindie.direct import PROMPT, service
 
@@ -145,5 +145,6 @@ async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers:
     ],
 )
 def test_failure_inside_a_stream_is_bare_text(kind: ErrorKind, text: bytes) -> None:
-    assert render_stream_error(EmulatedError(kind)) == text
-    assert render_stream_error(EmulatedError(kind, message="own words")) == b"own words"
+    assert render_late_error(EmulatedError(kind), REQUEST, service("mindie")) == text
+    error = EmulatedError(kind, message="own words")
+    assert render_late_error(error, REQUEST, service("mindie")) == b"own words"

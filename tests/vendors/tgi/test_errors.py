@@ -7,7 +7,7 @@ import pytest
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import WireRequest, WireResponse
-from emulator.vendors.tgi.errors import render_error, render_stream_error
+from emulator.vendors.tgi.errors import render_error, render_late_error
 from tests.conftest import Start
 from tests.vendors.mindie.direct import PROMPT, service
 
@@ -61,7 +61,7 @@ def test_injected_error_of_a_stream_is_an_event() -> None:
 
 def test_failure_inside_a_stream_is_an_event() -> None:
     error = EmulatedError(ErrorKind.TIMEOUT)
-    event = render_stream_error(error, STREAM, service("tgi").settings)
+    event = render_late_error(error, STREAM, service("tgi"))
     assert json.loads(event.removeprefix(b"data: "))["error_type"] == "generation"
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from emulator.core.call import ChatAsk
 from emulator.core.json import JSON
 from tests.conftest import Start
 from tests.vendors.mindie.direct import accepted, refused
@@ -134,8 +135,10 @@ def test_validation_error_in_a_stream() -> None:
 
 
 def test_only_temperature_zero_is_greedy() -> None:
-    assert accepted("tgi", CHAT, {"messages": HELLO, "temperature": 0}).ask.sampling.greedy
-    assert not accepted("tgi", CHAT, {"messages": HELLO}).ask.sampling.greedy
+    for temperature, greedy in ((0, True), (None, False), (0.5, False)):
+        ask = accepted("tgi", CHAT, {"messages": HELLO, "temperature": temperature}).ask
+        assert isinstance(ask, ChatAsk)
+        assert ask.sampling.greedy is greedy
 
 
 async def test_response_format(start: Start) -> None:
