@@ -180,3 +180,15 @@ async def test_async(live: Running, way: str) -> None:
         assert (await client.embeddings.create(model="embeddings", input="Hi")).data[0].embedding
         with pytest.raises(openai.NotFoundError):
             await client.completions.create(model="none", prompt="x")
+
+
+def test_responses(latest: JSON) -> None:
+    if not hasattr(latest, "responses"):
+        pytest.skip("a client without the Responses API")
+    fields = {"model": "llama3", "input": "How many feet are in a mile?", "max_output_tokens": 30, "temperature": 0}
+    whole = latest.responses.create(**fields)
+    assert whole.usage.output_tokens > 0
+    events = list(latest.responses.create(**fields, stream=True))
+    assert "".join(e.delta for e in events if e.type == "response.output_text.delta") == whole.output_text
+    assert events[0].type == "response.created"
+    assert events[-1].response.output[0].content[0].text == whole.output_text

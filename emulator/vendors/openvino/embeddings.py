@@ -16,6 +16,7 @@ from emulator.vendors.openvino.errors import refuse
 from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.numbers import is_int32
 from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
 _LONGEST = 1024  # tokens of one input where the model does not say
 Inputs = tuple[str | tuple[int, ...], ...]
@@ -44,12 +45,14 @@ _NUMBERS = b'{"object":"embedding","embedding":%b,"index":%d}'
 EMBEDDINGS = EmbeddingsCodec()
 
 
-def parse_embeddings(accepted: Accepted) -> Call:
+def parse_embeddings(accepted: Accepted) -> Call | WireResponse:
     """Texts or token ids, on whatever path they come.
 
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
+    if tokenizes(accepted):
+        return answer_tokenize(accepted)
     inputs = _read_inputs(accepted)
     base64 = _read_encoding(accepted.body)
     deployment = accepted.deployment

@@ -10,28 +10,40 @@ from collections.abc import Callable
 from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.core.vendor import Codec
+from emulator.core.vendor import Codec, WireResponse
 from emulator.vendors.openvino.codec import CHAT, COMPLETIONS, Remembered
 from emulator.vendors.openvino.common import read_fields
 from emulator.vendors.openvino.errors import refuse
 from emulator.vendors.openvino.fields import Fields, read_flag, read_limit
 from emulator.vendors.openvino.front import Accepted
-from emulator.vendors.openvino.messages import apply_template, read_messages
+from emulator.vendors.openvino.items import RESPONSES
+from emulator.vendors.openvino.messages import apply_template, check_media, read_messages
 from emulator.vendors.openvino.numbers import is_int32, is_uint32
 from emulator.vendors.openvino.release import Release
+from emulator.vendors.openvino.responses import (
+    IGNORED,
+    Echoed,
+    check_start,
+    echo_request,
+    read_effort,
+    read_input,
+    read_max_output_tokens,
+)
 from emulator.vendors.openvino.sampling import build_sampling, check_engine
+from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 from emulator.vendors.openvino.tools import Offer, read_response_format, read_tools
 
 _UNBOUNDED = Sampling()
 _PREFIXES = ("/v3/v1/", "/v3/", "/v1/")
-_PATHS = {prefix + name: (prefix, name) for prefix in _PREFIXES for name in ("chat/completions", "completions")}
+_NAMES = ("chat/completions", "completions", "responses")
+_PATHS = {prefix + name: (prefix, name) for prefix in _PREFIXES for name in _NAMES}
 
 
 def _name_endpoint(path: str, release: Release) -> str:
-    """``chat/completions``, ``completions``, or nothing for a path the graph does not know."""
+    """One of three names, or nothing for a path the graph does not know."""
     prefix, name = _PATHS.get(path, ("", ""))
     known = release.v3_v1_alias if prefix == "/v3/v1/" else release.v1_alias if prefix == "/v1/" else True
-    return name if known else ""
+    return name if known and (name != "responses" or release.responses_endpoint) else ""
 
 
 def _word_endpoints(release: Release) -> str:
@@ -40,16 +52,18 @@ def _word_endpoints(release: Release) -> str:
     return f"Wrong endpoint. Allowed endpoints: {', '.join(root + name for name in names)}"
 
 
-def parse_generation(accepted: Accepted) -> Call:
+def parse_generation(accepted: Accepted) -> Call | WireResponse:
     """A request to a text graph, by its exact path.
 
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
     name = _name_endpoint(accepted.request.path, accepted.release)
+    if not name and tokenizes(accepted):
+        return answer_tokenize(accepted)
     if not name:
         refuse(_word_endpoints(accepted.release))
-    return _parse_chat(accepted) if name == "chat/completions" else _parse_completions(accepted)
+    return _PARSERS[name](accepted)
 
 
 def _parse_chat(accepted: Accepted) -> Call:
@@ -140,7 +154,7 @@ def _read_completion_logprobs(read: Fields) -> None:
     read.logprobs = True
 
 
-def _finish(read: Fields, ask: Callable[[Sampling], Ask], codec: Codec, remembered: Remembered) -> Call:
+def _finish(read: Fields, ask: Callable[[Sampling], Ask], codec: Codec, remembered: Remembered | Echoed) -> Call:
     """Count the prompt, check lengths, let the engine have its look."""
     accepted = read.accepted
     counted = accepted.service.count_prompt(ask(_UNBOUNDED), accepted.deployment)
@@ -182,3 +196,40 @@ def _check_length(read: Fields, prompt: int) -> None:
 
 def _refuse_length(reason: str) -> None:
     raise EmulatedError(ErrorKind.CONTEXT_LENGTH, details={"reason": reason})
+
+
+def _parse_responses(accepted: Accepted) -> Call:
+    check_start(accepted)
+    accepted.body = {name: value for name, value in accepted.body.items() if name not in IGNORED}
+    read = read_fields(accepted)
+    messages = read_input(read)
+    offer = read_tools(read)
+    read_max_output_tokens(read)
+    effort = read_effort(read)
+    kind, schema = read_response_format(read)
+    thinks = _read_template_options(read)
+    check_media(read, messages)
+    if read.plain:
+        offer, thinks = Offer(), False
+
+    def ask(sampling: Sampling) -> ChatAsk:
+        return ChatAsk(
+            messages=messages,
+            sampling=sampling,
+            tools=offer.tools,
+            tool_choice=offer.choice,
+            tool_name=offer.name,
+            parallel=True,
+            format=kind,
+            schema=schema,
+            reasoning=(effort or "medium") if thinks else None,
+        )
+
+    return _finish(read, ask, RESPONSES, echo_request(read))
+
+
+_PARSERS: dict[str, Callable[[Accepted], Call]] = {
+    "chat/completions": _parse_chat,
+    "completions": _parse_completions,
+    "responses": _parse_responses,
+}

@@ -139,8 +139,7 @@ def apply_template(read: Fields, messages: tuple[Message, ...]) -> tuple[Message
     """
     accepted = read.accepted
     if accepted.kind != "vision":
-        if accepted.release.model_length and any(message.media for message in messages):
-            refuse("This servable supports only text input, but image_url has been provided")
+        check_media(read, messages)
         messages = tuple(_without_media(message) if message.media else message for message in messages)
     stock = accepted.deployment.traits.get("chat_template") == "stock"
     if stock and len(messages) != 1:
@@ -150,6 +149,17 @@ def apply_template(read: Fields, messages: tuple[Message, ...]) -> tuple[Message
     if not any("content" in message or "tool_calls" in message for message in read.body["messages"]):
         refuse(_EMPTY_PROMPT)
     return messages
+
+
+def check_media(read: Fields, messages: tuple[Message, ...]) -> None:
+    """A text graph takes no pictures, since 2025.1.
+
+    Raises:
+        EmulatedError: there are some.
+    """
+    text_only = read.accepted.kind != "vision" and read.release.model_length
+    if text_only and any(message.media for message in messages):
+        refuse("This servable supports only text input, but image_url has been provided")
 
 
 def _without_media(message: Message) -> Message:

@@ -14,6 +14,7 @@ MessageRule = Literal["strings", "parts", "both", "role"]
 Tools = Literal["ignored", "unary", "streamed"]
 ResponseFormat = Literal["ignored", "json_schema", "any"]
 ChunkSplit = Literal["blank", "delay"]
+Tokenize = Literal["none", "embeddings", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,7 @@ class Release:
     metrics_text: bool = False
     executor_names: bool = False
     responses_endpoint: bool = False
+    tokenize: Tokenize = "none"
 
 
 R2025_0 = Release()
@@ -121,8 +123,10 @@ R2025_3 = replace(
     response_format="json_schema",
     chat_template_kwargs=True,
 )
-R2025_4 = replace(R2025_3, name="2025.4", api_keys=True, response_format="any", metrics_text=True)
-R2026_0 = replace(R2025_4, name="2026.0")
+R2025_4 = replace(
+    R2025_3, name="2025.4", api_keys=True, response_format="any", metrics_text=True, tokenize="embeddings"
+)
+R2026_0 = replace(R2025_4, name="2026.0", tokenize="all")
 R2026_1 = replace(R2026_0, name="2026.1", tool_calls_reason=True, finish_reason_last=True, handshake=True)
 R2026_2 = replace(
     R2026_1,

@@ -24,7 +24,7 @@ Ovms = Service[OpenVinoSettings]
 Parse = Callable[[WireRequest, Ovms], Call | WireResponse]
 
 
-def parse_generative(request: WireRequest, service: Ovms) -> Call:
+def parse_generative(request: WireRequest, service: Ovms) -> Call | WireResponse:
     """``POST /v3/<anything>``: the graph named by ``model`` decides what the request is.
 
     Raises:

@@ -17,6 +17,7 @@ from emulator.vendors.openvino.release import (
     Release,
     ResponseFormat,
     Speculative,
+    Tokenize,
     Tools,
 )
 
@@ -84,7 +85,8 @@ class OpenVinoSettings(VendorSettings):
     not_ready_status: int | None = _switch("Status of GET /v2/health/ready while a servable is not loaded.")
     metrics_text: bool | None = _switch("The metrics page says it is text; otherwise JSON.")
     executor_names: bool | None = _switch("Nodes of embeddings and rerank graphs have names of their own.")
-    responses_endpoint: bool | None = _switch("The wrong-endpoint text names responses and tokenize.")
+    responses_endpoint: bool | None = _switch("/v3/responses is served.")
+    tokenize: Tokenize | None = _switch("Paths that end in tokenize give ids: of no graph, of embeddings, of all.")
 
     node_name: str | None = Field(default=None, description="Name of the graph's node, as error texts show it.")
     best_of_limit: int = Field(default=20, description="best_of must be below it.")

@@ -35,4 +35,9 @@ def call_id(plan: Plan, span: Span, choice: int, call: int) -> bytes:
 
     Source: model_server, src/llm/io_processing/utils.cpp, generateRandomId.
     """
-    return quote(span.id or draw_alphanumeric(plan.key, 9, "tool_call", choice, call))
+    return quote(draw_id(plan, span, choice, call))
+
+
+def draw_id(plan: Plan, span: Span, choice: int, call: int) -> str:
+    """The same as text."""
+    return span.id or draw_alphanumeric(plan.key, 9, "tool_call", choice, call)

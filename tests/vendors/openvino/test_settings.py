@@ -47,6 +47,8 @@ _RELEASES = ["2024.2", "2025.0", "2025.1", "2025.2", "2025.3", "2025.4", "2026.1
         pytest.param("not_ready_status", [500, 500, 500, 500, 500, 500, 500, 503, 503], id="not ready"),
         pytest.param("metrics_text", [0, 0, 0, 0, 0, 1, 1, 1, 1], id="metrics"),
         pytest.param("tf_serving", [1, 1, 1, 1, 1, 1, 1, 1, 0], id="TensorFlow Serving"),
+        pytest.param("responses_endpoint", [0, 0, 0, 0, 0, 0, 0, 1, 1], id="responses"),
+        pytest.param("tokenize", [*["none"] * 5, "embeddings", "all", "all", "all"], id="tokenize"),
     ],
 )
 def test_matrix(switch: str, values: list[object]) -> None:

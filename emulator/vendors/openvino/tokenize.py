@@ -1,0 +1,96 @@
+"""``/v3/tokenize``: the ids of a text.
+
+Source: model_server, src/tokenize/tokenize_parser.cpp.
+"""
+
+from __future__ import annotations
+
+from emulator.core.json import JSON, dump_json
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.vendor import WireResponse
+from emulator.vendors.openvino.errors import refuse
+from emulator.vendors.openvino.front import Accepted
+from emulator.vendors.openvino.numbers import is_uint32
+
+_PAD = 0  # the id that fills a row up: unverified
+
+
+def tokenizes(accepted: Accepted) -> bool:
+    """The path asks for ids, and the release gives them for this kind of graph."""
+    known = accepted.release.tokenize
+    return accepted.request.path.endswith("tokenize") and (
+        known == "all" or (known == "embeddings" and accepted.kind == "embeddings")
+    )
+
+
+def answer_tokenize(accepted: Accepted) -> WireResponse:
+    """Ids of one text, or a row for each of several.
+
+    Raises:
+        EmulatedError: the first check that fails, in the parser's order.
+    """
+    body = accepted.body
+    texts = _read_texts(body)
+    longest = _read_length(body)
+    pad = _read_flag(body, "pad_to_max_length", default=False)
+    special = _read_flag(body, "add_special_tokens", default=True)
+    left = _read_side(body) == "left"
+    tokenizer = accepted.service.tokenizer(accepted.deployment)
+    rows = [_encode(text, tokenizer, special)[:longest] for text in texts]
+    if pad and longest is not None:
+        fills = [[_PAD] * (longest - len(row)) for row in rows]
+        rows = [fill + row if left else row + fill for row, fill in zip(rows, fills, strict=True)]
+    tokens = dump_json(rows[0] if len(rows) == 1 else rows)
+    return WireResponse(200, b'{"tokens":%b}' % tokens, accepted.settings.json_headers)
+
+
+def _encode(text: str, tokenizer: Tokenizer, special: bool) -> list[int]:
+    ids = tokenizer.encode(text)
+    return [tokenizer.bos, *ids] if special and tokenizer.bos is not None else ids
+
+
+def _read_texts(body: dict[str, JSON]) -> list[str]:
+    if "text" not in body:
+        refuse("text field is required")
+    text = body["text"]
+    if isinstance(text, str):
+        return [text]
+    if not isinstance(text, list):
+        refuse("text should be string, array of strings or array of integers")
+    if not text:
+        refuse("text array should not be empty")
+    kinds = {type(element) for element in text}
+    if len(kinds) > 1:
+        refuse("text must be homogeneous")
+    if kinds == {list} and not all(text):
+        refuse("inner arrays in text should not be empty")
+    if kinds != {str}:
+        refuse("Input should be string or array of strings")
+    return list(text)
+
+
+def _read_length(body: dict[str, JSON]) -> int | None:
+    value = body.get("max_length", ...)
+    if value is ...:
+        return None
+    if not is_uint32(value):
+        refuse("max_length should be unsigned integer")
+    if value == 0:
+        refuse("max_length should be greater than 0")
+    return value
+
+
+def _read_flag(body: dict[str, JSON], name: str, *, default: bool) -> bool:
+    value = body.get(name, default)
+    if not isinstance(value, bool):
+        refuse(f"{name} should be boolean")
+    return value
+
+
+def _read_side(body: dict[str, JSON]) -> str:
+    value = body.get("padding_side", "right")
+    if not isinstance(value, str):
+        refuse("padding_side should be string, either left or right")
+    if value not in ("left", "right"):
+        refuse("padding_side should be either left or right")
+    return value
