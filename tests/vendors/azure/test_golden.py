@@ -12,7 +12,7 @@ rules:
   - {name: text, when: {prompt: Hello}, reply: {text: Hello there.}}
   - {name: sample, when: {prompt: "Ist it proved?"}, reply: {text: "No, it has never been proved"}}
   - {name: tool, when: {prompt: Weather}, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}
-  - {name: vector, when: {prompt: Vector}, reply: {embedding: [0.6, -0.8]}}
+  - {name: vector, when: {prompt: Vector}, reply: {embedding: [0.6, -0.5, 0.4, -0.3, 0.2, -0.2, 0.2, 0.1]}}
   - {name: unsafe, when: {prompt: Unsafe}, error: {kind: content_filter}}
   - {name: fast, when: {prompt: Fast}, error: {kind: rate_limited, retry_after: 2s}}
   - {name: broken, when: {prompt: Broken}, error: {kind: internal}}
