@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import formatdate
 from functools import lru_cache
-from http import HTTPStatus
 from math import inf
 
 from aiohttp import web
 
 from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
+from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import DROPPED, Headers, WireResponse, WireStream
 from emulator.server.reset import reset
 
@@ -66,14 +66,6 @@ class Sent:
     reached: float = -1.0
     tokens: int | None = None
     whole: bool = False
-
-
-@lru_cache(maxsize=16)
-def _reason(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
 
 
 @lru_cache(maxsize=4)
@@ -231,7 +223,7 @@ class Player:
         connection = "" if keep_alive == self._modern else _connection(keep_alive)
         if connection and "\nconnection:" in f"\n{lines}".lower():
             connection = ""
-        return f"HTTP/1.1 {status} {_reason(status)}\r\n{lines}{framing}{date}{connection}\r\n".encode(
+        return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{framing}{date}{connection}\r\n".encode(
             "utf-8", "surrogateescape"
         )
 

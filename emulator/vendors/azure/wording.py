@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON
+from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import Headers, WireRequest
 
 # Status, code and message of each kind where a profile has no words of its own.
@@ -72,13 +72,6 @@ class Worded:
 
 
 Words = Callable[[Refusal], Worded]
-
-
-def reason_phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
 
 
 # What a serverless endpoint adds to an answer that its model refused.

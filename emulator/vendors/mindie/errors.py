@@ -7,11 +7,11 @@ know keep its envelope under the common status; their wording is unverified.
 
 import math
 from collections.abc import Mapping
-from http import HTTPStatus
 from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
+from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import DROPPED, Service, WireRequest, WireResponse
 from emulator.dialects.tgi import ERROR_TYPES
 from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers
@@ -125,7 +125,7 @@ def _is_coordinators(error: EmulatedError) -> bool:
 
 def wrap(text: str, status: int, settings: MindieSettings) -> bytes:
     """A message in the envelope of the release."""
-    name = CLASSES.get(status) or _phrase(status)
+    name = CLASSES.get(status) or reason_phrase(status)
     shapes: dict[str, JSON] = {
         "class": {"error": text, "error_type": name},
         "bare": {"error": text},
@@ -133,13 +133,6 @@ def wrap(text: str, status: int, settings: MindieSettings) -> bytes:
         "tgi": {"error": text, "error_type": ERROR_TYPES.get(status, name)},
     }
     return dump_json(shapes[settings.error_shape])
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
 
 
 def _given(body: JSON) -> tuple[bytes, str]:
