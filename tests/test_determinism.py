@@ -1,0 +1,25 @@
+"""The same requests get the same bytes in every process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.probe import REQUESTS, collect
+
+
+async def test_another_process_answers_with_the_same_bytes() -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": "12345"}
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.probe"],
+        env=environment,
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    theirs, ours = json.loads(process.stdout), await collect()
+    assert theirs == ours
+    assert all(len(set(digests)) > REQUESTS / 2 for digests in ours.values())
