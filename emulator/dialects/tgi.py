@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from emulator.core.call import Deployment
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_integer, draw_uniform
 from emulator.core.tokenizer import Tokenizer
@@ -71,3 +72,14 @@ def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
             return deployment
     models = [deployment for deployment in deployments if deployment.kind != "lora"]
     return (models or list(deployments))[-1]
+
+
+def check_ready(deployment: Deployment) -> Deployment:
+    """The deployment, if it can answer.
+
+    Raises:
+        EmulatedError: it is loading, stopped or retired.
+    """
+    if deployment.state != "ready":
+        raise EmulatedError(ErrorKind.NOT_READY)
+    return deployment

@@ -11,7 +11,7 @@ from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.dialects.tgi import serves, spell
+from emulator.dialects.tgi import check_ready, serves, spell
 from emulator.vendors.mindie.checks import parse_body, read_boolean, read_string, refuse
 from emulator.vendors.mindie.generate import BROKEN_REQUEST
 from emulator.vendors.mindie.headers import closing_headers
@@ -35,8 +35,13 @@ def answer_nothing(request: WireRequest, service: Service[MindieSettings]) -> Wi
     return WireResponse(200, b"", closing_headers(request.key, ""), close=True)
 
 
+def answer_health(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+    check_ready(serves(tuple(service.deployments.values())))
+    return answer_nothing(request, service)
+
+
 def answer_ready(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
-    find_model(request, service)
+    check_ready(find_model(request, service))
     return answer_nothing(request, service)
 
 
@@ -191,7 +196,7 @@ def show_running_status(request: WireRequest, service: Service[MindieSettings]) 
 
 def count_tokens(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
     """``POST /v1/tokenizer``: how many tokens a text has, and which; wording of refusals unverified."""
-    body = parse_body(request, service.settings.max_json_depth, BROKEN_REQUEST)
+    body = parse_body(request, service.settings, BROKEN_REQUEST)
     fields = body if isinstance(body, dict) else {}
     text = read_string(fields, "inputs")
     if not text:
@@ -209,7 +214,7 @@ def count_tokens(request: WireRequest, service: Service[MindieSettings]) -> Wire
 def stop_infer(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
     """``POST /v2/models/{model}/stopInfer``: answers end at once here, so no request is ever found running."""
     find_model(request, service)
-    body = parse_body(request, service.settings.max_json_depth, BROKEN_REQUEST)
+    body = parse_body(request, service.settings, BROKEN_REQUEST)
     fields = body if isinstance(body, dict) else {}
     given = read_id(fields)
     if given is None:

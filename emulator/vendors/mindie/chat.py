@@ -10,6 +10,7 @@ from emulator.core.call import Call, ChatAsk
 from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest, WireResponse
 from emulator.dialects.openai import Format
+from emulator.dialects.tgi import check_ready
 from emulator.vendors.mindie.chat_render import CHAT, Chat
 from emulator.vendors.mindie.checks import (
     MAX_INT32,
@@ -34,10 +35,10 @@ _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 def parse_chat(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
     check_headers(request, service)
     settings = service.settings
-    body = parse_body(request, settings.max_json_depth, BROKEN_REQUEST)
+    body = parse_body(request, settings, BROKEN_REQUEST)
     fields: Fields = body if isinstance(body, dict) else {}
     model = read_model(fields, service.deployments, "Model not found")
-    deployment = service.deployments[model]
+    deployment = check_ready(service.deployments[model])
     tools, choice, name = read_tools(fields)
     messages = read_messages(fields, settings.max_input_chars)
     ask = ChatAsk(messages=messages, tools=tools, tool_choice=choice, tool_name=name, parallel=name is None)

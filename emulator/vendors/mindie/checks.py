@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import WireRequest
+from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_INT32 = 2147483647
 MAX_INT64 = 2**63 - 1
@@ -105,8 +106,11 @@ def read_object(fields: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
     return value or {}
 
 
-def parse_body(request: WireRequest, max_depth: int, message: str) -> JSON:
+def parse_body(request: WireRequest, settings: MindieSettings, message: str) -> JSON:
     """The body as JSON, whatever its content type; ``message`` is what a broken one gets."""
+    if len(request.body) > settings.max_request_length * 1024**2:
+        raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
+    max_depth = settings.max_json_depth
     try:
         body = request.json()
     except ValueError:

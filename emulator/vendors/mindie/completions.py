@@ -11,6 +11,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, frame
+from emulator.dialects.tgi import check_ready
 from emulator.vendors.mindie.chat import check_count
 from emulator.vendors.mindie.chat_render import name_finish, pick_id, shape_usage
 from emulator.vendors.mindie.checks import count_units, parse_body, read_boolean, read_unsigned, refuse
@@ -37,10 +38,10 @@ class Completion:
 def parse_completions(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
     check_headers(request, service)
     settings = service.settings
-    body = parse_body(request, settings.max_json_depth, BROKEN_REQUEST)
+    body = parse_body(request, settings, BROKEN_REQUEST)
     fields: Fields = body if isinstance(body, dict) else {}
     model = read_model(fields, service.deployments, _UNKNOWN)
-    deployment = service.deployments[model]
+    deployment = check_ready(service.deployments[model])
     prompt = _read_prompt(fields.get("prompt"), settings.max_input_chars)
     vocabulary = service.tokenizer(deployment).vocabulary_size
     if not isinstance(prompt, str) and any(not 0 <= token < vocabulary for token in prompt):

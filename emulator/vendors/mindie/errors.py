@@ -63,17 +63,40 @@ COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
 )
 
 
+HEALTH = ("/health", "/v2/health/live", "/v2/health/ready")
+ABNORMAL = "Service is abnormal"
+_BUSY = "Service is alive but busy"
+# Status and message by kind, and by path where the paths differ.
+_HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyType(
+    {
+        (ErrorKind.NOT_READY, ""): (503, ""),
+        (ErrorKind.OVERLOADED, "/health"): (200, ""),
+        (ErrorKind.OVERLOADED, "/v2/health/live"): (200, _BUSY),
+        (ErrorKind.OVERLOADED, "/v2/health/ready"): (503, f"{_BUSY}. Consider reducing request frequency"),
+    }
+)
+
+
 def render_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
     """Word any refusal; overrides of status, message and body win over the server's own."""
     settings: MindieSettings = service.settings
     if error.body is not None:
         return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_given(error.body))
+    if request.path in HEALTH and error.status is None and error.message is None:
+        return _word_health(error, request)
     if _is_route_miss(error):
         return WireResponse(error.status or 404, b"", closing_headers(request.key, ""), close=True)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
         return WireResponse(DROPPED, b"", (), close=True)
     status, text = _words(error, settings)
     return _respond(error, request, status, *_body(error, status, text, settings))
+
+
+def _word_health(error: EmulatedError, request: WireRequest) -> WireResponse:
+    """Health routes tell a server that is busy from one that is ill or not yet there."""
+    status, text = _HEALTH_WORDS.get((error.kind, request.path)) or _HEALTH_WORDS.get((error.kind, ""), (500, ABNORMAL))
+    body = dump_json({"message": text}) if text else b""
+    return WireResponse(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
 
 
 def render_late_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings]) -> bytes:

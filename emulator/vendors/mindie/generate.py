@@ -10,7 +10,7 @@ from emulator.core.call import Call, CompletionAsk, Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.dialects.tgi import read_prompt, serves, truncate_prompt
+from emulator.dialects.tgi import check_ready, read_prompt, serves, truncate_prompt
 from emulator.vendors.mindie.checks import parse_body, read_object, refuse
 from emulator.vendors.mindie.headers import check_headers
 from emulator.vendors.mindie.inputs import Inputs, check_length, fetch_media, read_inputs
@@ -48,7 +48,7 @@ class Room:
 def parse_root(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
     """``POST /``: whether the answer streams is said in the body alone."""
     check_headers(request, service)
-    body = parse_body(request, service.settings.max_json_depth, BROKEN)
+    body = parse_body(request, service.settings, BROKEN)
     stream = body.get("stream") if isinstance(body, dict) else None
     if stream is not None and not isinstance(stream, bool):
         raise refuse("Stream must be boolean type.", "stream")
@@ -58,13 +58,14 @@ def parse_root(request: WireRequest, service: Service[MindieSettings]) -> Call |
 def parse_generate_stream(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
     """``POST /generate_stream``: always streams."""
     check_headers(request, service)
-    body = parse_body(request, service.settings.max_json_depth, BROKEN_REQUEST)
+    body = parse_body(request, service.settings, BROKEN_REQUEST)
     return parse_tgi(request, service, body, stream=True, array=False)
 
 
 def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON, *, stream: bool, array: bool) -> Call:
     """A request in TGI's form; ``array``: a whole answer is an array of one."""
     settings = service.settings
+    deployment = check_ready(serves(tuple(service.deployments.values())))
     value = body.get("inputs") if isinstance(body, dict) else None
     if value is None:
         raise refuse(MISSING, "inputs")
@@ -72,7 +73,6 @@ def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON
     check_length(inputs.echo, settings.max_input_chars)
     if isinstance(value, list):
         fetch_media(value)
-    deployment = serves(tuple(service.deployments.values()))
     (count,) = service.count_prompt(_ask(inputs.prompt, inputs.media), deployment)
     check_tokens(count)
     parameters = read_parameters(read_object(body, "parameters"), stream=stream, disaggregated=settings.disaggregated)

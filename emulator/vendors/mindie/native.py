@@ -11,7 +11,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.tgi import pick_seed, serves
+from emulator.dialects.tgi import check_ready, pick_seed, serves
 from emulator.vendors.mindie.checks import (
     count_units,
     parse_body,
@@ -60,9 +60,9 @@ def parse_infer(request: WireRequest, service: Service[MindieSettings]) -> Call 
     """``inputs`` is a text or a list, ``input_id`` token ids; one of them."""
     check_headers(request, service)
     settings = service.settings
-    body = parse_body(request, settings.max_json_depth, BROKEN_REQUEST)
+    body = parse_body(request, settings, BROKEN_REQUEST)
     fields: _Fields = body if isinstance(body, dict) else {}
-    deployment = serves(tuple(service.deployments.values()))
+    deployment = check_ready(serves(tuple(service.deployments.values())))
     tokenizer = service.tokenizer(deployment)
     prompt, media = _read_prompt(fields, settings)
     if not isinstance(prompt, str) and any(token >= tokenizer.vocabulary_size for token in prompt):

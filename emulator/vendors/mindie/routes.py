@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from emulator.core.call import Call
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
 from emulator.vendors.mindie.catalogue import (
-    answer_nothing,
+    answer_health,
     answer_ready,
     answer_timed_health,
     count_slots,
@@ -64,7 +64,7 @@ _POSTS: Mapping[str, Parse] = {
     f"{_MODEL}/stopInfer": stop_infer,
 }
 _GETS: Mapping[str, Parse] = {
-    "/health": answer_nothing,
+    "/health": answer_health,
     "/health/timed": answer_timed_health,
     "/health/timed-{seconds}": answer_timed_health,
     "/info": show_info,
@@ -76,8 +76,8 @@ _GETS: Mapping[str, Parse] = {
     "/v1/models/{model}": show_model,
     "/v1/status": show_status,
     "/v2": show_server,
-    "/v2/health/live": answer_nothing,
-    "/v2/health/ready": answer_nothing,
+    "/v2/health/live": answer_health,
+    "/v2/health/ready": answer_health,
     "/v2/status": show_status,
     _MODEL: show_metadata,
     f"{_MODEL}/config": show_model_config,

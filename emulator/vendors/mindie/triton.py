@@ -15,6 +15,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.seed import draw_integer
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.dialects.tgi import check_ready
 from emulator.vendors.mindie.checks import count_units, parse_body, read_object, read_string, refuse
 from emulator.vendors.mindie.generate import (
     BROKEN_REQUEST,
@@ -73,9 +74,9 @@ def read_id(fields: _Fields) -> str | None:
 def parse_text(request: WireRequest, service: Service[MindieSettings], *, stream: bool) -> Call | WireResponse:
     """``/generate`` and ``/generate_stream``: text in, text out."""
     check_headers(request, service)
-    deployment = find_model(request, service)
+    deployment = check_ready(find_model(request, service))
     settings = service.settings
-    body = parse_body(request, settings.max_json_depth, BROKEN_REQUEST)
+    body = parse_body(request, settings, BROKEN_REQUEST)
     fields: _Fields = body if isinstance(body, dict) else {}
     given = read_id(fields)
     value = fields.get("text_input")
@@ -99,8 +100,8 @@ PARSE_STREAM = partial(parse_text, stream=True)
 def parse_token(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
     """``/infer``: one tensor of token ids in, one out."""
     check_headers(request, service)
-    deployment = find_model(request, service)
-    body = parse_body(request, service.settings.max_json_depth, BROKEN_REQUEST)
+    deployment = check_ready(find_model(request, service))
+    body = parse_body(request, service.settings, BROKEN_REQUEST)
     fields: _Fields = body if isinstance(body, dict) else {}
     inputs = fields.get("inputs")
     if not isinstance(inputs, list):

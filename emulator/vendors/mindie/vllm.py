@@ -12,7 +12,7 @@ from emulator.core.call import Call, CompletionAsk, Sampling
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
-from emulator.dialects.tgi import serves
+from emulator.dialects.tgi import check_ready, serves
 from emulator.vendors.mindie.checks import count_units, parse_body, read_boolean, refuse
 from emulator.vendors.mindie.generate import measure_room, parse_tgi
 from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
@@ -39,7 +39,7 @@ class Prompted:
 def parse_generate(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
     """``prompt`` makes it vLLM's form, even beside ``inputs``; TGI's form never streams here."""
     check_headers(request, service)
-    body = parse_body(request, service.settings.max_json_depth, NEITHER_FORM)
+    body = parse_body(request, service.settings, NEITHER_FORM)
     fields: Fields = body if isinstance(body, dict) else {}
     if fields.get("prompt") is not None:
         return _parse_vllm(request, service, fields)
@@ -51,6 +51,7 @@ def parse_generate(request: WireRequest, service: Service[MindieSettings]) -> Ca
 def _parse_vllm(request: WireRequest, service: Service[MindieSettings], fields: Fields) -> Call:
     settings = service.settings
     deployments = tuple(service.deployments.values())
+    check_ready(serves(deployments))
     inputs = _read_prompt(fields["prompt"], settings)
     (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), serves(deployments))
     if not count:

@@ -14,7 +14,7 @@ from emulator.core.json import JSON
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireRequest, WireResponse
 from emulator.dialects.openai import ToolChoice, read_message, read_tool
-from emulator.dialects.tgi import serves
+from emulator.dialects.tgi import check_ready, serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat_render import CHAT, Chat
 from emulator.vendors.tgi.grammar import Grammar, grammar_type
@@ -117,7 +117,7 @@ def parse_chat(request: WireRequest, service: Service[TgiSettings]) -> Call | Wi
 def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: Mapping[str, Any]) -> Call:
     """A read :data:`CHAT_REQUEST`."""
     model = body["model"]
-    deployment = serves(tuple(service.deployments.values()), model or "")
+    deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
     ask = _read_ask(body)
     (count,) = service.count_prompt(ask, deployment)
     valid = validate(service, deployment, "-", read_parameters(body), stream=body["stream"], count=count)

@@ -14,7 +14,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
-from emulator.dialects.tgi import report_counts, serves
+from emulator.dialects.tgi import check_ready, report_counts, serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat import read_parameters
 from emulator.vendors.tgi.chat_render import name_finish, shape_usage
@@ -77,7 +77,7 @@ def parse_completions_body(request: WireRequest, service: Service[TgiSettings], 
         text = f"Number of prompts exceeds the maximum allowed batch size of {most}"
         raise _refuse(text, "batch size exceeded", "prompt")
     deployments = tuple(service.deployments.values())
-    deployment = serves(deployments, body["model"] or "")
+    deployment = check_ready(serves(deployments, body["model"] or ""))
     parameters = read_parameters(body)
     found = [validate(service, deployment, prompt, parameters, stream=body["stream"]) for prompt in prompts]
     limits = tuple(valid.limit for valid in found)

@@ -9,7 +9,7 @@ from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
-from emulator.dialects.tgi import serves
+from emulator.dialects.tgi import check_ready, serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat import parse_chat
 from emulator.vendors.tgi.completions import parse_completions
@@ -42,6 +42,7 @@ def environment(url: str) -> Mapping[str, str]:
 
 
 def answer_health(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+    check_ready(serves(tuple(service.deployments.values())))
     return WireResponse(200, b"", CORS)
 
 

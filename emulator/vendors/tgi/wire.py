@@ -11,7 +11,7 @@ from typing import Any
 from emulator.core.call import Call, CompletionAsk, Deployment, Sampling
 from emulator.core.json import JSON
 from emulator.core.vendor import Codec, Service, WireRequest, WireResponse
-from emulator.dialects.tgi import read_prompt, serves, truncate_prompt
+from emulator.dialects.tgi import check_ready, read_prompt, serves, truncate_prompt
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.errors import refuse
 from emulator.vendors.tgi.grammar import Grammar, grammar_type, read_grammar
@@ -121,7 +121,7 @@ def _parse(
 ) -> Call:
     parameters = {**EMPTY, **body["parameters"]}
     inputs: str = body["inputs"]
-    deployment = serves(tuple(service.deployments.values()), parameters["adapter_id"] or "")
+    deployment = check_ready(serves(tuple(service.deployments.values()), parameters["adapter_id"] or ""))
     valid = validate(service, deployment, inputs, parameters, stream=stream)
     echo = echoes if parameters["return_full_text"] is None else parameters["return_full_text"]
     grammar = valid.grammar

@@ -9,7 +9,7 @@ from emulator.core.json import JSON
 from emulator.core.vendor import DROPPED, WireRequest
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
-from tests.vendors.mindie.direct import PROMPT, service
+from tests.vendors.mindie.direct import PROMPT, refused, service
 
 REQUEST = WireRequest(method="POST", path="/")
 
@@ -148,3 +148,40 @@ def test_failure_inside_a_stream_is_bare_text(kind: ErrorKind, text: bytes) -> N
     assert render_late_error(EmulatedError(kind), REQUEST, service("mindie")) == text
     error = EmulatedError(kind, message="own words")
     assert render_late_error(error, REQUEST, service("mindie")) == b"own words"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "status", "body"),
+    [
+        pytest.param("not_ready", "/health", 503, b"", id="not yet there"),
+        pytest.param(
+            "overloaded", "/v2/health/live", 200, b'{"message":"Service is alive but busy"}', id="busy, alive"
+        ),
+        pytest.param(
+            "overloaded",
+            "/v2/health/ready",
+            503,
+            b'{"message":"Service is alive but busy. Consider reducing request frequency"}',
+            id="busy, not ready",
+        ),
+        pytest.param("internal", "/v2/health/ready", 500, b'{"message":"Service is abnormal"}', id="ill"),
+    ],
+)
+async def test_health(start: Start, kind: str, path: str, status: int, body: bytes) -> None:
+    running = await start(f"rules: [{{name: ill, when: {{endpoint: {path}}}, error: {{kind: {kind}}}}}]\n")
+    answer = await running.ask("mindie", path)
+    assert (answer.status, answer.body) == (status, body)
+
+
+async def test_model_that_is_not_ready(start: Start) -> None:
+    running = await start("deployments: [{vendor: mindie, name: own, tokenizer: qwen2, state: loading}]\n")
+    assert (await running.ask("mindie", "/health")).status == 503
+    answer = await running.ask("mindie", "/", {"inputs": PROMPT})
+    assert answer.json() == {"error": "The service has been stopped", "error_type": "Service Unavailable"}
+    assert (await running.ask("mindie", "/", {"inputs": PROMPT, "stream": 1})).status == 422
+
+
+def test_smaller_bound_of_a_body() -> None:
+    answer = refused("mindie", "/", {"inputs": "x" * 1024**2}, "vendors: {mindie: {max_request_length: 1}}\n")
+    assert answer.status == 413
+    assert json.loads(answer.body) == {"message": "Request body too large. Maximum allowed size is 1MB."}

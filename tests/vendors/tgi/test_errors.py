@@ -109,3 +109,9 @@ async def test_payload_of_more_than_two_megabytes(start: Start) -> None:
     head = b"POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2000001\r\n"
     answer = await (await start()).send("tgi", head)
     assert (answer.status, answer.body) == (413, b"Failed to buffer the request body: length limit exceeded")
+
+
+async def test_model_that_is_not_ready(start: Start) -> None:
+    running = await start("deployments: [{vendor: tgi, name: own, tokenizer: mistral, state: loading}]\n")
+    for answer in (await running.ask("tgi", "/health"), await running.ask("tgi", "/generate", {"inputs": PROMPT})):
+        assert (answer.status, answer.json()) == (503, {"error": "unhealthy", "error_type": "healthcheck"})
