@@ -58,6 +58,13 @@ def _usage(completion: int) -> bytes:
             + b"}",
             id="escapes",
         ),
+        pytest.param(
+            SEED,
+            say("\\u001f"),
+            b'{"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"message":{"content":'
+            b'"\\\\u001f","role":"assistant"}}],' + _TAIL + b"," + _usage(1) + b"}",
+            id="a text about an escape",
+        ),
     ],
 )
 def test_chat(server: Server, plan: Plan, body: bytes) -> None:

@@ -135,3 +135,17 @@ async def test_a_schema_is_followed(start: Start) -> None:
     text = body["choices"][0]["message"]["content"]
     assert text.startswith("{")
     assert '"n"' in text
+
+
+async def test_a_failure_midway_is_a_bare_object_at_the_end(start: Start) -> None:
+    faults = "rules:\n  - {name: late, faults: [{type: late_error, after_tokens: 2}]}\n"
+    running = await start(faults, vendors=(VENDOR,))
+    answer = await running.ask("openvino", CHAT, {**BASE, "max_tokens": 20, "stream": True})
+    assert answer.status == 200
+    *chunks, last = answer.body.split(b"\n\n")
+    assert chunks
+    assert all(chunk.startswith(b"data: {") for chunk in chunks)
+    assert last == (
+        rb'{"error":"Mediapipe execution failed. MP status - INTERNAL: CalculatorGraph::Run() failed: '
+        rb'\nCalculator::Process() for node \"LLMExecutor\" failed: Response generation failed"}'
+    )
