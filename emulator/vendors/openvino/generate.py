@@ -6,6 +6,7 @@ Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_com
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -194,7 +195,7 @@ def _check_length(read: Fields, prompt: int) -> None:
         _refuse_length(f"{tokens} exceeds model max length: {length}")
 
 
-def _refuse_length(reason: str) -> None:
+def _refuse_length(reason: str) -> NoReturn:
     raise EmulatedError(ErrorKind.CONTEXT_LENGTH, details={"reason": reason})
 
 

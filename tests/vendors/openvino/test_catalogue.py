@@ -208,6 +208,22 @@ def test_metrics(release: str, kind: str) -> None:
     assert 'ovms_current_graphs{name="llama3"} 0' in lines
 
 
+def test_metrics_have_every_family_once() -> None:
+    body = get(make_server(metrics_enable=True), "/metrics").body.decode()
+    families = [line.split()[2:] for line in body.split("\n") if line.startswith("# TYPE")]
+    assert families == [
+        ["ovms_current_graphs", "gauge"],
+        ["ovms_requests_accepted", "counter"],
+        ["ovms_requests_rejected", "counter"],
+        ["ovms_responses", "counter"],
+        ["ovms_graph_error", "counter"],
+        ["ovms_requests_success", "counter"],
+        ["ovms_requests_fail", "counter"],
+        ["ovms_graph_processing_time_us", "histogram"],
+    ]
+    assert 'ovms_graph_processing_time_us_bucket{method="Unary",name="llama3",le="32.4"} 0' in body
+
+
 def test_metrics_are_off_by_default() -> None:
     assert SEED.refusal(None, "/metrics", method="GET") == Refusal(400, "Invalid request URL")
 
