@@ -21,6 +21,7 @@ Answer = WireResponse | WireStream
 Word = Callable[[Plan], Answer]
 
 _FRAME = re.compile(rb".+?(?:\r?\n\r?\n)+|.+", re.DOTALL)
+_GAP = 2  # characters of the tokens that a vendor may write by itself, such as an opening bracket
 _SHORTEST = 2  # characters a string must share with the tokens to be taken for their beginning
 
 
@@ -102,11 +103,13 @@ def _disguise(plan: Plan) -> Plan:
 
 
 def _change(text: str) -> str:
-    return "".join(char if char.isspace() or char < " " else _change_char(char) for char in text)
+    return "".join(char if char.isspace() else _change_char(char) for char in text)
 
 
 def _change_char(char: str) -> str:
     code = ord(char)
+    if code < 0x20:
+        return chr(1 + code % 8)  # another that is no blank
     if code < 0x7F:
         return chr(0x21 + (code - 0x20) % 94)
     return chr(code ^ 1)
@@ -139,27 +142,31 @@ class _Tokens:
 
     def advance(self, at: int, text: str) -> int:
         """How many characters have been said after ``text``, when ``at`` had been before it."""
-        rest = self.text[at:]
-        if rest.startswith(text):
-            return at + len(text)
+        found = self.text.find(text, at, at + len(text) + _GAP)
+        if found >= 0:
+            return found + len(text)
         if at and len(text) > at and self.text.startswith(text):
             return len(text)  # all said so far, once more
         for start in self.starts:  # a span that is not shown
             if start > at and self.text.startswith(text, start):
                 return start + len(text)
+        rest = self.text[at:]
+        if rest and text.startswith(rest):
+            return len(self.text)  # the end, and something of the vendor's own
         if at:
             return at
-        longest = min(len(rest), len(text))  # what was there before the answer goes in front of it
+        longest = min(len(rest), len(text))  # the beginning, and something in front of it
         return next((n for n in range(longest, _SHORTEST - 1, -1) if text.endswith(rest[:n])), 0)
 
 
 def _find_carriers(data: bytes, other: bytes) -> list[Text]:
-    """The strings that differ when the letters of the tokens do; all, if the two are not alike."""
+    """The strings that differ when the letters of the tokens do, and blank ones; all, if the two are not alike."""
     texts = read_texts(data)
-    others = read_texts(other)
-    if len(texts) != len(others) or data == other:
-        return [] if data == other else texts
-    return [text for text, changed in zip(texts, others, strict=True) if text.value != changed.value]
+    others = texts if data == other else read_texts(other)
+    if len(texts) != len(others):
+        return texts
+    pairs = zip(texts, others, strict=True)
+    return [text for text, changed in pairs if text.value != changed.value or text.value.isspace()]
 
 
 def _count_stream(frames: Sequence[_Frame], others: Sequence[_Frame], tokens: _Tokens) -> tuple[Piece, ...]:
@@ -176,27 +183,28 @@ def _count_stream(frames: Sequence[_Frame], others: Sequence[_Frame], tokens: _T
 
 
 def _count_body(body: bytes, other: bytes, due: float, tokens: _Tokens) -> tuple[Piece, ...]:
-    """The body cut after each token."""
-    carriers = _find_carriers(body, other)
-    first, ends = _locate(carriers, tokens)
-    places = dict.fromkeys([len(body)], len(ends))
-    if ends:
-        places[first] = 0
-        for number, end in enumerate(accumulate(ends, max), 1):
-            places[end] = number
+    """The body cut before the first token and after each."""
+    shown = _locate(_find_carriers(body, other), tokens)
+    counts: dict[int, int] = {}
+    if shown:
+        counts[min(start for start, _ in shown.values())] = 0
+        reached = 0
+        for place in sorted(shown):
+            reached = max(reached, shown[place][1])
+            counts[reached] = place + 1
+    counts[len(body)] = len(tokens.texts) if shown else 0
     pieces = []
     start = 0
-    for end in sorted(place for place in places if place):
-        data = body[start:end]
-        pieces.append(Piece(due, data, places[end], last=end == len(body), flush=end == len(body)))
+    for end in sorted(place for place in counts if place):
+        whole = end == len(body)
+        pieces.append(Piece(due, body[start:end], counts[end], last=whole, flush=whole))
         start = end
     return tuple(pieces)
 
 
-def _locate(carriers: Sequence[Text], tokens: _Tokens) -> tuple[int, list[int]]:
-    """Where the first token begins, and where each ends; one that is not shown ends with the next one that is."""
-    found: dict[int, int] = {}
-    starts = []
+def _locate(carriers: Sequence[Text], tokens: _Tokens) -> dict[int, tuple[int, int]]:
+    """Where each token that is shown begins and ends in the body."""
+    shown: dict[int, tuple[int, int]] = {}
     cursor: dict[int, int] = {}
     for places in tokens.spans.values():
         said = "".join(tokens.texts[place] for place in places)
@@ -204,18 +212,12 @@ def _locate(carriers: Sequence[Text], tokens: _Tokens) -> tuple[int, list[int]]:
         if text is None:
             continue
         at = cursor[id(text)] - len(said)
-        starts.append(text.ends[at])
         for place in places:
-            at += len(tokens.texts[place])
-            found[place] = text.ends[at]
-    if not found:
-        return 0, []
-    ends = []
-    last = found[max(found)]
-    for place in reversed(range(len(tokens.ends))):
-        last = found.get(place, last)
-        ends.append(last)
-    return min(starts), ends[::-1]
+            end = at + len(tokens.texts[place])
+            if end > at:
+                shown[place] = text.ends[at], text.ends[end]
+            at = end
+    return shown
 
 
 def _find_text(carriers: Sequence[Text], said: str, cursor: dict[int, int]) -> Text | None:
