@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -178,3 +179,198 @@ def test_the_environment_is_read(tmp_path: Path) -> None:
         _, printed = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "EMULATOR_SEDE is not a setting; did you mean EMULATOR_SEED?" in printed
+
+
+GOOD = "version: 1\nrules: [{name: a, when: {vendor: databricks}, error: {kind: timeout}}]\n"
+BAD = "version: 1\nrules: [{name: a, retry: 1, pass: true}]\n"
+ODD = "version: 1\nrules: [{name: a, when: {vendor: nobody}, pass: true}]\n"
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Callable[[str], str]:
+    def write(text: str) -> str:
+        path = tmp_path / f"s{len(list(tmp_path.iterdir()))}.yaml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "rows"),
+    [
+        pytest.param(GOOD, 0, [], id="nothing to say"),
+        pytest.param(BAD, 1, [("error", 2, 19, "rules[0].retry")], id="a mistake"),
+        pytest.param(ODD, 0, [("warning", 2, 34, "rules[0].when.vendor")], id="a warning"),
+        pytest.param(
+            "version: 1\nvendors: {tgi: {}, x: {}}\n", 1, [("error", 2, 23, "vendors.x")], id="no such vendor"
+        ),
+    ],
+)
+def test_check_gives_rows(
+    scenario: Callable[[str], str],
+    text: str,
+    code: int,
+    rows: list[tuple[str, int, int, str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = scenario(text)
+    assert main(["check", path, "--json"]) == code
+    found = json.loads(capsys.readouterr().out)
+    assert [(row["severity"], row["line"], row["column"], row["path"]) for row in found] == rows
+    assert main(["check", path]) == code
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(rows)
+    assert all(line.startswith(f"{path}:{row[1]}:{row[2]}: {row[3]}: ") for line, row in zip(lines, rows, strict=True))
+
+
+def test_check_takes_each_file_of_a_folder_by_itself(
+    tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [scenario(BAD), scenario(GOOD), scenario(BAD)]
+    assert main(["check", str(tmp_path), "--json"]) == 1
+    assert [row["file"] for row in json.loads(capsys.readouterr().out)] == [paths[0], paths[2]]
+
+
+def test_check_annotates_pull_requests(
+    scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    path = scenario(BAD)
+    assert main(["check", path]) == 1
+    assert f"::error file={path},line=2,col=19::rules[0].retry: unknown key" in capsys.readouterr().out
+    main(["check", path, "--json"])
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)
+    assert "::error" in printed.err
+
+
+REQUEST = {
+    "vendor": "openvino",
+    "method": "POST",
+    "path": "/v3/chat/completions",
+    "headers": {"x-emulator-session": "s"},
+    "body": {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("rules", "rule", "failed"),
+    [
+        pytest.param("[{name: a, when: {vendor: tgi}, pass: true}]", None, ["vendor"], id="none takes it"),
+        pytest.param(
+            "[{name: a, times: {nth: 2}, pass: true}, {name: b, when: {session: s}, pass: true}]",
+            "b",
+            ["times.nth", None],
+            id="the second takes it",
+        ),
+        pytest.param(
+            "[{name: a, times: {probability: 0}, pass: true}]", None, ["times.probability"], id="a draw decides"
+        ),
+    ],
+)
+def test_explain_says_why(
+    tmp_path: Path,
+    scenario: Callable[[str], str],
+    rules: str,
+    rule: str | None,
+    failed: list[str | None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps(REQUEST))
+    path = scenario(f"version: 1\nrules: {rules}\n")
+    assert main(["explain", path, str(request), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rule"], [word["failed"] for word in said["explanation"]]) == (rule, failed)
+    assert main(["explain", path, str(request)]) == 0
+    text = capsys.readouterr().out
+    assert "takes it" in text
+    if "probability" in rules:
+        assert "drew 0." in text
+
+
+@pytest.mark.parametrize(
+    ("request_text", "says"),
+    [
+        pytest.param("{", "is not JSON", id="not JSON"),
+        pytest.param('{"vendor": "tgi"}', "path: Field required", id="no path"),
+        pytest.param('{"vendor": "tgl", "path": "/"}', "did you mean tgi?", id="no such vendor"),
+    ],
+)
+def test_explain_refuses_what_is_no_request(
+    tmp_path: Path,
+    scenario: Callable[[str], str],
+    request_text: str,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(request_text)
+    assert main(["explain", scenario(GOOD), str(request)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_explain_says_when_the_vendor_refuses_before_any_rule(
+    tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = tmp_path / "request.json"
+    request.write_text('{"vendor": "databricks", "path": "/serving-endpoints/chat/completions", "body": {}}')
+    assert main(["explain", scenario(GOOD), str(request)]) == 0
+    assert capsys.readouterr().out == "No rule is asked.\nIt is refused: unauthenticated.\n"
+
+
+def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+LINES = ['{"type":"integer"}', '{"type":"string","minLength":2,"maxLength":1}', "no", '{"const":"ü"}', "true"]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]], ids=["in order", "the other way round"])
+def test_instance_answers_each_line_by_itself(order: list[int]) -> None:
+    command = [sys.executable, "-m", "emulator", "instance", "-", "--seed", "3"]
+    text = "\n".join(LINES[n] for n in order)
+    ended = subprocess.run(command, input=text.encode(), capture_output=True, timeout=20, check=True)
+    found = dict(zip(order, map(json.loads, ended.stdout.splitlines()), strict=True))
+    assert isinstance(found[0], int)
+    assert set(found[1]) == set(found[2]) == {"error"}
+    assert found[3] == "ü"
+    again = subprocess.run(command, input=LINES[0].encode(), capture_output=True, timeout=20, check=True)
+    assert json.loads(again.stdout) == found[0]
+
+
+def test_instance_of_a_file(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text('{"type": "array", "minItems": 2, "items": {"enum": [1, 2]}}')
+    assert main(["instance", str(path), "--mode", "minimal"]) == 0
+    assert len(json.loads(capsysbinary.readouterr().out)) == 2
+    path.write_text("false")
+    assert main(["instance", str(path)]) == 1
+    assert main(["instance", str(tmp_path / "none.json")]) == 2
+
+
+def test_a_file_that_changes_is_served_anew(tmp_path: Path, scenario: Callable[[str], str]) -> None:
+    path = Path(scenario("version: 1\nname: first\n"))
+    with serving(tmp_path, "--watch", str(path)) as (_, urls):
+        path.write_text("version: 1\nname: second, and longer\n")
+        deadline = time.monotonic() + 20
+        name = ""
+        while name != "second, and longer" and time.monotonic() < deadline:
+            with urllib.request.urlopen(urls["front"] + "/_emulator/health") as answer:
+                name = json.load(answer)["scenario"]["name"]
+            time.sleep(0.02)
+        assert name == "second, and longer"
+
+
+def test_strict_on_the_command_line_refuses_what_no_rule_takes(tmp_path: Path, scenario: Callable[[str], str]) -> None:
+    with serving(tmp_path, "--strict", "--no-watch", scenario(GOOD)) as (_, urls):
+        body = {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}]}
+        request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())
+        request.add_header("Content-Type", "application/json")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request)
+        assert refused.value.code == 501
+        assert "'a': vendor does not hold" in refused.value.read().decode()
+        refused.value.close()

@@ -1,6 +1,7 @@
 """The command line. Each verb imports what it needs when it runs, so that ``--help`` is quick."""
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -28,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever read the output has left; what Python still holds has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def build_parser() -> argparse.ArgumentParser:

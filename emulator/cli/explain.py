@@ -12,6 +12,7 @@ from emulator.cli import VENDOR_NAMES
 from emulator.control.explain import describe
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.vendor import WireRequest
+from emulator.scenario.asked import AskedError
 from emulator.scenario.errors import ScenarioError, nearest
 from emulator.scenario.load import LoadedScenario, load_paths
 from emulator.scenario.match import Verdict
@@ -58,6 +59,8 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
+    except AskedError as error:
+        raise SettingsError(f"{request_path}: {error}") from None
     if as_json:
         print(dump_json(_as_json(verdicts, refusal)).decode())
     else:

@@ -37,6 +37,7 @@ class Entry:
     """One vendor call; times in Unix seconds, durations in seconds.
 
     Fields:
+        completion_tokens: of the answer as planned; ``sent_tokens``: those that went out.
         planned_ttft: when the first byte of the body was due, after admission; ``None`` without a plan.
         ttft: when it was sent.
         whole: the answer reached the client to its end.
@@ -57,6 +58,7 @@ class Entry:
     error: str | None
     prompt_tokens: int
     completion_tokens: int
+    sent_tokens: int = 0
     planned_ttft: float | None = None
     ttft: float | None
     duration: float

@@ -116,11 +116,13 @@ class RequestEntry(Given):
     rule: str | None = Field(description="Which rule took it.")
     error: str | None = Field(description="Kind of refusal.")
     prompt_tokens: int
-    completion_tokens: int
+    completion_tokens: int = Field(description="Of the answer as planned.")
+    sent_tokens: int = Field(description="Those that went out.")
     planned_ttft: float | None = Field(description="Seconds after admission at which the body was to begin.")
     ttft: float | None = Field(description="Seconds after admission at which it began.")
     duration: float = Field(description="Seconds from admission to the end.")
     whole: bool = Field(description="The answer reached the client to its end.")
+    faults: list[str] = Field(description="What bent the answer, in order.")
 
 
 class Requests(Given):

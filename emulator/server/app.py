@@ -171,9 +171,7 @@ class VendorApp:
     async def _release(self, admission: Admission, answer: _Answer, sent: Sent, started: float) -> None:
         """Settle with what was sent, and give up the place when the answer was over, however late that is noticed."""
         now = self.emulator.clock.now()
-        tokens = None
-        if answer.plan is not None:
-            tokens = answer.plan.count_due(sent.reached) if sent.tokens is None else sent.tokens
+        tokens = None if answer.plan is None else _count_sent(answer.plan, sent)
         await self.emulator.release(admission, tokens, min(now, started + sent.reached) if sent.whole else now)
 
     async def _name(self, wire: WireRequest, answer: _Answer) -> None:
@@ -250,6 +248,7 @@ class VendorApp:
             error=answer.error,
             prompt_tokens=usage.prompt_tokens if usage is not None else 0,
             completion_tokens=usage.completion_tokens if usage is not None else 0,
+            sent_tokens=_count_sent(plan, sent) if plan is not None else 0,
             planned_ttft=_plan_ttft(plan, call) if plan is not None and call is not None else None,
             ttft=sent.first - started if sent.first else None,
             duration=now - started,
@@ -269,6 +268,13 @@ def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireRes
     log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
     text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
     return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
+
+
+def _count_sent(plan: Plan, sent: Sent) -> int:
+    """Tokens of the answer that went out."""
+    if sent.tokens is not None:
+        return sent.tokens
+    return plan.usage.completion_tokens if sent.whole else plan.count_due(sent.reached)
 
 
 def _plan_ttft(plan: Plan, call: Call) -> float:

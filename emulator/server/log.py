@@ -77,10 +77,13 @@ def _as_text(entry: Entry, nearest: str) -> str:
         str(entry.status),
         entry.deployment or "-",
         f"{entry.prompt_tokens}+{entry.completion_tokens} tokens",
+        *(() if entry.ttft is None else (f"ttft {entry.ttft * 1000:.1f} ms",)),
         f"{entry.duration * 1000:.1f} ms",
     ]
     if entry.rule:
         parts.append(f"rule {entry.rule!r}")
+    if entry.faults:
+        parts.append(f"faults {', '.join(entry.faults)}")
     if entry.error:
         parts.append(entry.error)
     if nearest:
@@ -97,6 +100,7 @@ def _as_json(entry: Entry, nearest: str) -> str:
         "vendor": entry.vendor,
         "deployment": entry.deployment,
         "rule": entry.rule,
+        "faults": entry.faults,
         "error": entry.error,
         "prompt_tokens": entry.prompt_tokens,
         "completion_tokens": entry.completion_tokens,

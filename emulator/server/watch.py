@@ -51,11 +51,14 @@ class Watcher:
         """Renew the library, and the scenario at work if it is one of it and has changed."""
         stage = self._stage
         active = stage.running.loaded
-        name = next((key for key, loaded in stage.library.items() if loaded is active), self._name)
-        loaded, library = load_paths(self._paths, name if any(path.is_dir() for path in self._paths) else None)
-        if loaded.digest != self._digest or loaded.digest != active.digest:
+        name = next((key for key, loaded in stage.library.items() if loaded is active), None)
+        is_folder = any(path.is_dir() for path in self._paths)
+        loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
+        if loaded.digest != (active.digest if name is not None else self._digest):
             stage.put(loaded)
             log.warning("reloaded scenario %s", loaded.scenario.name)
+        elif name is not None:
+            library = {key: active if found is loaded else found for key, found in library.items()}
         self._digest = loaded.digest
         stage.library = library
 

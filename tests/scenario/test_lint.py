@@ -1,0 +1,227 @@
+"""Warnings: what loads and yet is probably not meant."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.scenario.conditions import When
+from emulator.scenario.cover import covers
+from emulator.scenario.facets import Facts, compile_when
+from emulator.scenario.lint import lint
+from emulator.scenario.load import load_text
+
+VENDORS = ("databricks", "azure")
+
+
+def warn(text: str) -> list[str]:
+    return [f"{row.path}: {row.message}" for row in lint(load_text("version: 1\n" + text), VENDORS)]
+
+
+def rules(*whens: str, tail: str = "") -> str:
+    lines = [f"- {{name: r{n}, when: {when}, pass: true}}" for n, when in enumerate(whens)]
+    return "rules:\n" + "\n".join(lines) + tail
+
+
+@pytest.mark.parametrize(
+    ("general", "special"),
+    [
+        pytest.param("{}", "{vendor: azure}", id="a rule about everything"),
+        pytest.param("{vendor: azure}", "{vendor: azure, stream: true}", id="one facet more"),
+        pytest.param("{vendor: [azure, databricks]}", "{vendor: azure}", id="one of a list"),
+        pytest.param("{deployment: 'llama-*'}", "{deployment: 'llama-7*'}", id="a narrower glob"),
+        pytest.param("{deployment: '*'}", "{deployment: 'a*b'}", id="any name"),
+        pytest.param("{prompt: {contains: a}}", "{prompt: banana}", id="a text that contains it"),
+        pytest.param("{prompt: {contains: a}}", "{prompt: {prefix: banana}}", id="a prefix that contains it"),
+        pytest.param("{prompt: {prefix: b}}", "{prompt: {prefix: ba, suffix: c}}", id="a longer prefix"),
+        pytest.param("{prompt_tokens: {above: 10}}", "{prompt_tokens: {above: 20, below: 30}}", id="narrower bounds"),
+        pytest.param("{prompt_tokens: {above: 10}}", "{prompt_tokens: 11}", id="a number within bounds"),
+        pytest.param("{header.X-A: b}", "{header.x-a: b, stream: true}", id="a header in another case"),
+        pytest.param("{body.n: 1}", "{body.n: 1.0}", id="an equal value of the body"),
+        pytest.param("{body.n: {regex: a}}", "{body.n: banana}", id="a value of the body that matches"),
+    ],
+)
+def test_a_rule_behind_a_wider_one_is_never_reached(general: str, special: str) -> None:
+    assert warn(rules(general, special)) == [
+        "rules[1].name: the rule is never reached: 'r0' takes every call it is about"
+    ]
+    if special != "{body.n: 1.0}":  # equal to the other
+        assert warn(rules(special, general)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param("{vendor: azure}", "{vendor: databricks}", id="another vendor"),
+        pytest.param("{stream: true}", "{stream: false}", id="the contrary"),
+        pytest.param("{deployment: 'a*'}", "{deployment: '*'}", id="a wider glob"),
+        pytest.param("{prompt: a}", "{prompt: {contains: a}}", id="a wider comparison"),
+        pytest.param("{prompt: {regex: a+}}", "{prompt: {contains: aa}}", id="what only a proof could tell"),
+        pytest.param("{prompt_tokens: {above: 10}}", "{prompt_tokens: {above: 5}}", id="wider bounds"),
+        pytest.param("{body.n: 1}", "{body.n: true}", id="a value of another type"),
+        pytest.param("{header.a: b}", "{query.a: b}", id="a query parameter and a header"),
+    ],
+)
+def test_a_rule_with_calls_of_its_own_is_not_warned_about(first: str, second: str) -> None:
+    assert warn(rules(first, second)) == []
+
+
+@pytest.mark.parametrize(
+    ("times", "shadows"),
+    [
+        pytest.param("{probability: 1}", True, id="a certain chance"),
+        pytest.param("{repeat: {every: 5s, for: 5s}}", True, id="a burst without end"),
+        pytest.param("{probability: 0.5}", False, id="a chance"),
+        pytest.param("{between: [0s, 1h]}", False, id="a time"),
+        pytest.param("{repeat: {every: 5s, for: 1s}}", False, id="bursts"),
+    ],
+)
+def test_only_a_rule_that_always_takes_hides_others(times: str, shadows: bool) -> None:
+    text = f"rules:\n- {{name: a, times: {times}, pass: true}}\n- {{name: b, pass: true}}"
+    assert bool(warn(text)) == shadows
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        pytest.param(rules("{vendor: tgi}"), "when.vendor: the rule is never reached: tgi is not served", id="vendor"),
+        pytest.param(
+            "vendors: {azure: false}\n" + rules("{vendor: 'az*'}"), "az* is not served", id="a vendor left out"
+        ),
+        pytest.param(
+            "keys: [{token: k, principal: a}]\n" + rules("{principal: b}"), "b is not among the keys", id="principal"
+        ),
+        pytest.param(rules("{task: translation}"), "translation is not a task", id="task"),
+        pytest.param(
+            rules("{prompt_tokens: {above: 5, below: 6}}"), "no number is above 5 and below 6", id="empty bounds"
+        ),
+        pytest.param(rules("{task: embeddings, tools: a}"), "only a chat has it", id="tools of an embedding"),
+        pytest.param(
+            "rules: [{name: a, times: {probability: 0}, pass: true}]", "0 never comes true", id="no chance at all"
+        ),
+        pytest.param(
+            "rules: [{name: a, times: {first: 3, after: 3, per: request}, pass: true}]",
+            "no count is meant",
+            id="first and after",
+        ),
+        pytest.param(
+            "rules: [{name: a, times: {nth: [1, 3], every: 2, per: request}, pass: true}]",
+            "no count is meant",
+            id="nth and every",
+        ),
+        pytest.param(
+            "rules: [{name: a, times: {repeat: {every: 5s, for: 0s}}, pass: true}]", "last no time", id="empty bursts"
+        ),
+    ],
+)
+def test_a_rule_that_takes_nothing_is_never_reached(text: str, warning: str) -> None:
+    (line,) = warn(text)
+    assert warning in line
+    assert "never reached" in line
+
+
+@pytest.mark.parametrize("times", ["{first: 4, after: 3}", "{nth: [1, 4], every: 2}", "{every: 3, after: 7, first: 9}"])
+def test_counts_that_meet_are_fine(times: str) -> None:
+    text = f"rules: [{{name: a, times: {times.replace('}', ', per: request}')}, pass: true}}]"
+    assert warn(text) == []
+
+
+@pytest.mark.parametrize(("chance", "meaning"), [("1.5", "always"), ("-1", "never")])
+def test_a_chance_outside_its_bounds(chance: str, meaning: str) -> None:
+    lines = warn(f"rules: [{{name: a, times: {{probability: {chance}}}, pass: true}}]")
+    assert f"rules[0].times.probability: a probability lies between 0 and 1, {chance} means {meaning}" in lines
+
+
+def limits(*entries: str) -> list[str]:
+    text = "limits:\n" + "\n".join(f"- {{{entry}}}" for entry in entries)
+    return [line for line in warn(text) if "never reached" in line]
+
+
+@pytest.mark.parametrize(
+    ("strict", "loose"),
+    [
+        pytest.param("amount: 10, window: 60s", "amount: 20, window: 60s", id="more in the same time"),
+        pytest.param("amount: 10, window: 1s", "amount: 10, window: 1s", id="the same twice"),
+        pytest.param("amount: 10, window: 60s", "amount: 10, window: 30s", id="as many in less time"),
+        pytest.param("amount: 10, window: 60s", "vendor: azure, amount: 10, window: 60s", id="some of the calls"),
+        pytest.param("amount: 10, window: 60s", "per: principal, amount: 10, window: 60s", id="a part for each"),
+        pytest.param(
+            "amount: 10, window: 60s, strategy: sliding", "amount: 20, window: 120s, strategy: sliding", id="sliding"
+        ),
+    ],
+)
+def test_a_limit_behind_a_stricter_one_is_never_reached(strict: str, loose: str) -> None:
+    (line,) = limits(f"unit: requests, {strict}", f"unit: requests, {loose}")
+    assert line == "limits[1].amount: the limit is never reached: limits[0] refuses first"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param("unit: requests, amount: 10, window: 1s", "unit: tokens, amount: 10, window: 1s", id="units"),
+        pytest.param("unit: requests, amount: 10, window: 1s", "unit: requests, amount: 50, window: 60s", id="burst"),
+        pytest.param(
+            "unit: requests, vendor: azure, amount: 1, window: 1s", "unit: requests, amount: 9, window: 1s", id="wider"
+        ),
+        pytest.param(
+            "unit: requests, per: principal, amount: 1, window: 1s",
+            "unit: requests, amount: 9, window: 1s",
+            id="each and all",
+        ),
+        pytest.param(
+            "unit: requests, amount: 10, window: 60s",
+            "unit: requests, amount: 15, window: 60s, strategy: sliding",
+            id="a bucket lets twice its amount through",
+        ),
+    ],
+)
+def test_limits_that_both_matter(first: str, second: str) -> None:
+    assert limits(first, second) == []
+
+
+def test_tokens_cover_their_parts() -> None:
+    (line,) = limits("unit: tokens, amount: 10, window: 1s", "unit: input_tokens, amount: 10, window: 1s")
+    assert line.startswith("limits[1].amount")
+
+
+def test_a_limit_on_places_that_load_never_lets_be_taken() -> None:
+    text = "latency: {load: {capacity: 4, queue: 4}}\nlimits: [{unit: concurrency, amount: 8}]\n"
+    assert "limits[0].amount: the limit is never reached: load lets 8 calls in at the same time" in warn(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        pytest.param("rules: [{name: a, times: {every: 2}, pass: true}]", "rules[0].times", id="counted per rule"),
+        pytest.param(
+            "rules: [{name: a, per: principal, sequence: [{pass: true}]}]", "rules[0].sequence", id="a sequence"
+        ),
+        pytest.param("limits: [{unit: requests, amount: 1, window: 1s}]", "limits[0]", id="a limit"),
+        pytest.param("latency: {load: {capacity: 1}}", "latency.load", id="load"),
+    ],
+)
+def test_what_depends_on_the_order_says_so(text: str, place: str) -> None:
+    assert [line.split(":")[0] for line in warn(text)] == [place]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("rules: [{name: a, times: {every: 2, per: request}, pass: true}]", id="attempts of one request"),
+        pytest.param("rules: [{name: a, times: {probability: 0.5}, pass: true}]", id="a chance"),
+    ],
+)
+def test_what_is_free_of_order_does_not(text: str) -> None:
+    assert warn(text) == []
+
+
+NAMES = st.lists(st.text("ab*", min_size=1, max_size=4), min_size=1, max_size=2)
+
+
+@given(NAMES, NAMES, st.text("ab", max_size=5))
+def test_cover_is_true_of_every_call(general: list[str], special: list[str], name: str) -> None:
+    wide, narrow = (When.model_validate({"deployment": names}) for names in (general, special))
+    facts = Facts(vendor="v", deployment=name)
+    (holds_wide,), (holds_narrow,) = (
+        [check.holds(check.extract(facts)) for check in compile_when(when)] for when in (wide, narrow)
+    )
+    assert not (covers(wide, narrow) and holds_narrow) or holds_wide

@@ -1,0 +1,117 @@
+"""Files that change while they are served."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario.load import load_paths, load_text
+from emulator.server.build import Built, build
+from emulator.server.watch import Watcher
+from tests.server.toy import TOY
+
+
+def write(path: Path, text: str) -> None:
+    """Change a file so that its time of writing differs, however fast tests are."""
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    path.write_text("version: 1\n" + text, encoding="utf-8")
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+
+
+class Folder:
+    """What is served from a folder or a file, and its watcher."""
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        loaded, library = load_paths([path], name)
+        self.built: Built = build(loaded, library=library, vendors=[TOY])
+        self.followed = 0
+        self.watcher = Watcher(self.built.stage, [path], name, self._follow)
+
+    async def _follow(self) -> None:
+        self.followed += 1
+
+    @property
+    def description(self) -> str:
+        return self.built.stage.running.loaded.scenario.description
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "one.yaml"
+    write(path, "description: first\n")
+    return path
+
+
+async def test_a_file_that_changes_is_reloaded_whole(file: Path) -> None:
+    folder = Folder(file)
+    running = folder.built.stage.running
+    await folder.watcher.look()
+    assert (folder.built.stage.running, folder.followed) == (running, 0)
+    write(file, "description: second\n")
+    await folder.watcher.look()
+    assert (folder.description, folder.followed) == ("second", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("rulez: []\n", id="a key that is not known"),
+        pytest.param("rules: a: b\n", id="not YAML"),
+        pytest.param("vendors: {toy: {quiet: true}}\n", id="a setting the vendor has not"),
+    ],
+)
+async def test_a_broken_file_is_reported_and_the_last_good_scenario_stays(
+    file: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Folder(file)
+    write(file, text)
+    await folder.watcher.look()
+    assert folder.description == "first"
+    assert "one.yaml:2" in caplog.text
+    caplog.clear()
+    await folder.watcher.look()
+    assert not caplog.text
+    write(file, "description: mended\n")
+    await folder.watcher.look()
+    assert folder.description == "mended"
+
+
+async def test_a_file_that_is_gone_is_reported(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = Folder(file)
+    file.unlink()
+    await folder.watcher.look()
+    assert (folder.description, "no such file" in caplog.text) == ("first", True)
+
+
+async def test_a_scenario_that_was_sent_stays_until_its_file_changes(file: Path) -> None:
+    folder = Folder(file)
+    folder.built.stage.put(load_text("version: 1\ndescription: sent\n"))
+    write(file, "description: first\n")
+    await folder.watcher.look()
+    assert folder.description == "sent"
+    write(file, "description: second\n")
+    await folder.watcher.look()
+    assert folder.description == "second"
+
+
+async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: Path, file: Path) -> None:
+    folder = Folder(tmp_path, "one")
+    running = folder.built.stage.running
+    write(tmp_path / "two.yaml", "description: another\n")
+    await folder.watcher.look()
+    assert folder.built.stage.running is running
+    assert list(folder.built.stage.library) == ["one", "two"]
+    write(file, "description: second\n")
+    await folder.watcher.look()
+    assert folder.description == "second"
+
+
+async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: Path, file: Path) -> None:
+    write(tmp_path / "two.yaml", "description: another\n")
+    folder = Folder(tmp_path, "one")
+    stage = folder.built.stage
+    stage.put(stage.library["two"])
+    write(tmp_path / "two.yaml", "description: changed\n")
+    await folder.watcher.look()
+    assert folder.description == "changed"
+    assert next(key for key, loaded in stage.library.items() if loaded is stage.running.loaded) == "two"
