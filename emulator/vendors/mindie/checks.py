@@ -24,6 +24,11 @@ def refuse(message: str, param: str | None = None, status: int = 422) -> Emulate
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=message, param=param, status=status)
 
 
+def refuse_format() -> EmulatedError:
+    """What a Coordinator answers before any node has seen the request."""
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message="Request format is invalid", status=400)
+
+
 def show(value: JSON) -> str:
     """A value as the server's compact encoder writes it."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value <= MAX_UINT64:
@@ -114,7 +119,7 @@ def parse_body(request: WireRequest, settings: MindieSettings, message: str) -> 
     try:
         body = request.json()
     except ValueError:
-        raise refuse(message) from None
+        raise refuse_format() if settings.coordinator else refuse(message) from None
     brackets = request.body.count(b"{") + request.body.count(b"[")
     if brackets > max_depth and _is_deeper(body, max_depth):
         raise refuse(message)

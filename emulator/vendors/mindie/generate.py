@@ -11,7 +11,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, read_prompt, serves, truncate_prompt
-from emulator.vendors.mindie.checks import parse_body, read_object, refuse
+from emulator.vendors.mindie.checks import parse_body, read_object, refuse, refuse_format
 from emulator.vendors.mindie.headers import check_headers
 from emulator.vendors.mindie.inputs import Inputs, check_length, fetch_media, read_inputs
 from emulator.vendors.mindie.parameters import NO_ADAPTER, Parameters, read_parameters, shape_sampling
@@ -67,6 +67,8 @@ def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON
     settings = service.settings
     deployment = check_ready(serves(tuple(service.deployments.values())))
     value = body.get("inputs") if isinstance(body, dict) else None
+    if settings.coordinator and not isinstance(value, str):
+        raise refuse_format()
     if value is None:
         raise refuse(MISSING, "inputs")
     inputs = read_inputs(value)

@@ -63,6 +63,8 @@ def read_inputs(value: JSON, name: str = "inputs") -> Inputs:
     check_elements(value)
     parts = [part for part in value if isinstance(part, dict)]
     texts = [part["text"] for part in parts if part.get("type") == "text" and "text" in part]
+    if "" in texts:  # documented as not empty; the wording is unverified
+        raise refuse("Request param text must not be empty", "text")
     media = sum(_has_media(part) for part in parts)
     return Inputs(show(value), "\n".join(texts), texts[0] if texts else "", media)
 

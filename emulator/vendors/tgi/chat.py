@@ -13,7 +13,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.dialects.openai import ToolChoice, read_message, read_tool
+from emulator.dialects import openai
 from emulator.dialects.tgi import check_ready, serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat_render import CHAT, Chat
@@ -145,12 +145,12 @@ def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: M
 def _read_ask(body: Mapping[str, Any]) -> ChatAsk:
     if body["response_format"] is not None and body["tools"] is not None:
         raise _refuse_tools("Grammar and tools are mutually exclusive")
-    tools = tuple(read_tool({"function": _named(tool["function"])}) for tool in body["tools"] or ())
+    tools = tuple(openai.read_tool({"function": _named(tool["function"])}) for tool in body["tools"] or ())
     choice, name = _read_tool_choice(body["tool_choice"], bool(tools))
     if name is not None and tools and all(tool.name != name for tool in tools):
         raise _refuse_tools(f"Tool with name {name} not found")
     return ChatAsk(
-        messages=tuple(_read_message(message) for message in body["messages"]),
+        messages=tuple(read_message(message) for message in body["messages"]),
         tools=tools if choice != "none" else (),
         tool_choice=choice,
         tool_name=name,
@@ -161,11 +161,12 @@ def _named(function: Mapping[str, JSON]) -> Mapping[str, JSON]:
     return {"name": function["name"], "description": function["description"], "parameters": function["arguments"]}
 
 
-def _read_message(message: JSON) -> Message:
-    return read_message({**message, "tool_calls": message.get("tool_calls") or []})
+def read_message(message: JSON) -> Message:
+    """One turn that fits :data:`CHAT_REQUEST`."""
+    return openai.read_message({**message, "tool_calls": message.get("tool_calls") or []})
 
 
-def _read_tool_choice(choice: JSON, offered: bool) -> tuple[ToolChoice, str | None]:
+def _read_tool_choice(choice: JSON, offered: bool) -> tuple[openai.ToolChoice, str | None]:
     """Any other string is the name of a tool."""
     if not offered or choice == "none":
         return "none", None

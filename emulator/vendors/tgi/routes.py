@@ -11,7 +11,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, serves
 from emulator.vendors.tgi import serde
-from emulator.vendors.tgi.chat import parse_chat
+from emulator.vendors.tgi.chat import CHAT_REQUEST, parse_chat, read_message
 from emulator.vendors.tgi.completions import parse_completions
 from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error, render_late_error
 from emulator.vendors.tgi.invocations import parse_invocations
@@ -106,6 +106,14 @@ def answer_tokenize(request: WireRequest, service: Service[TgiSettings]) -> Wire
     return _answer(list(list_tokens(tokenizer, body["inputs"])))
 
 
+def answer_chat_tokenize(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+    """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
+    messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST)["messages"]]
+    text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
+    tokenizer = service.tokenizer(serves(tuple(service.deployments.values())))
+    return _answer({"tokenize_response": list(list_tokens(tokenizer, text)), "templated_text": text})
+
+
 def _answer(value: JSON) -> WireResponse:
     return WireResponse(200, dump_json(value), JSON_HEADERS)
 
@@ -131,6 +139,7 @@ VENDOR = Vendor(
     title="Hugging Face text-generation-inference",
     endpoints=(
         *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
+        Endpoint(method="POST", path="/chat_tokenize", parse=answer_chat_tokenize, open=True),
         *_get("/", answer_health),
         *_get("/health", answer_health),
         *_get("/ping", answer_health),

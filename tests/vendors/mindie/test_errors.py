@@ -185,3 +185,9 @@ def test_smaller_bound_of_a_body() -> None:
     answer = refused("mindie", "/", {"inputs": "x" * 1024**2}, "vendors: {mindie: {max_request_length: 1}}\n")
     assert answer.status == 413
     assert json.loads(answer.body) == {"message": "Request body too large. Maximum allowed size is 1MB."}
+
+
+@pytest.mark.parametrize("body", [b"{", {"inputs": 5}, {"inputs": [{"type": "text", "text": "x"}]}, {}])
+def test_coordinator_takes_texts_only(body: JSON) -> None:
+    answer = refused("mindie", "/", body, "vendors: {mindie: {profile: motor}}\n")
+    assert (answer.status, answer.body) == (400, b"Request format is invalid\r\n")

@@ -123,6 +123,7 @@ def test_media_taken(part: JSON) -> None:
     ("part", "text"),
     [
         pytest.param({"type": "text", "text": 5}, "Request param text must be string", id="a text that is a number"),
+        pytest.param({"type": "text", "text": ""}, "Request param text must not be empty", id="an empty text"),
         pytest.param(image(None), "Request param image_url null", id="no picture"),
         pytest.param({"type": "audio_url", "audio_url": None}, "Request param audio_url null", id="no sound"),
         pytest.param({"type": "video_url", "video_url": None}, "Request param video_url null", id="no film"),

@@ -178,3 +178,10 @@ async def test_completions_stream(start: Start) -> None:
 def test_completions_refused(body: JSON, error_type: str) -> None:
     answer = refused("tgi", "/v1/completions", body)
     assert (answer.status, json.loads(answer.body)["error_type"]) == (422, error_type)
+
+
+async def test_chat_tokenize(start: Start) -> None:
+    answer = (await (await start()).ask("tgi", "/chat_tokenize", {"messages": HELLO})).json()
+    assert list(answer) == ["tokenize_response", "templated_text"]
+    assert "Hello" in answer["templated_text"]
+    assert "".join(token["text"] for token in answer["tokenize_response"]) == answer["templated_text"]
