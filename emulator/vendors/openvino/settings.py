@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from functools import cached_property
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
@@ -34,6 +34,16 @@ def _switch(description: str) -> JSON:
     return Field(default=None, description=description)
 
 
+def _limit(description: str) -> JSON:
+    """A switch that is a number, 0 for none."""
+    return Field(default=None, ge=0, description=description)
+
+
+def _status(description: str) -> JSON:
+    """A switch that is an HTTP status."""
+    return Field(default=None, ge=200, le=599, description=description)
+
+
 class OpenVinoSettings(VendorSettings):
     """The section ``vendors.openvino`` of a scenario."""
 
@@ -49,15 +59,15 @@ class OpenVinoSettings(VendorSettings):
     api_keys: bool | None = _switch("The scenario's keys are asked for on generative routes.")
     cors: bool | None = _switch("Answers carry Access-Control headers, and OPTIONS is answered.")
     tf_serving: bool | None = _switch("GET /v1/models/{name} gives the TensorFlow Serving status.")
-    nesting_limit: int | None = _switch("Most levels of JSON nesting; 0: any number.")
-    stream_error_status: int | None = _switch("HTTP status of an error found once a stream was asked for.")
+    nesting_limit: int | None = _limit("Most levels of JSON nesting; 0: any number.")
+    stream_error_status: int | None = _status("HTTP status of an error found once a stream was asked for.")
     stream_error_escaped: bool | None = _switch("The text of an error in a stream is escaped as JSON asks.")
     unary_usage: bool | None = _switch("An answer in one piece carries usage.")
     length_reason: bool | None = _switch("The finish reason length is used.")
-    stop_limit: int | None = _switch("Most strings in stop; 0: any number.")
-    max_tokens_limit: int | None = _switch("max_tokens must be below it; 0: no limit.")
+    stop_limit: int | None = _limit("Most strings in stop; 0: any number.")
+    max_tokens_limit: int | None = _limit("max_tokens must be below it; 0: no limit.")
     max_tokens_limit_is_default: bool | None = _switch("The limit is also the default of max_tokens.")
-    ignore_eos_limit: int | None = _switch("Most max_tokens with ignore_eos, and its default then; 0: no limit.")
+    ignore_eos_limit: int | None = _limit("Most max_tokens with ignore_eos, and its default then; 0: no limit.")
     integer_floats: bool | None = _switch("A whole number will do where a float is expected.")
     null_is_absent: bool | None = _switch("A field that is null counts as left out.")
     temperature: float | None = _switch("Default temperature.")
@@ -82,17 +92,17 @@ class OpenVinoSettings(VendorSettings):
     closing_chunk: bool | None = _switch("A stream ends with a chunk of empty text of its own.")
     empty_delta: bool | None = _switch("The last delta is empty if no text is left.")
     logprobs_content: bool | None = _switch("Log-probabilities of a chat answer are returned; otherwise null.")
-    not_ready_status: int | None = _switch("Status of GET /v2/health/ready while a servable is not loaded.")
+    not_ready_status: int | None = _status("Status of GET /v2/health/ready while a servable is not loaded.")
     metrics_text: bool | None = _switch("The metrics page says it is text; otherwise JSON.")
     executor_names: bool | None = _switch("Nodes of embeddings and rerank graphs have names of their own.")
     responses_endpoint: bool | None = _switch("/v3/responses is served.")
     tokenize: Tokenize | None = _switch("Paths that end in tokenize give ids: of no graph, of embeddings, of all.")
 
     node_name: str | None = Field(default=None, description="Name of the graph's node, as error texts show it.")
-    best_of_limit: int = Field(default=20, description="best_of must be below it.")
-    max_allowed_chunks: int = Field(default=10000, description="Most documents of a rerank request.")
+    best_of_limit: int = Field(default=20, ge=1, description="best_of must be below it.")
+    max_allowed_chunks: int = Field(default=10000, ge=1, description="Most documents of a rerank request.")
     metrics_enable: bool = Field(default=False, description="GET /metrics is served.")
-    unauthorized_status: int = Field(default=500, description="HTTP status for a wrong API key.")
+    unauthorized_status: int = Field(default=500, ge=400, le=599, description="HTTP status for a wrong API key.")
     allow_credentials: bool = Field(default=False, description="Send Access-Control-Allow-Credentials: true.")
     allowed_origins: str = Field(default="*", description="Value of Access-Control-Allow-Origin.")
     allowed_methods: str = Field(default="*", description="Value of Access-Control-Allow-Methods.")
@@ -102,6 +112,12 @@ class OpenVinoSettings(VendorSettings):
     verbose_response: bool = Field(default=False, description="2026.3: add __verbose to answers in one piece.")
     config_reload: Reload = Field(default="not_needed", description="What POST /v1/config/reload comes to.")
     server_version: str | None = Field(default=None, description="Version in GET /v2.")
+
+    @field_validator("profile", mode="before")
+    @classmethod
+    def _read_number(cls, value: JSON) -> JSON:
+        """2025.0 without quotation marks is a number in YAML."""
+        return str(value) if isinstance(value, float) else value
 
     @cached_property
     def release(self) -> Release:

@@ -73,7 +73,22 @@ def test_a_switch_overrides_its_profile() -> None:
     assert (release.stop_limit, release.tf_serving, release.cors) == (4, True, True)
 
 
-@pytest.mark.parametrize("section", [{"profile": "2023.0"}, {"no_such_switch": 1}, {"tools": "maybe"}])
+def test_a_release_may_be_written_without_quotation_marks() -> None:
+    assert OpenVinoSettings.model_validate({"profile": 2026.3}).release.name == "2026.3"
+    assert OpenVinoSettings.model_validate({"profile": 2025.0}).release.name == "2025.0"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"profile": "2023.0"},
+        {"no_such_switch": 1},
+        {"tools": "maybe"},
+        {"stop_limit": -1},
+        {"unauthorized_status": 200},
+        {"stream_error_status": 1000},
+    ],
+)
 def test_what_is_no_setting(section: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         OpenVinoSettings.model_validate(section)
