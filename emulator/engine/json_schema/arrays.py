@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.json_schema.bounds import Unsatisfiable
+from emulator.engine.json_schema.bounds import Exhausted, Unsatisfiable
 from emulator.engine.json_schema.equality import identity
 from emulator.engine.json_schema.keywords import positional
 from emulator.engine.json_schema.resolve import Node
@@ -16,6 +16,8 @@ from emulator.engine.json_schema.values import singular
 if TYPE_CHECKING:
     from emulator.engine.json_schema.build import Builder, Place
 
+_TURNS = 8  # ways to place what an array must contain
+
 
 def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
     """An array of the shape.
@@ -24,8 +26,22 @@ def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
         Unsatisfiable: none was found.
     """
     low, high = _lengths(shape)
-    count = _count(builder, shape, place, low, high)
-    wanted = _placed(shape, count)
+    refusal = Unsatisfiable("no array has room for all it must contain")
+    for count in _counts(builder, shape, place, low, high):
+        for turn in range(2 * min(count, _TURNS) if shape.contains else 1):
+            room = builder.budget.size
+            try:
+                return _write_items(builder, shape, place, count, turn)
+            except Exhausted:
+                raise
+            except Unsatisfiable as error:
+                refusal = error
+                builder.budget.size = room
+    raise refusal
+
+
+def _write_items(builder: Builder, shape: Shape, place: Place, count: int, turn: int) -> JSON:
+    wanted = _placed(shape, count, turn)
     items: list[JSON] = []
     seen: list[JSON] = []
     known: set[object] = set()
@@ -38,8 +54,10 @@ def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
             nodes += item_nodes(shape, 1)
         try:
             item = _item(builder, shape, nodes, place, index, seen, known)
+        except Exhausted:
+            raise
         except Unsatisfiable:
-            if index < low:
+            if index < shape.item_count.low or wanted:
                 raise
             break
         items.append(item)
@@ -85,13 +103,22 @@ def _known(shape: Shape) -> int | None:
     return longest
 
 
+def _counts(builder: Builder, shape: Shape, place: Place, low: int, high: int | None) -> dict[int, None]:
+    """Numbers of items to try: the one wanted, room behind the first items for all it must contain, the fewest."""
+    wanted = _count(builder, shape, place, low, high)
+    if not shape.contains:
+        return {wanted: None, low: None}
+    roomy = max((len(positional(n.schema)[0]) for n in shape.items), default=0) + sum(c.low for c in shape.contains)
+    return {wanted: None, roomy if high is None else min(roomy, high): None, low: None}
+
+
 def _count(builder: Builder, shape: Shape, place: Place, low: int, high: int | None) -> int:
     style = builder.style
     builder.budget.fill(2 * low)
-    if style.extreme and high is not None and high <= 64 and derive(place.key, "full")[0] % 2:
-        return high
     if not style.items or builder.frugal(place):
         return low
+    if style.extreme and high is not None and high <= 64 and derive(place.key, "full")[0] % 2:
+        return high
     more = style.items
     longest = max((len(positional(n.schema)[0]) for n in shape.items), default=0)
     count = max(low, longest, low + draw_integer(place.key, more + 1, "items"))
@@ -116,11 +143,17 @@ def item_nodes(shape: Shape, index: int) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def _placed(shape: Shape, count: int) -> dict[int, list[Node]]:
-    """What ``contains`` asks of which item: the last places first, each used again only when all are taken."""
+def _placed(shape: Shape, count: int, turn: int) -> dict[int, list[Node]]:
+    """What ``contains`` asks of which item: the last places first, each used again only when all are taken.
+
+    Args:
+        turn: another way each time, for what is asked of some places may not agree: all of it moves forward by so
+            many places, and from ``count`` on every ``contains`` begins at the same place.
+    """
     wanted: dict[int, list[Node]] = {}
-    free = count
+    free = count - turn % max(count, 1)
     for node, low, high, _ in shape.contains:
+        free = count - turn % count if turn >= count > 0 else free
         taken = set()
         for _ in range(min(low, count)):
             free = free - 1 if free > 0 else count - 1

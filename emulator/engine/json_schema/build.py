@@ -77,17 +77,17 @@ class Builder:
         shape = Shape()
         for node in nodes:
             absorb(shape, node, self.budget)
-        apart = False
         for strict in (False, True):
             failures = 0
+            lax = False
             for settled in self._settled(shape, place, strict):
                 for value in self._values(settled, nodes, place):
                     return value
+                lax = lax or settled.lax
                 failures += 1
                 if failures >= _FEW and not strict:
                     break
-            apart = any(choice.keyword == "oneOf" for choice in shape.choices) or failures >= _FEW
-            if not apart:
+            if not lax and failures < _FEW:
                 break
         raise Unsatisfiable(self.reason or _refusal(place))
 
@@ -107,6 +107,7 @@ class Builder:
         for option in found:
             narrowed = shape.copy()
             del narrowed.choices[index]
+            narrowed.lax = narrowed.lax or (choice.keyword == "oneOf" and not strict)
             for node in option:
                 absorb(narrowed, node, self.budget)
             if narrowed.choices:
@@ -120,13 +121,18 @@ class Builder:
             return
         if self.style.hints:
             yield from self._hinted(shape, nodes, place)
+        yield from self._written(shape, nodes, place)
+
+    def _written(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+        """Values made for the shape: several tries of each type where not every one need be an instance."""
         for kind in self._kinds(shape, place):
-            attempts = _RETRIES + 8 * bool(shape.exclusions)
-            for attempt in range(attempts if shape.delicate else 1):
-                at = place._replace(key=derive(place.key, attempt), spare=attempt == attempts - 1) if attempt else place
+            attempts = (_RETRIES + 8 * bool(shape.exclusions)) if shape.delicate else 1
+            for attempt in range(attempts):
                 room = self.budget.size
+                at = place._replace(key=derive(place.key, attempt), spare=attempt == attempts - 1) if attempt else place
+                wanted = shape.larger(attempt - _RETRIES) if attempt > _RETRIES else shape
                 try:
-                    value = self._write(kind, shape, at)
+                    value = self._write(kind, wanted, at)
                 except Exhausted:
                     raise
                 except Unsatisfiable as error:

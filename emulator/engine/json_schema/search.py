@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
 
 from emulator.engine.json_schema import charset
@@ -12,6 +13,9 @@ from emulator.engine.json_schema.bounds import Budget
 _END = -1
 Class = tuple[charset.Ranges, int]  # characters no machine tells apart, and how many
 Point = tuple[tuple[State, ...], int]  # the state of every machine, and the last character
+Layer = dict[Point, tuple[Point, str]]  # all points of one length, each with the one before and the character between
+
+_PRINTABLE: charset.Ranges = ((0x20, 0x7E), (0xA1, 0x167F))
 
 
 def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: int | None, random: Random,
@@ -22,39 +26,63 @@ def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: in
     """
     machines = [machine_of(pattern) for pattern in (*wanted, *unwanted)]
     classes = [(part := charset.readable(ranges)[0], charset.size(part)) for ranges in _alphabet(machines)]
-    start: Point = (tuple(machine.start for machine in machines), _END)
-    layers: list[dict[Point, tuple[Point, str]]] = [{start: (start, "")}]
-    known: set[Point] = set()
-    while layers[-1]:
-        length = len(layers) - 1
-        if length >= low:
-            for point in layers[-1]:
-                if _ends(machines, len(wanted), point, budget):
-                    return _spell(layers, point)
-        if high is not None and length >= high:
-            return None
-        if length >= low:
-            known.update(layers[-1])
-        layers.append(_next_layer(layers[-1], machines, len(wanted), classes, known, random, budget))
-    return None
+    plain = [entry for entry in classes if charset.intersect(entry[0], _PRINTABLE)]
+    search = _Search(machines, len(wanted), random, budget)
+    text = search.run(plain, low, high)
+    if text is None and len(plain) < len(classes):
+        text = search.run(classes, low, high)  # what no reader expects only if it must be
+    return text
 
 
-def _next_layer(layer: dict[Point, tuple[Point, str]], machines: list[Machine], wanted: int,
-                classes: list[Class], known: set[Point], random: Random,
-                budget: Budget) -> dict[Point, tuple[Point, str]]:  # fmt: skip
-    following: dict[Point, tuple[Point, str]] = {}
-    for point in layer:
-        for char in _draw_chars(classes, random):
-            budget.spend(5)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Machines side by side; the first ``wanted`` of them must come to their end, and no other."""
+
+    machines: list[Machine]
+    wanted: int
+    random: Random
+    budget: Budget
+
+    def run(self, classes: list[Class], low: int, high: int | None) -> str | None:
+        start: Point = (tuple(machine.start for machine in self.machines), _END)
+        layers: list[Layer] = [{start: (start, "")}]
+        known: set[Point] = set()
+        while layers[-1]:
+            length = len(layers) - 1
+            if length >= low:
+                for point in layers[-1]:
+                    if self._ends(point):
+                        return _spell(layers, point)
+                known.update(layers[-1])
+            if high is not None and length >= high:
+                return None
+            layers.append(self._next_layer(layers[-1], classes, known))
+        return None
+
+    def _next_layer(self, layer: Layer, classes: list[Class], known: set[Point]) -> Layer:
+        following: Layer = {}
+        for point in layer:
             states, before = point
-            code = ord(char)
-            after = tuple(m.step(s, before, code, budget) for m, s in zip(machines, states, strict=True))
-            if not all(after[:wanted]):
-                continue  # a pattern that must be found no longer can be
-            reached = (after, _kind(code))
-            if reached not in following and reached not in known:
-                following[reached] = (point, char)
-    return following
+            for char in _draw_chars(classes, self.random):
+                self.budget.spend(5)
+                code = ord(char)
+                after = tuple(
+                    machine.step(state, before, code, self.budget)
+                    for machine, state in zip(self.machines, states, strict=True)
+                )
+                if not all(after[: self.wanted]):
+                    continue  # a pattern that must be found no longer can be
+                reached = (after, _kind(code))
+                if reached not in following and reached not in known:
+                    following[reached] = (point, char)
+        return following
+
+    def _ends(self, point: Point) -> bool:
+        states, before = point
+        return all(
+            machine.accepts(state, before, self.budget) == (index < self.wanted)
+            for index, (machine, state) in enumerate(zip(self.machines, states, strict=True))
+        )
 
 
 def _kind(code: int) -> int:
@@ -69,15 +97,7 @@ def _draw_chars(classes: list[Class], random: Random) -> Iterator[str]:
         yield charset.pick(part, int(random.random() * size))
 
 
-def _ends(machines: list[Machine], wanted: int, point: Point, budget: Budget) -> bool:
-    states, before = point
-    return all(
-        machine.accepts(state, before, budget) == (index < wanted)
-        for index, (machine, state) in enumerate(zip(machines, states, strict=True))
-    )
-
-
-def _spell(layers: list[dict[Point, tuple[Point, str]]], point: Point) -> str:
+def _spell(layers: list[Layer], point: Point) -> str:
     chars = []
     for layer in reversed(layers):
         point, char = layer[point]

@@ -90,6 +90,7 @@ class Shape:
         choices: what is still to be decided; the rest is settled.
         exclusions: schemas of one keyword of which the value must be no instance.
         notes: every schema that was merged.
+        lax: a branch was chosen without a look at its siblings.
         delicate: what is built must be checked, for it is not right by construction.
     """
 
@@ -117,6 +118,7 @@ class Shape:
     notes: list[JSON] = field(default_factory=list)
     seen: dict[tuple[int, int], JSON] = field(default_factory=dict)
     delicate: bool = False
+    lax: bool = False
 
     def copy(self) -> Shape:
         """A shape that can be narrowed further without touching this one."""
@@ -124,6 +126,15 @@ class Shape:
         for name in _LISTS:
             setattr(twin, name, list(getattr(self, name)))
         twin.required, twin.seen = dict(self.required), dict(self.seen)
+        return twin
+
+    def larger(self, count: int) -> Shape:
+        """The same with at least so many members or items: the smaller ones were ruled out."""
+        twin = copy(self)
+        if not self.member_count.at_least(count).empty:
+            twin.member_count = self.member_count.at_least(count)
+        if not self.item_count.at_least(count).empty:
+            twin.item_count = self.item_count.at_least(count)
         return twin
 
     @property

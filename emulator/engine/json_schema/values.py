@@ -150,7 +150,8 @@ _TEXTS: Mapping[str, Callable[[bytes], str]] = {
 
 _NUMBERS: Mapping[str, tuple[float, float]] = {
     "age": (18, 80), "year": (1990, 2026), "month": (1, 12), "day": (1, 28), "hour": (0, 23),
-    "minute": (0, 59), "second": (0, 59), "statuscode": (200, 504), "price": (1, 500), "amount": (1, 1000), "total": (10, 2000), "cost": (1, 500),
+    "minute": (0, 59), "second": (0, 59), "statuscode": (200, 504), "price": (1, 500), "amount": (1, 1000),
+    "total": (10, 2000), "cost": (1, 500),
     "salary": (30_000, 150_000), "quantity": (1, 20), "count": (1, 50), "rating": (1, 5), "score": (0, 100),
     "percent": (0, 100), "percentage": (0, 100), "probability": (0, 1), "confidence": (0, 1), "rate": (0, 1),
     "ratio": (0, 1), "latitude": (-60, 70), "lat": (-60, 70), "longitude": (-180, 180), "lng": (-180, 180),
