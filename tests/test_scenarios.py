@@ -1,5 +1,6 @@
 """Every shipped scenario teaches its lesson through the real server."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -214,3 +215,43 @@ async def test_ovms_graph_not_loaded(play: Play) -> None:
     assert "not loaded" in early.body.decode().lower()
     await advance(running, "30s")
     assert (await chat(running, "openvino")).status == 200
+
+
+async def test_lost_connection(play: Play) -> None:
+    running = await play("lost-connection")
+    with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+        await chat(running, "tgi", stream=True)
+    assert (await chat(running, "tgi", stream=True)).events()
+    assert (await chat(running, "tgi", "Another")).status == 200
+    (cut, whole, _) = running.built.journal
+    assert (cut.status, cut.whole, cut.sent_tokens, cut.faults) == (200, False, 5, ("disconnect",))
+    assert (whole.whole, whole.sent_tokens) == (True, 8)
+
+
+@pytest.mark.parametrize("vendor", ["databricks", "azure", "tgi"])
+async def test_late_error(play: Play, vendor: str) -> None:
+    running = await play("late-error")
+    streamed = await chat(running, vendor, stream=True, max_tokens=40)
+    assert streamed.status == 200
+    assert "error" in streamed.body.decode()
+    assert '"finish_reason":"' not in streamed.body.decode()
+    assert (await chat(running, vendor, max_tokens=40)).json()["choices"][0]["finish_reason"]
+
+
+async def test_stalled_stream(play: Play) -> None:
+    running = await play("stalled-stream")
+    assert (await chat(running, "databricks", stream=True, max_tokens=30)).events()[-1] == "[DONE]"
+    (entry,) = running.built.journal
+    assert (entry.planned_ttft, entry.sent_tokens) == (0.2, 30)
+    assert entry.duration == pytest.approx(60.0 + 0.2 + 29 * 0.01, abs=0.02)
+
+
+async def test_token_quota(play: Play) -> None:
+    running = await play("token-quota")
+    statuses = [
+        (await chat(running, "databricks", f"Number {n}", key="dapi-search", max_tokens=300)).status for n in range(3)
+    ]
+    assert statuses == [200, 200, 429]
+    assert (await chat(running, "databricks", key="dapi-batch", max_tokens=300)).status == 200
+    again = await chat(running, "databricks", "Number 2", key="dapi-search", max_tokens=300)
+    assert again.status == 200  # the clock has jumped to the end of the wait
