@@ -89,13 +89,10 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Op
     return WireResponse(error.status or status, _encode(error, text, request), headers)
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings]) -> bytes:
-    """A failure after the first chunk: the bare object again, without ``data:`` and without an end.
-
-    Source: model_server, src/llm/http_llm_calculator.cc; src/http_rest_api_handler.cpp.
-    """
+def word_late_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings]) -> str:
+    """What a graph's calculator says of a failure after the first chunk."""
     deployment, _ = _look_at(request, service)
-    return _encode(error, _word_in_graph(error, deployment, service.settings), request)
+    return _word_in_graph(error, deployment, service.settings)
 
 
 def _look_at(request: WireRequest, service: Service[OpenVinoSettings]) -> tuple[Deployment | None, bool]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan, Span
-from emulator.core.vendor import Service, WireResponse, WireStream
+from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE
 from emulator.vendors.openvino.body import quote
 from emulator.vendors.openvino.responses import Echoed
@@ -34,6 +34,23 @@ class ResponsesCodec:
 
 
 RESPONSES = ResponsesCodec()
+
+
+def word_failed(text: str, request: WireRequest, service: Service[OpenVinoSettings]) -> bytes:
+    """The event that ends a stream whose generation failed; its number, which nobody knows here, is 0: unverified."""
+    created = int(service.clock.now())
+    body: JSON = request.json()
+    response = {
+        "id": f"resp-{created}",
+        "object": "response",
+        "created_at": created,
+        "error": {"code": "server_error", "message": text},
+        "model": body.get("model"),
+        "status": "failed",
+        "output": [],
+    }
+    event = {"type": "response.failed", "sequence_number": 0, "response": response}
+    return b"data: %b\n\n" % dump_json(event) + DONE
 
 
 def _list_whole(plan: Plan, call: Call) -> Item:

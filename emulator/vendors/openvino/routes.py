@@ -12,10 +12,12 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.openvino import catalogue
+from emulator.vendors.openvino.body import quote
 from emulator.vendors.openvino.embeddings import parse_embeddings
-from emulator.vendors.openvino.errors import escapes, refuse_path, render_error, render_late_error
+from emulator.vendors.openvino.errors import escapes, refuse_path, render_error, word_late_error
 from emulator.vendors.openvino.front import accept, is_generative
 from emulator.vendors.openvino.generate import parse_generation
+from emulator.vendors.openvino.items import word_failed
 from emulator.vendors.openvino.metrics import show_metrics
 from emulator.vendors.openvino.rerank import parse_rerank
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -36,6 +38,17 @@ def parse_generative(request: WireRequest, service: Ovms) -> Call | WireResponse
     if accepted.kind == "rerank":
         return parse_rerank(accepted)
     return parse_generation(accepted)
+
+
+def render_late_error(error: EmulatedError, request: WireRequest, service: Ovms) -> bytes:
+    """A failure after the first chunk: a bare object, without ``data:`` and without an end; Responses have an event.
+
+    Source: model_server, src/llm/http_llm_calculator.cc and src/http_rest_api_handler.cpp.
+    """
+    text = word_late_error(error, request, service)
+    if request.path.endswith("/responses"):
+        return word_failed(text, request, service)
+    return b'{"error":%b}' % quote(text)
 
 
 def answer_options(request: WireRequest, service: Ovms) -> WireResponse:

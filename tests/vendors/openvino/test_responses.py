@@ -5,10 +5,12 @@ import json
 import pytest
 
 from emulator.core.call import ChatAsk
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.vendor import WireResponse
-from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
+from emulator.vendors.openvino import VENDOR
+from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_request, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, say
 
 OK = None
@@ -200,3 +202,17 @@ def test_stream() -> None:
     assert deltas == ["a", "bc"]
     assert events[-1]["response"]["output"] == [event["item"] for event in events if event["type"] == item_done]
     assert events[14]["output_index"] == 2
+
+
+def test_a_failure_midway_is_an_event() -> None:
+    assert VENDOR.render_late_error is not None
+    request = make_request(PATH, {**BODY, "stream": True})
+    words = VENDOR.render_late_error(EmulatedError(ErrorKind.INTERNAL), request, LATEST.service)
+    event, end, _ = words.split(b"\n\n")
+    body = json.loads(event[6:])
+    assert end == b"data: [DONE]"
+    assert (body["type"], body["response"]["status"]) == ("response.failed", "failed")
+    assert body["response"]["error"] == {
+        "code": "server_error",
+        "message": failure("Response generation failed", word="INTERNAL"),
+    }
