@@ -17,6 +17,7 @@ def host(live: Running, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("DATABRICKS_API_BASE", f"{url}/serving-endpoints")
     monkeypatch.setenv("DATABRICKS_API_KEY", "dapi-x")
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # and for a tokenizer
     return url
 
 

@@ -5,7 +5,6 @@ Source: Databricks, "Foundation model REST API reference", chat task.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -233,12 +232,15 @@ def _effort(query: Query) -> str | None:
 
 
 def _make_call(query: Query) -> Call:
-    body = query.body
-    tools = tuple(read_tool(tool) for tool in query.get("tools", ()))
+    messages = tuple([read_message(message) for message in query.body["messages"]])
+    tools = tuple([read_tool(tool) for tool in query.get("tools", ())])
+    counts, limit = _fit(query, ChatAsk(messages=messages, tools=tools))
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
     kind, schema = read_format(query.get("response_format"))
+    logprobs = query.get("top_logprobs", 0) if query.get("logprobs") else None
     ask = ChatAsk(
-        messages=tuple(read_message(message) for message in body["messages"]),
+        messages=messages,
+        sampling=read_sampling(query, limit, logprobs),
         tools=tools,
         tool_choice=choice,
         tool_name=named,
@@ -247,6 +249,19 @@ def _make_call(query: Query) -> Call:
         schema=schema,
         reasoning=_effort(query),
     )
+    return Call(
+        request=query.request,
+        deployment=query.deployment,
+        ask=ask,
+        codec=_CODEC,
+        stream=wants_stream(query),
+        prompt_tokens=counts,
+        context=Reply.of(query, _rate_safety(query)),
+    )
+
+
+def _fit(query: Query, ask: ChatAsk) -> tuple[tuple[int, ...], int | None]:
+    """Tokens of the prompt, and the most an answer may have; both within the endpoint's bounds."""
     name = "max_tokens" if query.get("max_tokens") is not None else "max_completion_tokens"
     wanted = query.get(name)
     check_positive(query, name)
@@ -255,17 +270,7 @@ def _make_call(query: Query) -> Call:
     context = query.deployment.context
     if context is not None and counts[0] > context:
         raise prompt_too_long(query, counts[0])
-    logprobs = query.get("top_logprobs", 0) if query.get("logprobs") else None
-    sampling = read_sampling(query, limit_output(query, wanted, counts[0]), logprobs)
-    return Call(
-        request=query.request,
-        deployment=query.deployment,
-        ask=replace(ask, sampling=sampling),
-        codec=_CODEC,
-        stream=wants_stream(query),
-        prompt_tokens=counts,
-        context=Reply.of(query, _rate_safety(query)),
-    )
+    return counts, limit_output(query, wanted, counts[0])
 
 
 def _rate_safety(query: Query) -> JSON:

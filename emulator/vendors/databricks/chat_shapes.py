@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.plan import Span
-from emulator.core.seed import draw_alphanumeric, draw_hex
-from emulator.vendors.databricks.render import Reply
+from emulator.core.seed import draw_hex
+from emulator.vendors.databricks.render import Reply, draw_opaque
 
 
 def thinks_aloud(reply: Reply) -> bool:
@@ -35,4 +35,4 @@ def shape_call(key: bytes, number: int, index: int, span: Span, arguments: str, 
 
 
 def sign(key: bytes, number: int) -> str:
-    return "".join(draw_alphanumeric(key, 40, "signature", number, part) for part in range(3))
+    return draw_opaque(key, "signature", number)

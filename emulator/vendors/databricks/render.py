@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Any
 
 from emulator.core.call import Call
 from emulator.core.json import JSON
 from emulator.core.plan import Usage
 from emulator.core.record import record
+from emulator.core.seed import derive
 from emulator.core.vendor import Headers, Service
 from emulator.vendors.databricks.catalogue import Family, response_model
 from emulator.vendors.databricks.errors import base_headers
@@ -74,6 +76,11 @@ def answer_headers(call: Call, service: Service[Any], *, stream: bool = False) -
     reply: Reply = call.context
     kind = STREAM_TYPE if stream else JSON_TYPE
     return (kind, *base_headers(call.request, service.settings), ("served-model-name", reply.served))
+
+
+def draw_opaque(key: bytes, *name: str | int) -> str:
+    """128 characters that mean something only to the service: signatures, encrypted ids."""
+    return urlsafe_b64encode(b"".join([derive(key, *name, part) for part in range(6)])).decode()
 
 
 def shape_usage(usage: Usage, reply: Reply) -> dict[str, JSON]:

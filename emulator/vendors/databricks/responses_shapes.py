@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from emulator.core.json import JSON
 from emulator.core.plan import Choice, Plan, Span, Usage
 from emulator.core.record import record
-from emulator.core.seed import draw_alphanumeric, draw_hex
+from emulator.core.seed import draw_hex
 from emulator.dialects.openai import shape_logprob
-from emulator.vendors.databricks.render import Reply
+from emulator.vendors.databricks.render import Reply, draw_opaque
 from emulator.vendors.databricks.wire import Query
 
 
@@ -109,7 +109,7 @@ def shape_response(plan: Plan, reply: Reply, *, status: str, output: list[JSON],
 
 def draw_response_id(key: bytes) -> str:
     """The service encrypts the id, so it is longer than OpenAI's own."""
-    return "resp_" + "".join(draw_alphanumeric(key, 40, "response", part) for part in range(3))
+    return "resp_" + draw_opaque(key, "response")
 
 
 def shape_usage(usage: Usage, names: str) -> JSON:
@@ -187,7 +187,7 @@ def _shape_reasoning(plan: Plan, reply: Reply, number: int, span: Span, text: st
     summary = [{"type": "summary_text", "text": text}] if text and told.summary else []
     item: dict[str, JSON] = {"type": "reasoning", "id": item_id(plan.key, number, span), "summary": summary}
     if told.encrypted:
-        item["encrypted_content"] = "".join(draw_alphanumeric(plan.key, 40, "encrypted", part) for part in range(4))
+        item["encrypted_content"] = draw_opaque(plan.key, "encrypted")
     return item
 
 
