@@ -131,11 +131,16 @@ def _pattern_properties(node: Node, argument: JSON) -> Iterator[Option]:
 
 
 def _additional(node: Node, argument: JSON) -> Iterator[Option]:
+    """One property more of a plain name, or nothing but properties of other names."""
     if argument is True or argument == {}:
         return
+    known = list(node.schema.get("properties", ()))
     for name in ("extra", "other", "additional", "_", "X1", "0"):
-        if name not in node.schema.get("properties", ()):
+        if name not in known:
             yield _with(node, name, argument)
+    patterns: list[JSON] = [{"pattern": pattern} for pattern in node.schema.get("patternProperties", ())]
+    others = {"minProperties": 1, "propertyNames": {"not": {"anyOf": [{"enum": known}, *patterns]}}}
+    yield (_schema(node, {"type": "object", **others, "additionalProperties": {"not": argument}}),)
 
 
 def _property_names(node: Node, argument: JSON) -> Iterator[Option]:

@@ -137,14 +137,15 @@ def _fill(builder: Builder, shape: Shape, place: Place, built: dict[str, JSON], 
     """Add properties until there are ``low``."""
     if len(built) >= low and not _lonely(builder, shape, place, built):
         return
-    goal = max(low, len(built) + 1)
+    goal, high = max(low, len(built) + 1), shape.member_count.high
     for name in _possible_names(builder, shape, place):
         if len(built) >= goal:
             return
-        if name in built or any(n not in built for n in _closed(shape, [name])[1:]):
+        more = [n for n in _closed(shape, [name]) if n not in built]
+        if high is not None and len(built) + len(more) > high:
             continue
         try:
-            built[name] = _member(builder, shape, place, name)
+            built.update({n: _member(builder, shape, place, n) for n in more})
         except Exhausted:
             raise
         except Unsatisfiable:
