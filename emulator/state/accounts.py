@@ -172,14 +172,15 @@ class Places:
         return max(0.0, nsmallest(leaving, self._ends.values())[-1] - now)
 
     def take(self, ticket: bytes, cost: int, now: float) -> None:
-        self._ends[ticket] = inf
+        if cost:
+            self._ends[ticket] = inf
 
     def expect(self, ticket: bytes, end: float) -> None:
         if ticket in self._ends:
             self._ends[ticket] = end
 
     def settle(self, ticket: bytes, taken: int, cost: int, at: float, now: float) -> None:
-        del self._ends[ticket]
+        self._ends.pop(ticket, None)
 
 
 _STRATEGIES: dict[str, type[Bucket] | type[FixedWindow] | type[SlidingWindow]] = {
