@@ -32,17 +32,15 @@ def pick_seed(key: bytes, asked: int | None, bits: int = 64) -> int:
     return asked if asked is not None else draw_integer(key, 2**bits, "seed")
 
 
-def read_prompt(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Ids of a prompt as the model reads it, with its begin-of-sequence token."""
-    ids = list(tokenizer.encode(text))
-    return ids if tokenizer.bos is None else [tokenizer.bos, *ids]
+def split_prompt(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
+    """Id and text of each token of a prompt as the model reads it, its begin-of-sequence token first."""
+    rows = list(zip(tokenizer.encode(text), tokenizer.pieces(text), strict=True))
+    return rows if tokenizer.bos is None else [(tokenizer.bos, ""), *rows]
 
 
-def truncate_prompt(tokenizer: Tokenizer, text: str, count: int) -> tuple[str, list[int]]:
-    """The last ``count`` tokens of a prompt, as text and as ids."""
-    ids = read_prompt(tokenizer, text)[-count:]
-    pieces = tokenizer.pieces(text)
-    return "".join(pieces[-count:]), ids
+def join_prompt(rows: Sequence[tuple[int, str]]) -> tuple[str, tuple[int, ...]]:
+    """Text and ids of a prompt that was split and cut."""
+    return "".join(text for _, text in rows), tuple(token for token, _ in rows)
 
 
 def spell(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:

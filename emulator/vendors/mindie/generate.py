@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from emulator.core.call import Call, CompletionAsk, Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
+from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.dialects.tgi import check_ready, read_prompt, serves, truncate_prompt
+from emulator.dialects.tgi import check_ready, join_prompt, serves, split_prompt
 from emulator.vendors.mindie.checks import parse_body, read_object, refuse, refuse_format
 from emulator.vendors.mindie.headers import check_headers
 from emulator.vendors.mindie.inputs import Inputs, check_length, fetch_media, read_inputs
@@ -75,7 +76,7 @@ def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON
     check_length(inputs.echo, settings.max_input_chars)
     if isinstance(value, list):
         fetch_media(value)
-    (count,) = service.count_prompt(_ask(inputs.prompt, inputs.media), deployment)
+    (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), deployment)
     check_tokens(count)
     parameters = read_parameters(read_object(body, "parameters"), stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
@@ -96,15 +97,9 @@ def _shape(
 ) -> Call:
     settings = service.settings
     tokenizer = service.tokenizer(deployment)
-    prompt = inputs.prompt
-    ids: list[int] | None = None
-    if parameters.truncate is not None and parameters.truncate < count:
-        count = parameters.truncate
-        prompt, ids = truncate_prompt(tokenizer, prompt, count)
-    room = measure_room(settings, deployment, count, parameters.max_new_tokens or default_length(deployment))
-    if parameters.decoder_input_details:
-        ids = ids if ids is not None else read_prompt(tokenizer, prompt)
-        ids = [*ids, *(min(t, tokenizer.vocabulary_size - 1) for t in MEDIA_TOKENS * inputs.media)][-room.prompt :]
+    asked = parameters.max_new_tokens or default_length(deployment)
+    room = measure_room(settings, deployment, min(count, parameters.truncate or count), asked)
+    prompt, ids = _cut(inputs, parameters, tokenizer, count, room, settings)
     sampling = shape_sampling(
         parameters,
         max_tokens=room.answer,
@@ -124,15 +119,30 @@ def _shape(
         context=Generation(
             limit=room.answer,
             details=parameters.details or (parameters.decoder_input_details and not stream),
-            prefill=tuple(ids or ()) if parameters.decoder_input_details else (),
+            prefill=ids,
             echo=inputs.echo if parameters.return_full_text else None,
             seed=seed,
         ),
     )
 
 
-def _ask(prompt: str, media: int) -> CompletionAsk:
-    return CompletionAsk(prompts=(prompt,), media=media)
+def _cut(
+    inputs: Inputs, parameters: Parameters, tokenizer: Tokenizer, count: int, room: Room, settings: MindieSettings
+) -> tuple[str, tuple[int, ...]]:
+    """The prompt the model reads, and its ids where they are shown.
+
+    ``truncate`` keeps the last tokens; the server itself may cut on either side. Media stand after the text.
+    """
+    shown = parameters.decoder_input_details
+    if room.prompt >= count and not shown:
+        return inputs.prompt, ()
+    media = [(min(token, tokenizer.vocabulary_size - 1), "") for token in MEDIA_TOKENS * inputs.media]
+    rows = [*split_prompt(tokenizer, inputs.prompt), *media]
+    if parameters.truncate is not None:
+        rows = rows[-parameters.truncate :]
+    rows = rows[: room.prompt] if settings.truncation == -1 else rows[-room.prompt :]
+    prompt, ids = join_prompt(rows)
+    return prompt if room.prompt < count else inputs.prompt, ids if shown else ()
 
 
 def check_tokens(count: int) -> None:

@@ -86,6 +86,11 @@ class MindieSettings(VendorSettings):
     def _name_null(cls, value: JSON) -> JSON:
         return "null" if value is None else value
 
+    @field_validator("truncation", mode="before")
+    @classmethod
+    def _count_truncation(cls, value: JSON) -> JSON:
+        return -int(value) if isinstance(value, bool) else value
+
     @property
     def disaggregated(self) -> bool:
         """Prefill and decode run on different nodes."""

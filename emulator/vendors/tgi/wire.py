@@ -11,7 +11,7 @@ from typing import Any
 from emulator.core.call import Call, CompletionAsk, Deployment, Sampling
 from emulator.core.json import JSON
 from emulator.core.vendor import Codec, Service, WireRequest, WireResponse
-from emulator.dialects.tgi import check_ready, read_prompt, serves, truncate_prompt
+from emulator.dialects.tgi import check_ready, join_prompt, serves, split_prompt
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.errors import refuse
 from emulator.vendors.tgi.grammar import Grammar, grammar_type, read_grammar
@@ -173,28 +173,24 @@ def validate(
     if truncate is not None and not 0 < truncate <= settings.max_input_tokens:
         most = settings.max_input_tokens
         raise refuse(f"`truncate` must be strictly positive and less than {most}. Given: {truncate}", "truncate")
-    tokenizer = service.tokenizer(deployment)
     if count is None:
         (count,) = service.count_prompt(CompletionAsk(prompts=(inputs,)), deployment)
-    prompt = inputs
-    ids: Sequence[int] = ()
-    if truncate is not None and truncate < count:
-        count = truncate
-        prompt, ids = truncate_prompt(tokenizer, inputs, truncate)
-    elif parameters["decoder_input_details"] and settings.enable_prefill_logprobs:
-        ids = read_prompt(tokenizer, inputs)
     shown = parameters["decoder_input_details"] and settings.enable_prefill_logprobs
+    prompt: str = inputs
+    ids: tuple[int, ...] = ()
+    if shown or (truncate is not None and truncate < count):
+        rows = split_prompt(service.tokenizer(deployment), inputs)
+        prompt, ids = join_prompt(rows[-(truncate or len(rows)) :])
+        count = min(count, truncate or count)
     limit = _measure_limit(settings, deployment, count, parameters["max_new_tokens"])
-    grammar = read_grammar(parameters["grammar"], settings)
-    sampling = _shape_sampling(parameters, best_of, limit, stream=stream)
     return Validated(
         prompt=prompt,
         count=count,
-        ids=tuple(ids) if shown else (),
+        ids=ids if shown else (),
         limit=limit,
-        sampling=sampling,
+        grammar=read_grammar(parameters["grammar"], settings),
+        sampling=_shape_sampling(parameters, best_of, limit, stream=stream),
         seeded=_samples(parameters),
-        grammar=grammar,
     )
 
 

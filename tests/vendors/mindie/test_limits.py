@@ -82,10 +82,19 @@ def test_longest_prompt_is_taken() -> None:
     assert accepted("mindie", "/", ask("a b c d e f g h"), TIGHT).prompt_tokens == (8,)
 
 
-@pytest.mark.parametrize("truncation", [-1, True, 1])
-def test_truncation_of_the_server(truncation: JSON) -> None:
+@pytest.mark.parametrize(
+    ("truncation", "prompt"),
+    [
+        pytest.param(-1, "a b c d e f g h", id="on the right"),
+        pytest.param(True, "a b c d e f g h", id="as true, on the right"),
+        pytest.param(1, " b c d e f g h i", id="on the left"),
+    ],
+)
+def test_truncation_of_the_server(truncation: JSON, prompt: str) -> None:
     section = TIGHT.replace("max_iter_times: 6", f"max_iter_times: 6, truncation: {json.dumps(truncation)}")
-    assert accepted("mindie", "/", ask("a b c d e f g h i"), section).prompt_tokens == (8,)
+    call = accepted("mindie", "/", ask("a b c d e f g h i", decoder_input_details=True), section)
+    assert (call.ask.prompt, call.prompt_tokens) == (prompt, (8,))
+    assert len(call.context.prefill) == 8
 
 
 @pytest.mark.parametrize(
