@@ -17,6 +17,7 @@ from emulator.scenario.errors import nearest
 from emulator.scenario.load import LoadedScenario, load_text
 from emulator.scenario.match import Verdict
 
+_END = 253402300799.0  # 9999-12-31T23:59:59Z, the last second that has a date
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -108,7 +109,11 @@ class Actions:
         )
 
     async def move_clock(self, query: models.NoQuery, body: models.Advance, name: str) -> models.ClockState:
-        self._stage.running.emulator.clock.advance(parse_duration(body.advance))
+        clock = self._stage.running.emulator.clock
+        seconds = parse_duration(body.advance)
+        if clock.now() + seconds > _END:
+            raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
+        clock.advance(seconds)
         return await self.get_clock(query, b"", "")
 
     async def get_metrics(self, query: models.NoQuery, body: bytes, name: str) -> str:

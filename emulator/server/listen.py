@@ -99,6 +99,8 @@ class Listeners:
     async def close(self) -> None:
         """Stop accepting, let open answers end, close."""
         self._control.ready = False
+        self._stage.closing.set()
+        self._stage.running.emulator.clock.retire()
         await asyncio.gather(*(runner.cleanup() for runner in self._runners))
         self._runners.clear()
 

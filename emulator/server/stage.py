@@ -1,5 +1,6 @@
 """The scenario at work, and how another takes its place."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,10 @@ class Running:
 
 
 class Stage:
-    """Holds the scenario at work; whoever answers a request reads :attr:`running` once."""
+    """Holds the scenario at work; whoever answers a request reads :attr:`running` once.
+
+    ``closing`` is set when the process is about to end; nothing may wait without end from then on.
+    """
 
     def __init__(
         self,
@@ -58,6 +62,7 @@ class Stage:
         self.vendors = vendors
         self.library = library
         self.journal = Journal()
+        self.closing = asyncio.Event()
         self._overrides = overrides
         self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
         self.running = self._build(loaded, make_clock(loaded.scenario.clock))
@@ -78,9 +83,11 @@ class Stage:
         before.emulator.clock.retire()
 
     def reset(self) -> None:
-        """Begin the same scenario again, by the same clock."""
+        """Begin the same scenario again, by the same clock; calls that began before are in no journal."""
+        journal = Journal()
+        journal.listen = self.journal.listen
+        self.journal = journal
         self.running = self._build(self.running.loaded, self.running.emulator.clock)
-        self.journal.clear()
 
     async def reset_session(self, session: str) -> None:
         """Forget what one session did; scenario time goes on."""
@@ -98,6 +105,7 @@ class Stage:
                 emulator,
                 self.journal,
                 header_faults=self._overrides.header_faults,
+                closing=self.closing,
             )
             for vendor in self.vendors
             if vendor.name in settings

@@ -59,6 +59,7 @@ async def test_every_port_has_the_control_plane(toy: Running, port: str) -> None
         pytest.param("POST", "/clock", None, 400, "EOF", id="no body"),
         pytest.param("POST", "/clock", {"advance": "60"}, 422, "250ms", id="a duration without a unit"),
         pytest.param("POST", "/clock", {"advance": 60}, 422, "advance", id="a duration that is a number"),
+        pytest.param("POST", "/clock", {"advance": "3000000d"}, 422, "9999", id="past the end of time"),
         pytest.param("POST", "/clock", {"rewind": "60s"}, 422, "rewind", id="a key that is not known"),
         pytest.param("POST", "/clock", [], 422, "Input", id="a list"),
         pytest.param("PUT", "/scenario?name=throtled", None, 404, "throtled", id="a scenario the library has not"),
@@ -163,6 +164,17 @@ async def test_reset_forgets_counters_and_journal_and_keeps_scenario_and_clock(t
     clock = (await control(toy, "GET", "/clock")).json()
     assert (clock["time"], clock["since_start"]) == ("2026-01-01T00:01:00.000Z", 0.0)
     assert [(await ask(toy)).header("x-emulator-request-id") for _ in range(2)] == first
+
+
+async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -> None:
+    running = await start("latency: {ttft: 10s}\n", vendors=[TOY])
+    slow = asyncio.create_task(ask(running, stream=True))
+    while not (await control(running, "GET", "/metrics")).body.count(b'in_flight_requests{vendor="toy"} 1'):
+        await asyncio.sleep(0)
+    await control(running, "POST", "/reset")
+    await control(running, "POST", "/clock", {"advance": "10s"})
+    assert len((await slow).chunks) == 3
+    assert (await control(running, "GET", "/requests")).json()["total"] == 0
 
 
 async def test_sessions_count_apart_and_are_reset_apart(toy: Running) -> None:
