@@ -27,6 +27,7 @@ from emulator.engine.json_schema.regex import (
 )
 
 _LARGEST = 20_000  # instructions of one pattern
+_REMEMBERED = 4_000  # steps of one machine
 _END = -1  # in place of the next character
 
 
@@ -147,7 +148,7 @@ class Machine:
             return known[0]
         left = budget.units
         found = self._step(state, before, char, budget)
-        if len(self._memo) < _LARGEST:
+        if len(self._memo) < _REMEMBERED:
             self._memo[mark] = found, left - budget.units
         return found
 

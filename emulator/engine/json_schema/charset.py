@@ -6,7 +6,7 @@ Source: ECMA-262, 22.2.2 (CharacterClassEscape): ``\\d`` and ``\\w`` are ASCII, 
 import sys
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -97,14 +97,14 @@ def pick(ranges: Ranges, index: int) -> str:
     raise AssertionError("index below size")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def readable(ranges: Ranges) -> tuple[Ranges, ...]:
     """The parts a reader would expect, most expected first; never empty unless ``ranges`` is."""
     parts = tuple(part for wanted in _READABLE if (part := intersect(ranges, wanted)))
     return parts or ((ranges,) if ranges else ())
 
 
-@cache
+@lru_cache(maxsize=256)
 def unicode_property(name: str) -> Ranges | None:
     """``\\p{name}``: a general category, or one of the common scripts; ``None`` if it is neither."""
     name = name.removeprefix("General_Category=").removeprefix("gc=")
