@@ -80,7 +80,7 @@ class Places:
             if waiter in server.line:
                 server.line.remove(waiter)
             elif not waiter.turn.cancelled():
-                self.leave(waiter.turn.result(), now)
+                self.leave(waiter.turn.result(), waiter.turn.result().since)
             raise
 
     def leave(self, place: Place, now: float) -> None:

@@ -1,0 +1,174 @@
+"""What a call is charged, which quotas cover it, and what a refusal says."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.vendor import WireRequest
+from emulator.limits import Gate
+from emulator.limits.gate import reserve_output
+from emulator.scenario.load import load_text
+from emulator.scenario.quotas import compile_limits
+from emulator.state.memory import MemoryState
+
+TOY = Deployment(vendor="toy", name="llama")
+
+
+def make_call(
+    ask: Ask | None = None,
+    deployment: Deployment = TOY,
+    prompt_tokens: tuple[int, ...] = (10,),
+    principal: str = "search",
+    session: str = "",
+) -> Call:
+    request = WireRequest(method="POST", path="/", principal=principal, session=session)
+    codec = cast(Any, None)
+    return Call(request=request, deployment=deployment, ask=ask or chat(20), codec=codec, prompt_tokens=prompt_tokens)
+
+
+def chat(max_tokens: int | None = None, n: int = 1) -> ChatAsk:
+    return ChatAsk(messages=(Message(role="user", text="Hi"),), sampling=Sampling(max_tokens=max_tokens, n=n))
+
+
+def open_gate(*limits: str) -> Gate:
+    listed = "".join(f"  - {limit}\n" for limit in limits)
+    scenario = load_text(f"version: 1\nlimits:\n{listed}").scenario
+    return Gate(compile_limits(scenario.limits), MemoryState())
+
+
+@pytest.mark.parametrize(
+    ("ask", "changes", "prompt_tokens", "reserved"),
+    [
+        pytest.param(chat(20), {}, (10,), 20, id="as many as the request allows"),
+        pytest.param(chat(20, n=3), {}, (10,), 60, id="for each answer"),
+        pytest.param(chat(), {"default_max_tokens": 50}, (10,), 50, id="the deployment's default"),
+        pytest.param(chat(), {}, (10,), 1024, id="as long as an answer can be"),
+        pytest.param(chat(), {"max_output": 100}, (10,), 100, id="no more than the deployment gives"),
+        pytest.param(chat(110), {"context": 120}, (10,), 110, id="nor than its context has room for"),
+        pytest.param(
+            chat(8000), {"max_output": 8000, "default_max_tokens": 50}, (10,), 50, id="all there is is no limit"
+        ),
+        pytest.param(chat(7999), {"max_output": 8000, "default_max_tokens": 50}, (10,), 7999, id="less is one"),
+        pytest.param(
+            CompletionAsk(prompts=("a", "b"), sampling=Sampling(max_tokens=7)), {}, (1, 1), 14, id="for each prompt"
+        ),
+        pytest.param(EmbeddingAsk(inputs=("a",)), {}, (1,), 0, id="vectors have no tokens"),
+    ],
+)
+def test_output_is_reserved(ask: Ask, changes: dict[str, Any], prompt_tokens: tuple[int, ...], reserved: int) -> None:
+    deployment = replace(TOY, **changes)
+    assert reserve_output(make_call(ask, deployment, prompt_tokens)) == reserved
+
+
+@pytest.mark.parametrize(
+    ("unit", "left", "settled", "refused"),
+    [
+        pytest.param("requests", 99, 99, 100, id="requests"),
+        pytest.param("input_tokens", 88, 88, 100, id="prompt tokens are counted exactly"),
+        pytest.param("output_tokens", 80, 95, 100, id="an answer is settled with what was sent"),
+        pytest.param("tokens", 68, 83, 100, id="both together"),
+        pytest.param("concurrency", 99, 100, 100, id="a call that is over runs no more"),
+    ],
+)
+async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: int, refused: int) -> None:
+    window = "" if unit == "concurrency" else ", window: 60s"
+    for sent, remaining in ((5, settled), (None, refused)):
+        gate = open_gate(f"{{unit: {unit}, amount: 100{window}}}")
+        admission = await gate.admit(make_call(prompt_tokens=(10, 2)), 0.0)
+        assert [balance.left for balance in admission.balances] == [left]
+        await gate.release(admission, sent, 0.0)
+        probe = await gate.admit(make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), 0.0)
+        assert probe.balances[0].left == remaining - (unit in ("requests", "concurrency"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "shared"),
+    [
+        pytest.param(
+            "", {"llama": True, "batch": True, "other": True, "vendor": True, "session": False}, id="one for all"
+        ),
+        pytest.param(
+            "per: principal, ", {"llama": True, "batch": False, "other": True, "vendor": True}, id="each caller"
+        ),
+        pytest.param("per: deployment, ", {"batch": True, "other": False, "vendor": False}, id="each deployment"),
+        pytest.param("vendor: toy, ", {"other": True, "vendor": False}, id="one vendor's"),
+        pytest.param("deployment: llama, ", {"other": False, "vendor": True}, id="one name's"),
+        pytest.param("deployment: [ll*, x], ", {"other": False, "vendor": True}, id="a glob"),
+    ],
+)
+async def test_who_shares_a_quota(limit: str, shared: dict[str, bool]) -> None:
+    calls = {
+        "llama": make_call(),
+        "batch": make_call(principal="batch"),
+        "other": make_call(deployment=replace(TOY, name="other")),
+        "vendor": make_call(deployment=replace(TOY, vendor="someone")),
+        "session": make_call(session="s"),
+    }
+    for name, is_shared in shared.items():
+        gate = open_gate(f"{{{limit}unit: requests, amount: 1, window: 60s}}")
+        await gate.admit(make_call(), 0.0)
+        if is_shared:
+            with pytest.raises(EmulatedError):
+                await gate.admit(calls[name], 0.0)
+        else:
+            await gate.admit(calls[name], 0.0)
+
+
+async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
+    gate = open_gate(
+        "{unit: requests, amount: 1, window: 10s, strategy: fixed}",
+        "{vendor: toy, per: principal, unit: output_tokens, amount: 60, window: 60s, strategy: sliding}",
+        "{unit: input_tokens, amount: 1000, window: 60s}",
+    )
+    await gate.admit(make_call(chat(50)), 4.0)
+    with pytest.raises(EmulatedError) as refused:
+        await gate.admit(make_call(chat(11)), 6.0)
+    error = refused.value
+    expected: dict[str, JSON] = {
+        "unit": "output_tokens",
+        "amount": 60,
+        "window": 60,
+        "per": "principal",
+        "deployment": "llama",
+        "used": 50,
+        "asked": 11,
+    }
+    assert (error.kind, error.limit, error.retry_after) == (ErrorKind.RATE_LIMITED, "output_tokens", 58.0)
+    assert error.details == expected
+
+
+async def test_a_refused_call_takes_nothing() -> None:
+    gate = open_gate("{unit: requests, amount: 2, window: 60s}", "{unit: output_tokens, amount: 50, window: 60s}")
+    for _ in range(3):
+        with pytest.raises(EmulatedError, match="rate_limited"):
+            await gate.admit(make_call(chat(51)), 0.0)
+    assert [balance.left for balance in (await gate.admit(make_call(chat(50)), 0.0)).balances] == [1, 0]
+
+
+async def test_a_call_its_server_turns_away_takes_nothing() -> None:
+    gate = open_gate("{unit: requests, amount: 2, window: 60s}")
+
+    class OnePlace:
+        capacity = 1
+        queue = 0
+
+    first = await gate.admit(make_call(), 0.0, OnePlace())
+    with pytest.raises(EmulatedError, match="overloaded"):
+        await gate.admit(make_call(), 0.0, OnePlace())
+    await gate.release(first, 1, 0.0)
+    assert (await gate.admit(make_call(), 0.0, OnePlace())).balances[0].left == 0
+
+
+async def test_the_wait_for_a_running_call_is_until_its_end() -> None:
+    gate = open_gate("{unit: concurrency, amount: 1}")
+    admission = await gate.admit(make_call(), 1.0)
+    with pytest.raises(EmulatedError) as unknown:
+        await gate.admit(make_call(), 2.0)
+    await gate.expect(admission, 12.5)
+    with pytest.raises(EmulatedError) as known:
+        await gate.admit(make_call(), 2.0)
+    assert (unknown.value.retry_after, known.value.retry_after) == (None, 10.5)
