@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from emulator.core.call import Ask, Call, Deployment
-from emulator.core.clock import Clock
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, parse_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from emulator.core.clock import Clock
 
 Headers = tuple[tuple[str, str], ...]
 _UNREAD = object()
@@ -184,6 +186,7 @@ class Vendor:
         environment: what to export so that the vendor's clients come to a base URL.
         body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
+        reads: request headers, beside the credential's, that have a say in how a request is read.
         render_late_error: what a stream says of a failure after it has begun, framing included; ``None``: an
             event with the key ``error``.
     """
@@ -198,4 +201,5 @@ class Vendor:
     environment: Callable[[str], Mapping[str, str]]
     body_limit: int = 64 * 1024**2
     date: bool = True
+    reads: tuple[str, ...] = ()
     render_late_error: Callable[[EmulatedError, WireRequest, Service[Any]], bytes] | None = None
