@@ -21,6 +21,8 @@ from emulator.scenario.quotas import compile_limits
 from emulator.scenario.schema import ReplyOutcome, Scenario
 
 _UNMATCHED = Match()
+_MOST_DRAFTS = 512  # answers to repeated calls that are kept
+_LONGEST_DRAFT = 4096  # tokens; longer ones take more room than time
 
 
 class Emulator:
@@ -31,6 +33,7 @@ class Emulator:
         self.state = state
         self.seed = seed
         self.started = clock.now()
+        self._drafts: dict[bytes, Draft] = {}
         self._latency = latency
         self.rules = scenario.rules
         self.strict = scenario.strict
@@ -75,8 +78,22 @@ class Emulator:
     def _latency_of(self, match: Match) -> Latency:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
 
-    def decide(self, call: Call, match: Match, key: bytes, now: float, place: Place | None = None) -> Plan:
-        """The answer to a call; ``key`` names it, ``now`` is when it came; ``place``: where it runs, if places are few.
+    def decide(
+        self,
+        call: Call,
+        match: Match,
+        key: bytes,
+        now: float,
+        place: Place | None = None,
+        repeated: bytes | None = None,
+    ) -> Plan:
+        """The answer to a call.
+
+        Args:
+            key: names the answer.
+            now: when the call came.
+            place: where it runs, if places are few.
+            repeated: identity of a call that came before, and whose draft is worth keeping.
 
         Raises:
             EmulatedError: a rule refuses the call, or nothing satisfies the schema it asks for.
@@ -85,7 +102,7 @@ class Emulator:
             raise match.outcome.error.to_error()
         latency = self._latency_of(match)
         reply = None if match.outcome.reply is None else fix_reply(match.outcome.reply)
-        draft = self._write(call, reply)
+        draft = self._write(call, reply) if reply or repeated is None else self._recall(call, repeated)
         waited = 0.0 if place is None else max(0.0, place.since - (now - self.started))
         if latency.immediate and not waited:
             return Plan(
@@ -97,6 +114,17 @@ class Emulator:
                 usage=draft.usage,
             )
         return pace(draft, latency, key, now, 1 if place is None else place.running, waited)
+
+    def _recall(self, call: Call, identity: bytes) -> Draft:
+        """The draft of a call that came before."""
+        draft = self._drafts.get(identity)
+        if draft is None:
+            draft = self._write(call, None)
+            if draft.vectors is None and draft.usage.completion_tokens <= _LONGEST_DRAFT:
+                if len(self._drafts) >= _MOST_DRAFTS:
+                    del self._drafts[next(iter(self._drafts))]
+                self._drafts[identity] = draft
+        return draft
 
     def _write(self, call: Call, reply: FixedReply | None) -> Draft:
         tokenizer = tokenizer_for(call.deployment.tokenizer)
@@ -110,7 +138,9 @@ class Emulator:
                 reply=reply,
             )
         except Unsatisfiable as error:
-            raise EmulatedError(ErrorKind.INVALID_PARAMETER, f"No JSON satisfies the schema: {error}") from None
+            raise EmulatedError(
+                ErrorKind.INVALID_PARAMETER, f"No JSON satisfies the schema: {error}", param="response_format"
+            ) from None
 
 
 def see(

@@ -198,6 +198,8 @@ class Call:
     Fields:
         prompt_tokens: per prompt or input; one number for a chat.
         context: whatever the codec wants to remember of the request.
+        repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
+            the same way whenever it comes, but for ``request`` itself.
     """
 
     request: WireRequest
@@ -207,3 +209,4 @@ class Call:
     stream: bool = False
     prompt_tokens: tuple[int, ...] = (0,)
     context: JSON = None
+    repeatable: bool = False

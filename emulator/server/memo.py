@@ -1,0 +1,45 @@
+"""Requests that came before: an equal one is read the same way, so nothing is read twice."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from emulator.core.call import Call
+from emulator.core.vendor import WireRequest
+
+_MOST = 512  # requests
+_LARGEST = 8192  # bytes of a body
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What was found out about a request when it came before."""
+
+    identity: bytes
+    call: Call
+
+
+class Memo:
+    """The requests of one vendor that came more than once; the oldest is forgotten first.
+
+    ``headers``: those that have a say in how a request is read.
+    """
+
+    def __init__(self, headers: tuple[str, ...]) -> None:
+        self._headers = headers
+        self._known: dict[Hashable, Known] = {}
+
+    def find(self, wire: WireRequest) -> Known | None:
+        """What is known of an equal request."""
+        return self._known.get(self._key(wire)) if self._known else None
+
+    def remember(self, wire: WireRequest, identity: bytes, call: Call) -> None:
+        """Keep a call for equal requests to come, if it is one to keep."""
+        if call.repeatable and len(wire.body) <= _LARGEST:
+            if len(self._known) >= _MOST:
+                del self._known[next(iter(self._known))]
+            self._known[self._key(wire)] = Known(identity, call)
+
+    def _key(self, wire: WireRequest) -> Hashable:
+        query = frozenset(wire.query.items()) if wire.query else None
+        read = [wire.headers.get(name) for name in self._headers]
+        return (wire.method, wire.path, query, wire.body, wire.principal, *read)
