@@ -153,6 +153,9 @@ class _Tokens:
         rest = self.text[at:]
         if rest and text.startswith(rest):
             return len(self.text)  # the end, and something of the vendor's own
+        bare = text.rstrip("\r\n\0")
+        if bare and bare != text:
+            return self.advance(at, bare)  # a line of a vendor that sends no JSON
         if at:
             return at
         longest = min(len(rest), len(text))  # the beginning, and something in front of it

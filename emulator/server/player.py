@@ -76,10 +76,13 @@ def _date(second: int) -> str:
 class Player:
     """One answer on one connection; ``extra`` headers follow the answer's own."""
 
-    def __init__(self, http: web.BaseRequest, clock: Clock, started: float, *, date: bool) -> None:
+    def __init__(
+        self, http: web.BaseRequest, clock: Clock, started: float, closing: asyncio.Event, *, date: bool
+    ) -> None:
         self._http = http
         self._clock = clock
         self._started = started
+        self._closing = closing
         self._date = date
         self._modern = http.version >= (1, 1)
         self.extra: Headers = ()
@@ -198,10 +201,13 @@ class Player:
         return True
 
     async def _wait(self, due: float) -> None:
-        """Until ``due`` seconds after admission; without end if it is infinite, until the handler is cancelled."""
+        """Until ``due`` seconds after admission; one that is infinite ends with the process.
+
+        The framework cancels whoever waits when the client leaves.
+        """
         if due == inf:
-            await asyncio.get_running_loop().create_future()
-        if due > 0.0:
+            await self._closing.wait()
+        elif due > 0.0:
             await self._clock.sleep_until(self._started + due)
 
     async def _write(self, data: bytes) -> bool:
