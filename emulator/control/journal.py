@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -79,7 +79,7 @@ class Journal:
         self._explained: deque[Entry] = deque(maxlen=_LATEST)
         self._most_kept = most_kept
         self._kept = 0
-        self.listen = _ignore
+        self.listen: Callable[[Entry], None] = _ignore
 
     def add(self, entry: Entry) -> None:
         self._entries.append(entry)

@@ -1,0 +1,86 @@
+"""What the journal keeps, and what it lets go."""
+
+from emulator.control.journal import Entry, Evidence, Journal
+from emulator.core.vendor import WireRequest
+from emulator.scenario.match import Match, Verdict
+
+
+class Witness:
+    """Explains everything."""
+
+    def explain(self, entry: Entry) -> tuple[Verdict, ...]:
+        return (Verdict(entry.id),)
+
+
+def make_entry(name: str, *, session: str = "", body: bytes | None = None) -> Entry:
+    entry = Entry(
+        id=name,
+        time=0.0,
+        vendor="toy",
+        method="POST",
+        path="/",
+        status=200,
+        deployment=None,
+        principal="",
+        session=session,
+        rule=None,
+        error=None,
+        prompt_tokens=0,
+        completion_tokens=0,
+        ttft=None,
+        duration=0.0,
+        whole=True,
+    )
+    if body is not None:
+        wire = WireRequest(method="POST", path="/", body=body)
+        entry.evidence = Evidence(Witness(), wire, Match(), b"", 0)
+    return entry
+
+
+def names(journal: Journal) -> list[str]:
+    return [entry.id for entry in journal]
+
+
+def test_only_the_latest_ten_thousand_are_kept() -> None:
+    journal = Journal()
+    for number in range(10_010):
+        journal.add(make_entry(str(number)))
+    assert (len(names(journal)), names(journal)[0]) == (10_000, "10")
+    assert journal.find("9") is None
+    assert journal.find("10") is not None
+
+
+def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
+    journal = Journal(most_kept=100)
+    entries = [make_entry(str(number), body=b"x" * 40) for number in range(4)]
+    for entry in entries:
+        journal.add(entry)
+    assert [bool(entry.explain()) for entry in entries] == [False, False, True, True]
+    assert names(journal) == ["0", "1", "2", "3"]
+
+
+def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
+    journal = Journal(most_kept=10)
+    large, small = make_entry("large", body=b"x" * 50), make_entry("small", body=b"x")
+    journal.add(large)
+    assert large.explain()
+    journal.add(small)
+    assert (large.explain(), bool(small.explain())) == ((), True)
+
+
+def test_one_session_is_forgotten_alone() -> None:
+    journal = Journal(most_kept=100)
+    for name, session in (("1", "a"), ("2", "b"), ("3", "a")):
+        journal.add(make_entry(name, session=session, body=b"x" * 40))
+    journal.clear("a")
+    assert names(journal) == ["2"]
+    journal.clear()
+    assert names(journal) == []
+
+
+def test_each_call_is_handed_on() -> None:
+    heard: list[Entry] = []
+    journal = Journal()
+    journal.listen = heard.append
+    journal.add(make_entry("1"))
+    assert [entry.id for entry in heard] == ["1"]
