@@ -147,7 +147,8 @@ def _remove(body: JSON, draw: random.Random) -> JSON:
 
 def _add(body: JSON, draw: random.Random) -> JSON:
     holders = [body, *(h[k] for h, k in _paths(body) if isinstance(h[k], dict))]
-    draw.choice(holders)[draw.choice(["x", "", "stop", "name", "model", "stream", "type"])] = draw.choice(_VALUES)
+    name = draw.choice(["x", "", "stop", "name", "model", "stream", "type"])
+    draw.choice(holders)[name] = copy.deepcopy(draw.choice(_VALUES))
     return body
 
 

@@ -250,10 +250,12 @@ def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> 
     from emulator.engine.tools import choose_tools, write_arguments
 
     calls = choose_tools(ask, derive(key, "tools"))
-    return [
-        _whole("tool_call", write_arguments(tool, prompt, derive(key, "arguments", i)), tokenizer, tool.name)
-        for i, tool in enumerate(calls)
-    ]
+    parts = []
+    for number, tool in enumerate(calls):
+        turn = calls[:number].count(tool)  # a second call of one tool takes the prompt's second value
+        arguments = write_arguments(tool, prompt, derive(key, "arguments", number), turn)
+        parts.append(_whole("tool_call", arguments, tokenizer, tool.name))
+    return parts
 
 
 def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> _Part:

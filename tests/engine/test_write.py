@@ -246,7 +246,9 @@ def test_an_instruction_changes_a_vector() -> None:
             FixedReply(reasoning="Hm.", text="Yes."), {"reasoning": "Hm.", "text": "Yes."}, "stop", id="reasoning"
         ),
         pytest.param(FixedReply(tool_calls=(("f", "{}", "call_9"),)), {"tool_call": "{}"}, "tool_calls", id="a call"),
-        pytest.param(FixedReply(text="A", finish_reason="content_filter"), {"text": "A"}, "content_filter", id="reason"),
+        pytest.param(
+            FixedReply(text="A", finish_reason="content_filter"), {"text": "A"}, "content_filter", id="reason"
+        ),
     ],
 )
 def test_a_fixed_reply_is_said_as_it_is(reply: FixedReply, texts: dict[str, str], finish: str) -> None:
@@ -274,3 +276,10 @@ def test_a_fixed_embedding_stands_for_every_input() -> None:
 
 def test_an_empty_ask_is_answered() -> None:
     assert first(replace(chat(""), messages=())).text()
+
+
+def test_two_calls_of_one_tool_take_two_values_of_the_prompt() -> None:
+    ask = chat("What is the weather in Paris and in Rome?", tools=(WEATHER,), tool_choice="auto", parallel=True)
+    calls = first(ask).tool_calls
+    assert [name for name, _ in calls] == ["get_weather"] * len(calls)
+    assert len({arguments for _, arguments in calls}) == len(calls)
