@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
 from urllib.parse import quote
@@ -27,6 +28,7 @@ from emulator.scenario.outcomes import NOTHING
 from emulator.server.asked import heed, heed_not, refuse_asked
 from emulator.server.bend import bend
 from emulator.server.body import read_body
+from emulator.server.memo import Known, Memo
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player, Sent
 from emulator.server.routing import Router
@@ -75,6 +77,7 @@ class VendorApp:
         emulator: Emulator,
         journal: Journal,
         *,
+        closing: asyncio.Event,
         header_faults: bool = True,
     ) -> None:
         self.vendor = vendor
@@ -83,6 +86,8 @@ class VendorApp:
         self.emulator = emulator
         self._journal = journal
         self._router = Router(vendor.endpoints)
+        self._memo = Memo(vendor.reads)
+        self._closing = closing
         self._heed = heed if header_faults else heed_not
 
     async def serve(self, http: web.BaseRequest, path: str, base_url: str) -> Played:
@@ -100,7 +105,7 @@ class VendorApp:
         metrics = self._metrics
         metrics.running += 1
         answer = _Answer()
-        player = Player(http, emulator.clock, started, date=self.vendor.date)
+        player = Player(http, emulator.clock, started, self._closing, date=self.vendor.date)
         try:
             response = await self._answer(http, wire, answer, started)
             player.extra = _extra(wire, answer)
@@ -136,19 +141,8 @@ class VendorApp:
         return bend(response, faults, self.vendor, self.service, wire, answer.call, answer.plan) if faults else response
 
     async def _decide(self, wire: WireRequest, answer: _Answer, started: float) -> WireResponse | WireStream:
-        """Accept, authenticate, parse, decide; raises what the vendor refuses."""
-        missing = None
-        endpoint = None
-        try:
-            endpoint, wire.params = self._router.resolve(wire.method, wire.path)
-        except EmulatedError as error:
-            missing = error
-        if endpoint is None or not endpoint.open:
-            wire.principal = self.vendor.authenticate(wire, self.service)
-        await self._name(wire, answer)
-        if missing is not None or endpoint is None:
-            raise missing or EmulatedError(ErrorKind.NOT_FOUND)
-        parsed = endpoint.parse(wire, self.service)
+        """Read a request and decide its answer; raises what the vendor refuses."""
+        parsed = await self._read(wire, answer)
         match = await self.emulator.match(self.vendor.name, wire, parsed, answer.identity, answer.attempt, started)
         answer.match = match = self._heed(match, wire.headers)
         if isinstance(parsed, WireResponse):
@@ -161,12 +155,33 @@ class VendorApp:
             return _refuse_unmatched(wire, self.judge(wire, answer, parsed, started))
         gate = self.emulator.gate
         if gate is None or match.outcome.error is not None:
-            plan = self.emulator.decide(parsed, match, wire.key, started)
+            repeated = answer.identity if answer.attempt and parsed.repeatable else None
+            plan = self.emulator.decide(parsed, match, wire.key, started, repeated=repeated)
         else:
             plan, answer.admission = await self.emulator.admit(parsed, match, wire.key, started, gate)
         answer.plan = plan
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(plan, parsed, self.service)
+
+    async def _read(self, wire: WireRequest, answer: _Answer) -> Call | WireResponse:
+        """Accept, authenticate, parse; what is known of an equal request is not found out again."""
+        missing = endpoint = None
+        try:
+            endpoint, wire.params = self._router.resolve(wire.method, wire.path)
+        except EmulatedError as error:
+            missing = error
+        if endpoint is None or not endpoint.open:
+            wire.principal = self.vendor.authenticate(wire, self.service)
+        known = self._memo.find(wire)
+        await self._name(wire, answer, known)
+        if known is not None:
+            return replace(known.call, request=wire)
+        if missing is not None or endpoint is None:
+            raise missing or EmulatedError(ErrorKind.NOT_FOUND)
+        parsed = endpoint.parse(wire, self.service)
+        if answer.attempt and isinstance(parsed, Call):
+            self._memo.remember(wire, answer.identity, parsed)
+        return parsed
 
     async def _release(self, admission: Admission, answer: _Answer, sent: Sent, started: float) -> None:
         """Settle with what was sent, and give up the place when the answer was over, however late that is noticed."""
@@ -174,17 +189,9 @@ class VendorApp:
         tokens = None if answer.plan is None else _count_sent(answer.plan, sent)
         await self.emulator.release(admission, tokens, min(now, started + sent.reached) if sent.whole else now)
 
-    async def _name(self, wire: WireRequest, answer: _Answer) -> None:
-        """Give the request its key: identity and attempt; identity ignores headers, key order and session."""
-        body: bytes = wire.body
-        if body:
-            try:
-                body = canonical_json(wire.json())
-            except (ValueError, RecursionError):
-                body = wire.body
-        query = "&".join(sorted(f"{k}={v}" for k, v in wire.query.items())) if wire.query else ""
-        identity = derive(self.vendor.name, wire.method, wire.path, query, body, wire.principal)
-        answer.identity = identity
+    async def _name(self, wire: WireRequest, answer: _Answer, known: Known | None = None) -> None:
+        """Give the request its key: identity and attempt."""
+        answer.identity = identity = identify(self.vendor.name, wire) if known is None else known.identity
         answer.attempt = await self.emulator.state.count(wire.session, "attempt", identity)
         wire.key = derive(self.emulator.seed, "answer", identity, answer.attempt)
 
@@ -281,6 +288,16 @@ def _plan_ttft(plan: Plan, call: Call) -> float:
     """Seconds after admission at which the body is to begin."""
     due = plan.choices[0].due if call.stream and plan.choices else ()
     return float(due[0]) if len(due) else plan.due
+
+
+def identify(vendor: str, wire: WireRequest) -> bytes:
+    """What makes a request the same as another: no header, no session, no key order of its body."""
+    body = wire.body
+    if body:
+        with suppress(ValueError, RecursionError):
+            body = canonical_json(wire.json())
+    query = "&".join(sorted(f"{k}={v}" for k, v in wire.query.items())) if wire.query else ""
+    return derive(vendor, wire.method, wire.path, query, body, wire.principal)
 
 
 def _extra(wire: WireRequest, answer: _Answer) -> Headers:

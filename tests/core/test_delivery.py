@@ -53,7 +53,8 @@ def test_edits_stay_in_their_pieces(edits: list[tuple[int, int, bytes]], parts: 
 
 
 def test_events_end_where_their_last_piece_ends() -> None:
-    delivery = replace(BASE, pieces=(Piece(0, b"a", last=False), Piece(0, b"b"), Piece(0, b""), Piece(0, b"c", last=False)))
+    parts = Piece(0, b"a", last=False), Piece(0, b"b"), Piece(0, b""), Piece(0, b"c", last=False)
+    delivery = replace(BASE, pieces=parts)
     assert delivery.events() == [Span(0, 2), Span(2, 3)]
 
 

@@ -27,7 +27,7 @@ def find(delivery: Delivery, **position: JSON) -> int:
     [
         pytest.param({}, 0, id="none is the beginning"),
         pytest.param({"after_tokens": 0}, 0, id="after no token"),
-        pytest.param({"after_tokens": 1}, starts(2), id="after the event of the first token, not the one with the role"),
+        pytest.param({"after_tokens": 1}, starts(2), id="after the event of the first token, not the role"),
         pytest.param({"after_tokens": 2}, starts(3), id="after the event of the second"),
         pytest.param({"after_tokens": 3}, starts(4), id="before the finish reason"),
         pytest.param({"after_tokens": 4}, starts(7), id="a token that never comes is the end"),
