@@ -140,6 +140,7 @@ class RuleVerdict(Given):
 
 
 class RequestDetail(RequestEntry):
+    summary: str = Field(description="Which rule took the call, or which came closest.")
     explanation: list[RuleVerdict] = Field(description="Every rule's word, up to the one that took the call.")
 
 

@@ -253,6 +253,28 @@ rules:
     assert "Hi" not in json.dumps(detail)
 
 
+@pytest.mark.parametrize(
+    ("rules", "prompt", "summary"),
+    [
+        pytest.param(THROTTLED, "Hello", "'greets': takes it.", id="a rule took it"),
+        pytest.param(
+            THROTTLED, "Hi", "No rule takes it. The nearest is 'greets': prompt does not hold", id="none took it"
+        ),
+        pytest.param("", "Hi", "No rule was asked.", id="there are none"),
+        pytest.param(THROTTLED, None, "No rule was asked.", id="the vendor refused it first"),
+    ],
+)
+async def test_a_request_sums_up_what_became_of_it(start: Start, rules: str, prompt: str | None, summary: str) -> None:
+    running = await start(rules, vendors=[TOY])
+    if prompt is None:
+        await running.ask("toy", "/nowhere", headers=KEY)
+    else:
+        await ask(running, prompt)
+    (entry,) = running.built.journal
+    detail = (await control(running, "GET", f"/requests/{entry.id}")).json()
+    assert detail["summary"].startswith(summary)
+
+
 async def test_what_the_explanation_says_stays_true_after_the_scenario_is_gone(toy: Running) -> None:
     name = (await ask(toy, "Hello")).header("x-emulator-request-id")
     await control(toy, "PUT", "/scenario", "version: 1\n")
