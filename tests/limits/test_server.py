@@ -184,6 +184,31 @@ async def test_a_client_that_hangs_up_pays_for_what_was_sent(start: Start) -> No
         assert answer.status == status
 
 
+async def test_a_broken_answer_costs_what_came_through(start: Start) -> None:
+    running = await start(
+        "limits: [{unit: output_tokens, amount: 100, window: 60s}]\n"
+        "rules: [{name: r, times: {first: 1}, faults: [{type: disconnect, after_tokens: 7}]}]\n",
+        vendors=[TOY],
+    )
+    body = {"prompt": "Hi", "max": 60, "stream": True}
+    with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+        await running.ask("toy", "/chat", body, headers={"x-key": "k"})
+    for tokens, status in ((94, 400), (93, 200)):
+        answer = await running.ask("toy", "/chat", {"prompt": "Hi", "max": tokens}, headers={"x-key": "k"})
+        assert answer.status == status
+
+
+async def test_a_client_waits_in_seconds_of_its_own(start: Start) -> None:
+    limit = "limits: [{unit: requests, amount: 1, window: 600s, strategy: fixed}]\n"
+    scaled = await start("version: 1\nname: fast\nclock: {scale: 60}\n" + limit)
+    assert [(await DATABRICKS.ask(scaled)).header("Retry-After") for _ in range(2)] == [None, "10"]
+    instant = await start("version: 1\nname: instant\nclock: instant\n" + limit)
+    for _ in range(3):
+        assert (await DATABRICKS.ask(instant)).status == 200
+        refused = await DATABRICKS.ask(instant)
+        assert (refused.status, refused.header("Retry-After")) == (429, "0")
+
+
 async def test_load_lets_so_many_run_and_so_many_wait(start: Start) -> None:
     running = await start("latency: {ttft: 10s, load: {capacity: 2, queue: 1}}\n", vendors=[TOY])
     ask = [
