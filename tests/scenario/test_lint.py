@@ -1,14 +1,18 @@
 """Warnings: what loads and yet is probably not meant."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from emulator.core.quota import Charge, Quota
 from emulator.scenario.conditions import When
 from emulator.scenario.cover import covers
 from emulator.scenario.facets import Facts, compile_when
 from emulator.scenario.lint import lint
 from emulator.scenario.load import load_text
+from emulator.scenario.quota_cover import is_stricter
+from emulator.scenario.schema import Limit
+from emulator.state.memory import MemoryState
 
 VENDORS = ("databricks", "azure")
 
@@ -225,3 +229,32 @@ def test_cover_is_true_of_every_call(general: list[str], special: list[str], nam
         [check.holds(check.extract(facts)) for check in compile_when(when)] for when in (wide, narrow)
     )
     assert not (covers(wide, narrow) and holds_narrow) or holds_wide
+
+
+LIMITS = st.builds(
+    lambda amount, window, strategy: Limit.model_validate(
+        {"unit": "requests", "amount": amount, "window": f"{window}s", "strategy": strategy}
+    ),
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.sampled_from(["bucket", "fixed", "sliding"]),
+)
+CALLS = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 3)), max_size=30)  # quarter seconds since the last; cost
+
+
+@settings(max_examples=300)
+@given(LIMITS, LIMITS, CALLS)
+async def test_a_limit_that_is_said_to_be_idle_never_refuses_alone(
+    strict: Limit, loose: Limit, calls: list[tuple[int, int]]
+) -> None:
+    assume(is_stricter(strict, loose, earlier=True))
+    state, now = MemoryState(), 0.0
+    quotas = [
+        Quota(name=name, unit="requests", amount=limit.amount, window=limit.window or 0.0, strategy=limit.strategy)
+        for name, limit in (("strict", strict), ("loose", loose))
+    ]
+    for number, (quarters, cost) in enumerate(calls):
+        now += quarters / 4
+        ticket = str(number).encode()
+        first, second = await state.spend("", ticket, [Charge(quota, "", cost) for quota in quotas], now)
+        assert second.wait is None or first.wait is not None
