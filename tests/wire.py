@@ -101,3 +101,36 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
     if b"content-length" in fields:
         return Answer(head, await reader.readexactly(int(fields[b"content-length"])))
     return Answer(head, await reader.read())
+
+
+async def read_until_reset(
+    running: Running, vendor: str, target: str, body: JSON, headers: Mapping[str, str]
+) -> tuple[bytes, bool]:
+    """The body of an answer as far as it comes, without chunk framing, and whether a reset ended it."""
+    url = urlsplit(running.urls[vendor])
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    payload = json.dumps(body).encode()
+    lines = {"Host": "x", "Content-Type": "application/json", "Connection": "close", **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    writer.write(f"POST {target} HTTP/1.1\r\n{head}Content-Length: {len(payload)}\r\n\r\n".encode() + payload)
+    data = b""
+    was_reset = False
+    try:
+        while part := await reader.read(65536):
+            data += part
+    except ConnectionResetError:
+        was_reset = True
+    writer.close()
+    head_sent, _, rest = data.partition(b"\r\n\r\n")
+    return (_unchunk(rest) if b"chunked" in head_sent else rest), was_reset
+
+
+def _unchunk(data: bytes) -> bytes:
+    """The bytes of all chunks, the last of which may be cut."""
+    body = b""
+    while data:
+        size, _, rest = data.partition(b"\r\n")
+        length = int(size, 16)
+        body += rest[:length]
+        data = rest[length + 2 :]
+    return body
