@@ -109,6 +109,8 @@ class VendorApp:
         try:
             response = await self._answer(http, wire, answer, started)
             player.extra = _extra(wire, answer)
+            if answer.admission is not None and _has_left(http):
+                return player.abort()
             return await player.play(response, answer.plan.due if answer.plan is not None else 0.0)
         except (ConnectionError, asyncio.CancelledError):
             raise
@@ -275,6 +277,11 @@ def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireRes
     log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
     text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
     return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
+
+
+def _has_left(http: web.BaseRequest) -> bool:
+    """The client hung up, as it may while it waits for a place."""
+    return http.transport is None or http.transport.is_closing()
 
 
 def _count_sent(plan: Plan, sent: Sent) -> int:

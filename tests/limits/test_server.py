@@ -263,3 +263,24 @@ async def test_the_answer_of_a_place_that_was_waited_for_is_on_the_way_when_it_i
         each.close()
         await each.wait_closed()
     assert [entry.ttft for entry in running.built.journal] == [pytest.approx(1.0), pytest.approx(4.0)]
+
+
+async def test_who_leaves_the_line_takes_no_place(start: Start) -> None:
+    running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
+    first = await toy_stream(running, 3)
+    url = urlsplit(running.urls["toy"])
+    _, gone = await asyncio.open_connection(url.hostname, url.port)
+    gone.write(b'POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: 26\r\n\r\n{"prompt":"gone","max":99}')
+    await until_busy(running, 2)
+    last = asyncio.create_task(toy_stream(running, 3))
+    await until_busy(running, 3)
+    gone.close()
+    await gone.wait_closed()
+    move(running, 3)
+    reader, writer = await last
+    move(running, 3)
+    await reader.readuntil(b"0\r\n\r\n")
+    assert [entry.duration for entry in running.built.journal] == [3.0, 3.0, 6.0]
+    for each in (first[1], writer):
+        each.close()
+        await each.wait_closed()
