@@ -152,7 +152,7 @@ def see(
         vendor=vendor,
         endpoint=wire.path,
         deployment=call.deployment.name if call else "",
-        task=call.ask.task if call else "",
+        task=call.deployment.task if call else "",
         principal=wire.principal,
         session=wire.session,
         stream=call is not None and call.stream,
