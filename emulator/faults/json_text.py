@@ -165,22 +165,22 @@ def move_edits(edits: Sequence[Edit], by: int) -> list[Edit]:
     return [(start + by, end + by, new) for start, end, new in edits]
 
 
-def read_texts(data: bytes) -> list[Text]:
-    """Every string value in the order of the text, keys left out; text that is not JSON is one value itself."""
+def find_strings(data: bytes) -> list[tuple[int, bytes]]:
+    """Where each string value begins and how it is written, keys left out; text that is not JSON is one itself."""
     place = find_json(data)
     if place is None:
-        value = data.decode("utf-8", "replace")
-        return [_map_text(value, data, 0)]
-    texts = []
-    for found in _STRING.finditer(data, *place):
-        if found[2] is None:
-            raw = found[1]
-            value = json.loads(b'"%b"' % raw) if b"\\" in raw else raw.decode("utf-8", "replace")
-            texts.append(_map_text(value, raw, found.start(1)))
-    return texts
+        return [(0, data)]
+    return [(found.start(1), found[1]) for found in _STRING.finditer(data, *place) if found[2] is None]
 
 
-def _map_text(value: str, raw: bytes, start: int) -> Text:
+def read_string(start: int, raw: bytes) -> Text:
+    """A string as it is written at a place; one with invalid escapes is read as it stands."""
+    value = raw.decode("utf-8", "replace")
+    if b"\\" in raw:
+        try:
+            value = json.loads(f'"{value}"')
+        except ValueError:
+            return Text(value, [start, *(start + len(value[: n + 1].encode()) for n in range(len(value)))])
     if len(value) == len(raw):
         return Text(value, range(start, start + len(raw) + 1))
     return Text(value, [start, *(start + unit.end() for unit in _UNIT.finditer(raw))])

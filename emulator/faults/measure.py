@@ -15,12 +15,14 @@ from itertools import accumulate
 from emulator.core.delivery import Delivery, Piece
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import WireResponse, WireStream
-from emulator.faults.json_text import Text, read_texts
+from emulator.faults.json_text import Text, find_strings, read_string
 
 Answer = WireResponse | WireStream
 Word = Callable[[Plan], Answer]
 
 _FRAME = re.compile(rb".+?(?:\r?\n\r?\n)+|.+", re.DOTALL)
+_KEPT = " \t\r\n"  # vendors cut their events at these
+_BLANK = re.compile(rb'"(?:[ \t\r\n]|\\[nrt])+"')
 _GAP = 2  # characters of the tokens that a vendor may write by itself, such as an opening bracket
 _SHORTEST = 2  # characters a string must share with the tokens to be taken for their beginning
 
@@ -103,7 +105,7 @@ def _disguise(plan: Plan) -> Plan:
 
 
 def _change(text: str) -> str:
-    return "".join(char if char.isspace() else _change_char(char) for char in text)
+    return "".join(char if char in _KEPT else _change_char(char) for char in text)
 
 
 def _change_char(char: str) -> str:
@@ -164,12 +166,14 @@ class _Tokens:
 
 def _find_carriers(data: bytes, other: bytes) -> list[Text]:
     """The strings that differ when the letters of the tokens do, and blank ones; all, if the two are not alike."""
-    texts = read_texts(data)
-    others = texts if data == other else read_texts(other)
-    if len(texts) != len(others):
-        return texts
-    pairs = zip(texts, others, strict=True)
-    return [text for text, changed in pairs if text.value != changed.value or text.value.isspace()]
+    if data == other and not _BLANK.search(data):
+        return []
+    strings = find_strings(data)
+    others = strings if data == other else find_strings(other)
+    if len(strings) != len(others):
+        return [read_string(*string) for string in strings]
+    pairs = zip(strings, others, strict=True)
+    return [read_string(*one) for one, two in pairs if one[1] != two[1] or _BLANK.fullmatch(b'"%b"' % one[1])]
 
 
 def _count_stream(frames: Sequence[_Frame], others: Sequence[_Frame], tokens: _Tokens) -> tuple[Piece, ...]:

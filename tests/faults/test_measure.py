@@ -11,7 +11,7 @@ from emulator.core.json import dump_json, dump_text
 from emulator.core.plan import Choice, Plan, Span
 from emulator.core.vendor import WireResponse, WireStream
 from emulator.faults import measure
-from emulator.faults.json_text import read_texts
+from emulator.faults.json_text import find_strings, read_string
 
 TOKENS = ("Hel", "lo", " ", "你", "", "好", "\n", "end.")
 
@@ -158,7 +158,8 @@ def test_every_character_of_a_string_has_its_place(text: str, ascii_only: bool) 
     import json
 
     body = json.dumps({"key": text}).encode() if ascii_only else dump_json({"key": text})
-    (found,) = read_texts(body)
+    (string,) = find_strings(body)
+    found = read_string(*string)
     assert found.value == text
     assert len(found.ends) == len(text) + 1
     rebuilt = "".join(
