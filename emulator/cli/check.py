@@ -9,8 +9,9 @@ from typing import Literal, TextIO
 from emulator.cli import VENDOR_NAMES
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.errors import Row, ScenarioError
-from emulator.scenario.lint import lint
+from emulator.scenario.lint import Catalogue, lint
 from emulator.scenario.load import LoadedScenario, find_files, load_scenario
+from emulator.scenario.schema import Limit, Scenario, When
 
 Severity = Literal["error", "warning"]
 Finding = tuple[Severity, Row]
@@ -41,24 +42,34 @@ def _find(paths: Sequence[Path]) -> Iterator[Finding]:
     for sources in [files, *scenarios] if files else scenarios:
         try:
             loaded = load_scenario(sources)
-            _check_vendors(loaded)
+            catalogue = _ask_vendors(loaded) if _concerns_vendors(loaded.scenario) else None
         except ScenarioError as error:
             yield from (("error", row) for row in error.rows)
         else:
-            yield from (("warning", row) for row in lint(loaded, VENDOR_NAMES))
+            yield from (("warning", row) for row in lint(loaded, VENDOR_NAMES, catalogue))
 
 
-def _check_vendors(loaded: LoadedScenario) -> None:
-    """What only the vendors can check; they are dear to import.
+def _concerns_vendors(scenario: Scenario) -> bool:
+    """Something in it only the vendors can judge; they are dear to import."""
+    about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
+    return bool(scenario.vendors or scenario.deployments) or any(part.deployment is not None for part in about)
+
+
+def _ask_vendors(loaded: LoadedScenario) -> Catalogue:
+    """Check the vendors' own sections; what each of them serves.
 
     Raises:
         ScenarioError: with every mistake.
     """
-    if loaded.scenario.vendors or loaded.scenario.deployments:
-        from emulator.server.serving import read_vendors
-        from emulator.vendors import VENDORS
+    from emulator.server.serving import list_deployments, read_vendors
+    from emulator.vendors import VENDORS
 
-        read_vendors(loaded, VENDORS)
+    settings = read_vendors(loaded, VENDORS)
+    return {
+        vendor.name: list_deployments(vendor, settings[vendor.name], loaded.scenario).keys()
+        for vendor in VENDORS
+        if vendor.name in settings
+    }
 
 
 def _as_json(finding: Finding) -> JSON:

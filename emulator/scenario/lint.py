@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from emulator.scenario.conditions import Times
+from emulator.scenario.conditions import Times, When
 from emulator.scenario.cover import covers, find_contradiction
-from emulator.scenario.errors import KeyPath, Row
+from emulator.scenario.errors import KeyPath, Row, nearest
 from emulator.scenario.facets import compile_names
 from emulator.scenario.load import LoadedScenario
 from emulator.scenario.quota_cover import is_stricter
-from emulator.scenario.schema import Rule, Scenario
+from emulator.scenario.schema import Limit, Rule, Scenario
 
 Finding = tuple[KeyPath, str]
+Catalogue = Mapping[str, Collection[str]]
+"""Names of deployments by vendor."""
 
 
-def lint(loaded: LoadedScenario, vendors: Collection[str]) -> list[Row]:
-    """Warnings about a scenario, in the order of its text; ``vendors`` are the names there are."""
+def lint(loaded: LoadedScenario, vendors: Collection[str], catalogue: Catalogue | None = None) -> list[Row]:
+    """Warnings about a scenario, in the order of its text.
+
+    Args:
+        vendors: the names there are.
+        catalogue: what they serve under this scenario; ``None``: not known, so nothing is said of it.
+    """
     scenario = loaded.scenario
     served = [name for name in vendors if scenario.vendors.get(name) is not False]
     findings = [*_find_unreached(scenario, served), *_find_odd_chances(scenario)]
+    if catalogue is not None:
+        findings += _find_unserved(scenario, catalogue)
     findings += [*_find_idle_limits(scenario, served), *_find_order(scenario)]
     rows = [loaded.row(path, message) for path, message in findings]
     return sorted(rows, key=lambda row: (row.file, row.line, row.column))
@@ -45,6 +54,23 @@ def _find_unreached(scenario: Scenario, served: Collection[str]) -> Iterator[Fin
             yield (*path, "name"), f"the rule is never reached: {taker.name!r} takes every call it is about"
         elif rule.times is None or _is_always(rule.times):
             reached.append(rule)
+
+
+def _find_unserved(scenario: Scenario, catalogue: Catalogue) -> Iterator[Finding]:
+    """Rules and limits about deployments that nobody serves."""
+    parts: list[tuple[KeyPath, str, When | Limit]] = [
+        *((("rules", n, "when", "deployment"), "rule", rule.when) for n, rule in enumerate(scenario.rules)),
+        *((("limits", n, "deployment"), "limit", limit) for n, limit in enumerate(scenario.limits)),
+    ]
+    for path, what, about in parts:
+        wanted = about.deployment
+        is_vendor = compile_names(about.vendor or ("*",))
+        names = [name for vendor, served in catalogue.items() if is_vendor(vendor) for name in served]
+        if wanted is None or not names or any(map(compile_names(wanted), names)):
+            continue
+        close = nearest(wanted[0], names)
+        hint = f"; did you mean {close}?" if close else ""
+        yield path, f"the {what} is never reached: no vendor it is about serves {', '.join(wanted)}{hint}"
 
 
 def _is_always(times: Times) -> bool:

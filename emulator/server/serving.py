@@ -49,14 +49,20 @@ def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Ite
     return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known))
 
 
+def list_deployments(vendor: Vendor, settings: VendorSettings, scenario: Scenario) -> dict[str, Deployment]:
+    """The vendor's catalogue, and what the scenario adds to it or replaces in it, by name."""
+    deployments = {deployment.name: deployment for deployment in vendor.catalogue(settings)}
+    for entry in scenario.deployments:
+        if entry.vendor == vendor.name:
+            deployments[entry.name] = entry.to_deployment(deployments.get(entry.name))
+    return deployments
+
+
 def serve(
     vendor: Vendor, settings: VendorSettings, scenario: Scenario, clock: Clock, metrics: Metrics
 ) -> Service[VendorSettings]:
     """One vendor as it runs under a scenario."""
-    deployments: dict[str, Deployment] = {d.name: d for d in vendor.catalogue(settings)}
-    for entry in scenario.deployments:
-        if entry.vendor == vendor.name:
-            deployments[entry.name] = entry.to_deployment(deployments.get(entry.name))
+    deployments = list_deployments(vendor, settings, scenario)
     return Service(
         name=vendor.name,
         settings=settings,

@@ -231,6 +231,35 @@ def test_cover_is_true_of_every_call(general: list[str], special: list[str], nam
     assert not (covers(wide, narrow) and holds_narrow) or holds_wide
 
 
+CATALOGUE = {"databricks": ["llama-70b", "dbrx"], "azure": ["gpt"]}
+
+
+@pytest.mark.parametrize(
+    ("when", "hint"),
+    [
+        pytest.param("{deployment: lama-70b}", "serves lama-70b; did you mean llama-70b?", id="a slip of the pen"),
+        pytest.param("{deployment: 'x*'}", "serves x*", id="a glob that is of no use"),
+        pytest.param("{vendor: azure, deployment: dbrx}", "serves dbrx", id="another vendor's"),
+        pytest.param("{deployment: [dbrx, nothing]}", None, id="one of two"),
+        pytest.param("{deployment: 'llama-*'}", None, id="a glob that is"),
+        pytest.param("{vendor: 'data*', deployment: dbrx}", None, id="its own vendor's"),
+    ],
+)
+def test_deployments_that_nobody_serves(when: str, hint: str | None) -> None:
+    text = f"version: 1\nrules: [{{name: a, when: {when}, pass: true}}]\n"
+    rows = lint(load_text(text), VENDORS, CATALOGUE)
+    if hint is None:
+        assert rows == []
+    else:
+        (row,) = rows
+        assert (row.path, hint in row.message) == ("rules[0].when.deployment", True)
+
+
+def test_a_limit_on_a_deployment_that_nobody_serves() -> None:
+    text = "version: 1\nlimits: [{deployment: x, unit: requests, amount: 1, window: 1s}]\n"
+    assert "limits[0].deployment" in [row.path for row in lint(load_text(text), VENDORS, CATALOGUE)]
+
+
 LIMITS = st.builds(
     lambda amount, window, strategy: Limit.model_validate(
         {"unit": "requests", "amount": amount, "window": f"{window}s", "strategy": strategy}
