@@ -11,8 +11,9 @@ from emulator.core.seed import derive
 from emulator.core.state import State
 from emulator.core.vendor import WireRequest, WireResponse
 from emulator.engine.json_schema import Unsatisfiable
+from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
-from emulator.engine.write import Draft, FixedReply, write
+from emulator.engine.write import Draft, write
 from emulator.latency import Latency
 from emulator.limits import Admission, Gate
 from emulator.limits.places import Place

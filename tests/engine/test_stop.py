@@ -21,7 +21,9 @@ TOKENS = ("The", " quick", " brown", " fox", ".", " It", " ran", ".")
         pytest.param(("It", "fox"), False, ("The", " quick", " brown", " "), "fox", id="the earliest wins"),
         pytest.param(("brown", "row"), False, ("The", " quick", " "), "brown", id="in one token the first listed"),
         pytest.param(("The",), False, ("",), "The", id="at the very beginning"),
-        pytest.param(("ran.",), False, ("The", " quick", " brown", " fox", ".", " It", " ", ""), "ran.", id="at the end"),
+        pytest.param(
+            ("ran.",), False, ("The", " quick", " brown", " fox", ".", " It", " ", ""), "ran.", id="at the end"
+        ),
     ],
 )
 def test_a_stop_string_cuts(stop: tuple[str, ...], keep: bool, tokens: tuple[str, ...], stopped_by: str | None) -> None:

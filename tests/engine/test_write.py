@@ -17,8 +17,9 @@ from emulator.core.call import (
 )
 from emulator.core.json import JSON, parse_json
 from emulator.core.plan import Choice
+from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
-from emulator.engine.write import Draft, FixedReply, write
+from emulator.engine.write import Draft, write
 
 TOKENIZER = tokenizer_for("llama3")
 DEPLOYMENT = Deployment(vendor="databricks", name="llama")
@@ -147,6 +148,7 @@ def test_a_required_tool_is_called_with_valid_arguments() -> None:
     choice = first(chat("What is the weather in Paris?", tools=(WEATHER,), tool_choice="required"))
     [(name, arguments)] = choice.tool_calls
     assert (name, choice.finish_reason) == ("get_weather", "tool_calls")
+    assert WEATHER.parameters is not None
     jsonschema_rs.validate(WEATHER.parameters, parse_json(arguments))
 
 
