@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from emulator import __version__
 from emulator.control import models
 from emulator.control.actions import Actions
+from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem
 from emulator.control.routes import Route, find_route
 from emulator.control.stage import Stage
@@ -69,7 +70,7 @@ class ControlPlane:
         if route.yaml:
             await self.follow()
         if isinstance(result, str):
-            return web.Response(text=result, content_type="text/plain")
+            return web.Response(body=result.encode(), headers={"Content-Type": METRICS_TYPE})
         return _json(result)
 
     def _health(self) -> models.Health:

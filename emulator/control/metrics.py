@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from emulator import __version__
 from emulator.core.vendor import Metrics
 
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _COUNTERS = (
     ("emulator_requests_total", "Answered requests.", "requests"),
     ("emulator_failed_requests_total", "Requests answered with an error.", "failed"),

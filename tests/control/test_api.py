@@ -344,7 +344,21 @@ async def test_strict_without_rules_says_so(start: Start) -> None:
     assert "There are no rules." in (await ask(running)).body.decode()
 
 
-# OpenAPI
+# Metrics and OpenAPI
+
+
+async def test_metrics_count_what_was_answered(toy: Running) -> None:
+    for _ in range(2):
+        await ask(toy)
+    answer = await control(toy, "GET", "/metrics")
+    assert answer.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8"
+    lines = answer.body.decode().splitlines()
+    assert 'emulator_requests_total{vendor="toy"} 2' in lines
+    assert 'emulator_failed_requests_total{vendor="toy"} 1' in lines
+    assert 'emulator_completion_tokens_total{vendor="toy"} 3' in lines
+    assert 'emulator_in_flight_requests{vendor="toy"} 0' in lines
+    named = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert {line.partition("{")[0] for line in lines if not line.startswith("#")} == named
 
 
 async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
