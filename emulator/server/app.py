@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from emulator.control.explain import describe_nearest
 from emulator.control.journal import Entry, Evidence, Journal
 from emulator.core.call import Call
 from emulator.core.delivery import Delivery
@@ -30,7 +29,9 @@ from emulator.server.bend import bend
 from emulator.server.body import read_body
 from emulator.server.memo import Known, Memo
 from emulator.server.metrics import VendorMetrics
-from emulator.server.player import Played, Player, Sent
+from emulator.server.player import Played, Player
+from emulator.server.pump import Sent
+from emulator.server.refuse import refuse_unmatched, with_headers
 from emulator.server.routing import Router
 
 log = logging.getLogger("emulator")
@@ -154,7 +155,7 @@ class VendorApp:
         answer.call = parsed
         if match.outcome is NOTHING and self.emulator.strict:
             answer.error = "unmatched"
-            return _refuse_unmatched(wire, self.judge(wire, answer, parsed, started))
+            return refuse_unmatched(wire, self.judge(wire, answer, parsed, started))
         gate = self.emulator.gate
         if gate is None or match.outcome.error is not None:
             repeated = answer.identity if answer.attempt and parsed.repeatable else None
@@ -204,7 +205,7 @@ class VendorApp:
             until = clock.now() + error.retry_after
             error.retry_after = clock.to_client(error.retry_after)
             asyncio.get_running_loop().call_soon(clock.leave_client, until)
-        return _with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
+        return with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         """What each rule said to a recorded request, up to the one that took it."""
@@ -271,14 +272,6 @@ class VendorApp:
         self._metrics.add(entry)
 
 
-def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
-    """The answer of a strict scenario to a call that no rule takes; no vendor's words."""
-    nearest = describe_nearest(verdicts)
-    log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
-    text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
-    return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
-
-
 def _has_left(http: web.BaseRequest) -> bool:
     """The client hung up, as it may while it waits for a place."""
     return http.transport is None or http.transport.is_closing()
@@ -310,12 +303,3 @@ def identify(vendor: str, wire: WireRequest) -> bytes:
 def _extra(wire: WireRequest, answer: _Answer) -> Headers:
     name = ("x-emulator-request-id", wire.key.hex())
     return (name, ("x-emulator-rule", quote(answer.rule, safe=" !#$&'()*+,/:;=?@[]"))) if answer.rule else (name,)
-
-
-def _with_headers(response: WireResponse, headers: Mapping[str, str]) -> WireResponse:
-    """The response with an injected error's own headers in place of equal names."""
-    if not headers:
-        return response
-    replaced = {name.lower() for name in headers}
-    kept = tuple(pair for pair in response.headers if pair[0].lower() not in replaced)
-    return replace(response, headers=(*kept, *headers.items()))
