@@ -177,7 +177,7 @@ def _find_carriers(data: bytes, other: bytes) -> list[Text]:
 
 
 def _count_stream(frames: Sequence[_Frame], others: Sequence[_Frame], tokens: _Tokens) -> tuple[Piece, ...]:
-    """Events with the tokens that the client has once it has read each."""
+    """Events with the tokens that the client has once it has read each; with the last it has all there are."""
     alike = len(frames) == len(others)
     pieces = []
     at = 0
@@ -185,7 +185,9 @@ def _count_stream(frames: Sequence[_Frame], others: Sequence[_Frame], tokens: _T
         for text in _find_carriers(frame.data, others[index].data if alike else b""):
             if text.value:
                 at = tokens.advance(at, text.value)
-        pieces.append(Piece(frame.due, frame.data, tokens.count(at), flush=frame.flush))
+        last = index + 1 == len(frames)
+        count = len(tokens.texts) if last else tokens.count(at)
+        pieces.append(Piece(frame.due, frame.data, count, flush=frame.flush))
     return tuple(pieces)
 
 
@@ -199,7 +201,7 @@ def _count_body(body: bytes, other: bytes, due: float, tokens: _Tokens) -> tuple
         for place in sorted(shown):
             reached = max(reached, shown[place][1])
             counts[reached] = place + 1
-    counts[len(body)] = len(tokens.texts) if shown else 0
+    counts[len(body)] = len(tokens.texts)
     pieces = []
     start = 0
     for end in sorted(place for place in counts if place):
