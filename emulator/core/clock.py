@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, where a clock that does not follow the wall begins
@@ -16,6 +17,9 @@ class Clock(Protocol):
     async def sleep_until(self, due: float) -> None:
         """Return once ``now() >= due``."""
 
+    def call_at(self, due: float, callback: Callable[[], None]) -> None:
+        """Call back once ``now() >= due``, never before this returns; far cheaper than a sleeping task."""
+
     def advance(self, seconds: float) -> None:
         """Move on; whoever is due by then wakes. ``seconds`` is not negative."""
 
@@ -29,6 +33,18 @@ class Clock(Protocol):
         """Nobody will move this clock again: whoever sleeps by it must not sleep forever."""
 
 
+async def _sleep(clock: Clock, due: float) -> None:
+    """Wait for a time to come."""
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    clock.call_at(due, wake)
+    await waiter
+
+
 class RealClock:
     """Wall time that never steps back, or ``scale`` times as fast; sleepers share one timer per millisecond.
 
@@ -39,24 +55,29 @@ class RealClock:
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
         self._offset = time.time() - time.monotonic() * scale
-        self._buckets: dict[int, list[asyncio.Future[None]]] = {}
+        self._buckets: dict[int, list[Callable[[], None]]] = {}
 
     def now(self) -> float:
         return time.monotonic() * self.scale + self._offset
 
     async def sleep_until(self, due: float) -> None:
-        if due <= self.now():
-            return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._wake_at(int((due - self._offset) / self.scale * 1000) + 1, [waiter])
-        await waiter
+        if due > self.now():
+            await _sleep(self, due)
+
+    def call_at(self, due: float, callback: Callable[[], None]) -> None:
+        tick = int((due - self._offset) / self.scale * 1000) + 1
+        bucket = self._buckets.get(tick)
+        if bucket is None:
+            self._wake_at(tick, [callback])
+        else:
+            bucket.append(callback)
 
     def advance(self, seconds: float) -> None:
         self._offset += seconds
         sooner = int(seconds / self.scale * 1000)
         buckets, self._buckets = self._buckets, {}
-        for tick, waiters in buckets.items():
-            self._wake_at(tick - sooner, waiters)
+        for tick, callbacks in buckets.items():
+            self._wake_at(tick - sooner, callbacks)
 
     def to_client(self, seconds: float) -> float:
         return seconds / self.scale
@@ -67,19 +88,18 @@ class RealClock:
     def retire(self) -> None:
         """Time goes on, so its sleepers wake."""
 
-    def _wake_at(self, tick: int, waiters: list[asyncio.Future[None]]) -> None:
+    def _wake_at(self, tick: int, callbacks: list[Callable[[], None]]) -> None:
         bucket = self._buckets.get(tick)
         if bucket is None:
-            self._buckets[tick] = waiters
+            self._buckets[tick] = callbacks
             asyncio.get_running_loop().call_at(tick / 1000, self._wake, tick)
         else:
-            bucket.extend(waiters)
+            bucket.extend(callbacks)
 
     def _wake(self, tick: int) -> None:
         """Wake a bucket; it may have moved to another tick since its timer was set."""
-        for waiter in self._buckets.pop(tick, ()):
-            if not waiter.done():
-                waiter.set_result(None)
+        for callback in self._buckets.pop(tick, ()):
+            callback()
 
 
 class InstantClock:
@@ -93,6 +113,10 @@ class InstantClock:
 
     async def sleep_until(self, due: float) -> None:
         self._now = max(self._now, due)
+
+    def call_at(self, due: float, callback: Callable[[], None]) -> None:
+        self._now = max(self._now, due)
+        asyncio.get_running_loop().call_soon(callback)
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
@@ -113,7 +137,7 @@ class FrozenClock:
 
     def __init__(self, now: float = EPOCH) -> None:
         self._now = now
-        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+        self._sleepers: list[tuple[float, Callable[[], None]]] = []
         self._retired = False
 
     def now(self) -> float:
@@ -125,19 +149,24 @@ class FrozenClock:
         if self._retired:
             self._now = due
             return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sleepers.append((due, waiter))
-        await waiter
+        await _sleep(self, due)
+
+    def call_at(self, due: float, callback: Callable[[], None]) -> None:
+        if self._retired:
+            self._now = max(self._now, due)
+        if due <= self._now + _TOLERANCE:
+            asyncio.get_running_loop().call_soon(callback)
+        else:
+            self._sleepers.append((due, callback))
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
-        waiting = []
-        for due, waiter in self._sleepers:
+        sleepers, self._sleepers = self._sleepers, []
+        for due, callback in sleepers:
             if due > self._now + _TOLERANCE:
-                waiting.append((due, waiter))
-            elif not waiter.done():
-                waiter.set_result(None)
-        self._sleepers = waiting
+                self._sleepers.append((due, callback))
+            else:
+                callback()
 
     def to_client(self, seconds: float) -> float:
         return seconds

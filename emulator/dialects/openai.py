@@ -63,7 +63,7 @@ def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | No
     if isinstance(choice, dict):
         return "required", str((choice.get("function") or choice).get("name", ""))
     if choice in ("none", "auto", "required"):
-        return choice, None  # type: ignore[return-value]
+        return choice, None
     return ("auto" if tools else "none"), None
 
 

@@ -5,8 +5,6 @@ writes their names and where a chunk ends are part of its wire.
 """
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
 from email.utils import formatdate
 from functools import lru_cache
 from math import inf
@@ -17,10 +15,8 @@ from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import DROPPED, Headers, WireResponse, WireStream
+from emulator.server.pump import MOST_UNSENT, Pump, Sent
 from emulator.server.reset import reset
-
-_MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before the player waits for it
-_MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
 
 
 class Played(web.StreamResponse):
@@ -45,27 +41,6 @@ class Played(web.StreamResponse):
 
 GO_ON = Played(keep_alive=True)
 END = Played(keep_alive=False)
-
-
-@dataclass(slots=True)
-class Sent:
-    """What reached the client.
-
-    Fields:
-        status: 0 as long as no head has been sent.
-        first: when the body began, Unix seconds.
-        reached: how far the answer came: all that was due by then, in seconds after admission; negative: nothing.
-        tokens: how many of the answer's were sent, where that is not just those due by ``reached``.
-        whole: it was sent to its end; false if the client left before.
-    """
-
-    status: int = 0
-    size: int = 0
-    events: int = 0
-    first: float = 0.0
-    reached: float = -1.0
-    tokens: int | None = None
-    whole: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -131,39 +106,12 @@ class Player:
         framing = "Transfer-Encoding: chunked\r\n" if self._modern else ""
         head = self._head(answer.status, answer.headers, framing, keep_alive)
         sent = self.sent = Sent(answer.status)
-        whole = await self._write(head) and await self._play_events(answer.events, sent)
+        whole = await self._write(head) and await self._pump(answer, sent).run()
         sent.whole = whole and (not self._modern or await self._write(b"0\r\n\r\n"))
         return keep_alive
 
-    async def _play_events(self, events: Iterable[tuple[float, bytes]], sent: Sent) -> bool:
-        """Write each event when it is due, and all that are due together in one write."""
-        clock, started = self._clock, self._started
-        elapsed = clock.now() - started
-        waiting: list[bytes] = []
-        size = 0
-        last = 0.0
-        for due, event in events:
-            if due > elapsed or size > _MOST_JOINED:
-                if waiting and not await self._write(b"".join(waiting)):
-                    return False
-                sent.reached = last
-                waiting.clear()
-                size = 0
-                elapsed = clock.now() - started
-                if due > elapsed:
-                    await clock.sleep_until(started + due)
-                    elapsed = clock.now() - started
-            if not sent.events:
-                sent.first = elapsed + started
-            sent.events += 1
-            sent.size += len(event)
-            size += len(event)
-            waiting.append(_chunk(event) if self._modern else event)
-            last = due
-        if waiting and not await self._write(b"".join(waiting)):
-            return False
-        sent.reached = last
-        return True
+    def _pump(self, answer: WireStream, sent: Sent) -> Pump:
+        return Pump(self._http, self._clock, self._started, iter(answer.events), sent, chunked=self._modern)
 
     async def _deliver(self, answer: Delivery) -> bool:
         """Send a bent answer: each write by itself, and the ending as it comes."""
@@ -216,7 +164,7 @@ class Player:
         if transport is None or transport.is_closing():
             return False
         transport.write(data)
-        if transport.get_write_buffer_size() > _MOST_UNSENT:
+        if transport.get_write_buffer_size() > MOST_UNSENT:
             try:
                 await self._http.writer.drain()
             except ConnectionError:

@@ -184,3 +184,15 @@ async def test_sleepers_of_a_clock_that_nobody_moves_any_more_wake() -> None:
     await asyncio.gather(*tasks)
     await clock.sleep_until(500.0)
     assert clock.now() == 500.0
+
+
+@pytest.mark.parametrize("clock", [RealClock(), InstantClock(), FrozenClock()], ids=["real", "instant", "frozen"])
+async def test_a_callback_comes_when_its_time_has(clock: Clock) -> None:
+    called: list[float] = []
+    due = clock.now() + 0.002
+    clock.call_at(due, lambda: called.append(clock.now()))
+    assert not called
+    clock.advance(0.003)
+    await asyncio.sleep(0.005)
+    assert called
+    assert called[0] >= due - 1e-6

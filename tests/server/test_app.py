@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.core.clock import FrozenClock
-from tests.conftest import Start
+from tests.conftest import Start, running
 from tests.server.toy import TOY
 from tests.wire import Answer, Running, read_answer
 
@@ -61,6 +61,15 @@ async def test_a_stream_says_what_the_whole_answer_says(toy: Running) -> None:
     assert streamed.header("Transfer-Encoding") == "chunked"
     assert len(streamed.chunks) == 30
     assert b"".join(chunk[:-1] for chunk in streamed.chunks) == whole.body
+
+
+async def test_a_long_stream_loses_nothing(toy: Running) -> None:
+    said = " ".join(f"{number:06}" for number in range(30_000))
+    toy_says = f"rules: [{{name: say, reply: {{text: '{said}'}}}}]\n"
+    async with running(toy_says, vendors=[TOY]) as talkative:
+        streamed = await ask(talkative, "/chat", {"prompt": "Hi", "stream": True})
+    assert len(streamed.body) > 4 * 64 * 1024
+    assert streamed.body.replace(b"\n", b"") == said.encode()
 
 
 async def test_the_front_serves_the_vendor_under_its_name(toy: Running) -> None:

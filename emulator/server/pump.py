@@ -1,0 +1,133 @@
+"""Writes a stream's events when they are due, from the clock's timer: no task wakes for each of them."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from aiohttp import web
+
+from emulator.core.clock import Clock
+
+MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
+_CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times are not exact
+_MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
+
+
+@dataclass(slots=True)
+class Sent:
+    """What reached the client.
+
+    Fields:
+        status: 0 as long as no head has been sent.
+        first: when the body began, Unix seconds.
+        reached: when the last of what was sent was due, seconds after admission.
+        tokens: how many were sent, if somebody counted.
+        whole: it was sent to its end; false if the client left before.
+    """
+
+    status: int = 0
+    size: int = 0
+    events: int = 0
+    first: float = 0.0
+    reached: float = -1.0
+    tokens: int | None = None
+    whole: bool = False
+
+
+class _State(Enum):
+    WAITING = auto()  # for the next event's time
+    SLOW = auto()  # for the client to read
+    GONE = auto()
+    DONE = auto()
+
+
+class Pump:
+    """The events of one stream on their way; ``chunked``: each is a chunk of its own."""
+
+    def __init__(
+        self,
+        http: web.BaseRequest,
+        clock: Clock,
+        started: float,
+        events: Iterator[tuple[float, bytes]],
+        sent: Sent,
+        *,
+        chunked: bool,
+    ) -> None:
+        self._http = http
+        self._clock = clock
+        self._started = started
+        self._events = events
+        self._sent = sent
+        self._chunked = chunked
+        self._held: tuple[float, bytes] | None = None
+        self._reached = -1.0
+        self._woken: asyncio.Future[_State] | None = None
+
+    async def run(self) -> bool:
+        """Until the last event is written; false if the client left before."""
+        try:
+            while True:
+                self._woken = asyncio.get_running_loop().create_future()
+                self._step()
+                state = await self._woken
+                if state is _State.SLOW:
+                    await self._http.writer.drain()
+                else:
+                    return state is _State.DONE
+        except ConnectionError:
+            return False
+        finally:
+            self._woken = None  # a timer that still comes finds nobody
+
+    def _step(self) -> None:
+        """Write what is due now; called by the timer, so nothing may escape."""
+        woken = self._woken
+        if woken is None or woken.done():
+            return
+        try:
+            state = self._write_due()
+        except Exception as error:
+            woken.set_exception(error)
+        else:
+            if state is not _State.WAITING:
+                woken.set_result(state)
+
+    def _write_due(self) -> _State:
+        waiting, more = self._take_due()
+        if waiting:
+            transport = self._http.transport
+            if transport is None or transport.is_closing():
+                return _State.GONE
+            transport.write(b"".join(waiting))
+            self._sent.reached = self._reached
+            if transport.get_write_buffer_size() > MOST_UNSENT:
+                return _State.SLOW
+        if self._held is not None:
+            self._clock.call_at(self._started + self._held[0], self._step)
+            return _State.WAITING
+        return _State.SLOW if more else _State.DONE
+
+    def _take_due(self) -> tuple[list[bytes], bool]:
+        """The events that are due, as they are written, and whether more may follow."""
+        clock, started, sent = self._clock, self._started, self._sent
+        elapsed = clock.now() - started + _CLOSE
+        waiting: list[bytes] = []
+        size = sent.size
+        most = size + _MOST_JOINED
+        event = None
+        while size < most and (event := self._held or next(self._events, None)) is not None:
+            due, data = event
+            if due > elapsed and due > (elapsed := clock.now() - started + _CLOSE):
+                self._held = event
+                break
+            self._held = None
+            waiting.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+            size += len(data)
+            self._reached = due
+        if waiting and not sent.events:
+            sent.first = started + elapsed - _CLOSE
+        sent.events += len(waiting)
+        sent.size = size
+        return waiting, event is not None
