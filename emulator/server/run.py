@@ -108,8 +108,9 @@ async def _watching(settings: Settings, built: Built, listeners: Listeners) -> A
 
 def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: str | None) -> Iterator[str]:
     """What a user copies from: one complete line for each client."""
-    scenario = loaded.scenario
-    yield f"emulator {__version__}   scenario {scenario.name}   seed {built.emulator.seed}"
+    sources = " ".join(map(str, loaded.sources))
+    title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
+    yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
     front = listeners.urls["front"]
     for app in built.apps:
         name = app.vendor.name

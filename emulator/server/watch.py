@@ -56,7 +56,7 @@ class Watcher:
         loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
         if loaded.digest != (active.digest if name is not None else self._digest):
             stage.put(loaded)
-            log.warning("reloaded scenario %s", loaded.scenario.name)
+            log.info("reloaded scenario %s", loaded.scenario.name)
         elif name is not None:
             library = {key: active if found is loaded else found for key, found in library.items()}
         self._digest = loaded.digest
