@@ -5,26 +5,15 @@ Source: Databricks, "Foundation model REST API reference", chat task.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from emulator.core.call import Call, ChatAsk
+from emulator.core.call import Call, ChatAsk, Message
 from emulator.core.json import JSON, dump_text
 from emulator.core.vendor import Service, WireRequest
 from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
-from emulator.vendors.databricks.catalogue import Family
 from emulator.vendors.databricks.chat_codec import ChatCodec
-from emulator.vendors.databricks.fields import (
-    BOOLEAN,
-    INTEGER,
-    NUMBER,
-    OBJECT,
-    STRING,
-    STRINGS,
-    Shape,
-    Struct,
-    refuse,
-)
+from emulator.vendors.databricks.chat_fields import list_fields
+from emulator.vendors.databricks.fields import refuse
 from emulator.vendors.databricks.limits import (
     check_output_limit,
     check_positive,
@@ -35,57 +24,20 @@ from emulator.vendors.databricks.limits import (
     prompt_too_long,
     read_sampling,
 )
-from emulator.vendors.databricks.messages import CACHED, LISTED, MESSAGES, check_messages
+from emulator.vendors.databricks.messages import check_messages
 from emulator.vendors.databricks.render import Reply
 from emulator.vendors.databricks.tools import (
-    CACHED_TOOLS,
-    RESPONSE_FORMAT,
-    TOOL_CHOICE,
-    TOOLS,
     check_effort,
     check_format,
     check_tool_choice,
     check_tools,
 )
-from emulator.vendors.databricks.wire import COMMON, TOLERATED, Query, find_by_model
+from emulator.vendors.databricks.wire import Query, find_by_model
 
-_FIELDS: dict[str, Shape] = {
-    **COMMON,
-    **TOLERATED,
-    "max_tokens": INTEGER,
-    "stream": BOOLEAN,
-    "temperature": NUMBER,
-    "top_p": NUMBER,
-    "top_k": INTEGER,
-    "stop": STRINGS,
-    "n": INTEGER,
-    "tool_choice": TOOL_CHOICE,
-    "tools": TOOLS,
-    "response_format": RESPONSE_FORMAT,
-    "logprobs": BOOLEAN,
-    "top_logprobs": INTEGER,
-    "user": STRING,
-}
-_HOSTED_ELSEWHERE: dict[str, Shape] = {
-    "max_completion_tokens": INTEGER,
-    "stream_options": Struct({"include_usage": BOOLEAN}),
-    "parallel_tool_calls": BOOLEAN,
-}
-_OWN: dict[Family, dict[str, Shape]] = {
-    "open": {},
-    "gpt-oss": {"reasoning_effort": STRING},
-    "claude": {
-        **_HOSTED_ELSEWHERE,
-        "tools": CACHED_TOOLS,
-        "thinking": Struct({"type": STRING, "budget_tokens": INTEGER}),
-        "output_config": Struct({"effort": STRING}),
-    },
-    "gpt": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING},
-    "gemini": {**_HOSTED_ELSEWHERE, "reasoning_effort": STRING, "google_search": OBJECT},
-}
-_EVERYONE: frozenset[Family] = frozenset(_OWN)
-_NO_ONE: frozenset[Family] = frozenset()
-_FOREIGN = sorted({name for own in _OWN.values() for name in own})
+# Fields that set the checks and readers below to work.
+_SAMPLED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty", "presence_penalty"})
+_TOOLING = frozenset({"tools", "tool_choice", "response_format"})
+_REASONING = frozenset({"reasoning_effort", "output_config", "thinking"})
 _CODEC = ChatCodec()
 _HARMS = (
     "HARM_CATEGORY_HATE_SPEECH",
@@ -93,21 +45,6 @@ _HARMS = (
     "HARM_CATEGORY_HARASSMENT",
     "HARM_CATEGORY_SEXUALLY_EXPLICIT",
 )
-
-
-@cache
-def _fields(family: Family, lists: bool, foreign: frozenset[Family]) -> Struct:
-    """What a chat request holds; ``foreign``: families whose fields are known here too."""
-    messages = CACHED if family == "claude" and lists else LISTED if lists else MESSAGES
-    others = {name: shape for other in sorted(foreign) for name, shape in _OWN[other].items() if name != "tools"}
-    return Struct({**_FIELDS, **others, **_OWN[family], "messages": messages})
-
-
-def _known(query: Query) -> Struct:
-    """Fields that may stay have a type all the same."""
-    fields = _fields(query.family, query.lists, _EVERYONE if query.tolerant else _NO_ONE)
-    foreign = [name for name in _FOREIGN if name in query.body and not query.owns(name)]
-    return Struct({k: v for k, v in fields.fields.items() if k not in foreign}) if foreign else fields
 
 
 def parse_chat(request: WireRequest, service: Service[Any]) -> Call:
@@ -124,25 +61,33 @@ def read_chat(query: Query) -> Call:
     if query.deployment.task != "chat" or query.traits.get("responses_only"):
         # unverified
         raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
-    query.check(_known(query))
-    if not query.get("messages"):
+    query.check("chat", list_fields)
+    body = query.body
+    messages = body.get("messages")
+    if not messages:
         raise refuse("Missing required Chat parameter: 'messages'", "messages")
-    check_messages(query, query.body["messages"])
+    check_messages(query, messages)
     _check_family(query)
-    check_sampling(query)
-    check_range(query, "frequency_penalty", -2, 2)
-    check_range(query, "presence_penalty", -2, 2)
-    _check_tools(query)
-    _check_logprobs(query)
-    _check_reasoning(query)
-    return _make_call(query)
+    check_positive(query, "max_tokens")
+    if not _SAMPLED.isdisjoint(body):
+        check_sampling(query)
+        check_range(query, "frequency_penalty", -2, 2)
+        check_range(query, "presence_penalty", -2, 2)
+    if not _TOOLING.isdisjoint(body):
+        _check_tools(query)
+    if "top_logprobs" in body:
+        _check_logprobs(query)
+    if not _REASONING.isdisjoint(body):
+        _check_reasoning(query)
+    return _make_call(query, messages)
 
 
 def _check_family(query: Query) -> None:
     """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
-    sampling = [name for name in ("temperature", "top_p", "top_k") if query.get(name) is not None]
-    if sampling and query.traits.get("fixed_sampling"):
-        raise refuse(f"{sampling[0]} is not supported with this model.", sampling[0])  # unverified
+    if query.traits.get("fixed_sampling"):
+        for name in ("temperature", "top_p", "top_k"):
+            if query.get(name) is not None:
+                raise refuse(f"{name} is not supported with this model.", name)  # unverified
     if query.family != "gpt":
         return
     if query.settings.gpt_refuses_temperature and query.get("temperature") is not None:
@@ -212,12 +157,15 @@ def _check_reasoning(query: Query) -> None:
 
 def wants_stream(query: Query) -> bool:
     """Whether the answer is to be streamed; left out, a setting says."""
-    return bool(query.get("stream", query.settings.stream_default))
+    stream = query.body.get("stream")
+    return bool(query.settings.stream_default if stream is None else stream)
 
 
 def _effort(query: Query) -> str | None:
     """How hard the model thinks, if it does."""
     mode = query.traits.get("reasoning")
+    if not mode:
+        return None
     if mode == "on-request":
         thinking = query.get("thinking") or {}
         if thinking.get("type") not in ("enabled", "adaptive"):
@@ -225,30 +173,33 @@ def _effort(query: Query) -> str | None:
         chosen = (query.get("output_config") or {}).get("effort")
         budget = thinking.get("budget_tokens")
         return str(chosen or ("medium" if budget is None else "low" if budget <= 2048 else "high"))
-    if not mode:
-        return None
     effort = query.get("reasoning_effort", "medium")
     return None if effort == "none" else str(effort)
 
 
-def _make_call(query: Query) -> Call:
-    messages = tuple([read_message(message) for message in query.body["messages"]])
-    tools = tuple([read_tool(tool) for tool in query.get("tools", ())])
-    counts, limit = _fit(query, ChatAsk(messages=messages, tools=tools))
-    choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
-    kind, schema = read_format(query.get("response_format"))
-    logprobs = query.get("top_logprobs", 0) if query.get("logprobs") else None
-    ask = ChatAsk(
-        messages=messages,
-        sampling=read_sampling(query, limit, logprobs),
-        tools=tools,
-        tool_choice=choice,
-        tool_name=named,
-        parallel=parallel(query),
-        format=kind,
-        schema=schema,
-        reasoning=_effort(query),
-    )
+def _make_call(query: Query, messages: list[JSON]) -> Call:
+    body = query.body
+    said = tuple([_read_message(message) for message in messages])
+    tools = tuple([read_tool(tool) for tool in query.get("tools", ())]) if "tools" in body else ()
+    counts, limit = _fit(query, ChatAsk(messages=said, tools=tools))
+    sampling = read_sampling(query, limit, query.get("top_logprobs", 0) if body.get("logprobs") else None)
+    effort = _effort(query)
+    if _TOOLING.isdisjoint(body):
+        ask = ChatAsk(messages=said, sampling=sampling, parallel=parallel(query), reasoning=effort)
+    else:
+        choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
+        kind, schema = read_format(query.get("response_format"))
+        ask = ChatAsk(
+            messages=said,
+            sampling=sampling,
+            tools=tools,
+            tool_choice=choice,
+            tool_name=named,
+            parallel=parallel(query),
+            format=kind,
+            schema=schema,
+            reasoning=effort,
+        )
     return Call(
         request=query.request,
         deployment=query.deployment,
@@ -256,21 +207,42 @@ def _make_call(query: Query) -> Call:
         codec=_CODEC,
         stream=wants_stream(query),
         prompt_tokens=counts,
-        context=Reply.of(query, _rate_safety(query)),
+        context=_find_reply(query),
+        repeatable=query.repeatable,
     )
+
+
+def _read_message(message: dict[str, JSON]) -> Message:
+    content = message.get("content")
+    if len(message) == 2 and type(content) is str:
+        return Message(role=message["role"], text=content)
+    return read_message(message)
 
 
 def _fit(query: Query, ask: ChatAsk) -> tuple[tuple[int, ...], int | None]:
     """Tokens of the prompt, and the most an answer may have; both within the endpoint's bounds."""
-    name = "max_tokens" if query.get("max_tokens") is not None else "max_completion_tokens"
-    wanted = query.get(name)
-    check_positive(query, name)
+    name = "max_tokens"
+    wanted = query.body.get(name)
+    if wanted is None:
+        name = "max_completion_tokens"
+        check_positive(query, name)
+        wanted = query.body.get(name)
     check_output_limit(query, name, wanted)
     counts = count(query, ask)
     context = query.deployment.context
     if context is not None and counts[0] > context:
         raise prompt_too_long(query, counts[0])
     return counts, limit_output(query, wanted, counts[0])
+
+
+def _find_reply(query: Query) -> Reply:
+    """How the endpoint words its answers; the same for all requests, but for usage in the stream."""
+    options = query.body.get("stream_options")
+    key = (query.served, bool(options and options.get("include_usage")))
+    reply: Reply | None = query.habits.replies.get(key)
+    if reply is None:
+        reply = query.habits.replies[key] = Reply.of(query, _rate_safety(query))
+    return reply
 
 
 def _rate_safety(query: Query) -> JSON:

@@ -10,13 +10,14 @@ from typing import Any
 
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json
-from emulator.core.plan import Plan
+from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.openai import shape_logprob
+from emulator.dialects.sse import quote
 from emulator.vendors.databricks.chat_shapes import shape_call, shape_text, shape_thought, thinks_aloud
 from emulator.vendors.databricks.chat_stream import stream_chat
-from emulator.vendors.databricks.render import Reply, answer_headers, shape_usage
+from emulator.vendors.databricks.render import Reply, answer_headers, dump_usage, shape_usage
 
 
 class ChatCodec:
@@ -24,6 +25,8 @@ class ChatCodec:
 
     def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
         reply: Reply = call.context
+        if reply.plain and len(plan.choices) == 1 and _is_text(plan.choices[0]):
+            return WireResponse(200, _fill(plan, reply, service.settings.chat_object), answer_headers(call, service))
         body = {
             "id": f"chatcmpl_{draw_uuid(plan.key, 'chat')}",
             "object": service.settings.chat_object,
@@ -36,6 +39,30 @@ class ChatCodec:
 
     def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
         return WireStream(stream_chat(plan, call.context), answer_headers(call, service, stream=True))
+
+
+def _is_text(choice: Choice) -> bool:
+    """Whether a choice is one text and nothing else."""
+    return len(choice.spans) == 1 and choice.spans[0].kind == "text" and choice.logprobs is None
+
+
+def _fill(plan: Plan, reply: Reply, name: str) -> bytes:
+    """The usual answer, which is what :func:`_shape_choice` and :func:`shape_usage` make of it."""
+    choice = plan.choices[0]
+    tail = b',"refusal":null,"annotations":null}' if reply.family == "gpt" else b"}"
+    return (
+        b'{"id":"chatcmpl_%b","object":"%b","created":%d,"model":%b,"choices":[{"index":0,"message":'
+        b'{"role":"assistant","content":%b%b,"finish_reason":"%b","logprobs":null}],"usage":%b}'
+    ) % (
+        draw_uuid(plan.key, "chat").encode(),
+        name.encode(),
+        plan.created,
+        quote(reply.model),
+        dump_json("".join(choice.tokens)),
+        tail,
+        choice.finish_reason.encode(),
+        dump_usage(plan.usage, reply),
+    )
 
 
 def _shape_choice(plan: Plan, number: int, reply: Reply) -> JSON:

@@ -21,6 +21,7 @@ from emulator.vendors.databricks.chat import wants_stream
 from emulator.vendors.databricks.fields import BOOLEAN, INTEGER, NUMBER, STRING, STRINGS, TEXTS, Struct, refuse
 from emulator.vendors.databricks.limits import (
     check_output_limit,
+    check_positive,
     check_range,
     check_sampling,
     count,
@@ -66,8 +67,9 @@ def read_completions(query: Query) -> Call:
     if query.deployment.task != "completions":
         # unverified
         raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
-    query.check(_FIELDS)
+    query.check("completions", lambda _habits: _FIELDS)
     prompts = _read_prompts(query)
+    check_positive(query, "max_tokens")
     check_sampling(query)
     check_range(query, "frequency_penalty", -2, 2)
     check_range(query, "presence_penalty", -2, 2)
@@ -86,6 +88,7 @@ def read_completions(query: Query) -> Call:
         stream=wants_stream(query),
         prompt_tokens=counts,
         context=Reply.of(query, _read_frame(query)),
+        repeatable=query.repeatable,
     )
 
 

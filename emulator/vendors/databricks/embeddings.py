@@ -18,7 +18,7 @@ from emulator.dialects.sse import quote
 from emulator.vendors.databricks.fields import INTEGER, STRING, TEXTS, Struct, refuse
 from emulator.vendors.databricks.limits import check_positive, count
 from emulator.vendors.databricks.render import Reply, answer_headers
-from emulator.vendors.databricks.wire import COMMON, Query, find_by_model
+from emulator.vendors.databricks.wire import COMMON, Habits, Query, find_by_model
 
 _CODE = "INVALID_PARAMETER_VALUE"  # databricks-demos/dbdemos issue 97
 _FIELDS = Struct({**COMMON, "input": TEXTS, "instruction": STRING, "user": STRING})
@@ -39,7 +39,7 @@ def read_embeddings(query: Query) -> Call:
     if query.deployment.task != "embeddings":
         # unverified
         raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the embeddings task")
-    query.check(_EXTRA_FIELDS if query.settings.embeddings_extras else _FIELDS)
+    query.check("embeddings", _list_fields)
     inputs = _read_inputs(query)
     encoding = query.get("encoding_format", "float")
     if encoding not in ("float", "base64"):
@@ -54,7 +54,12 @@ def read_embeddings(query: Query) -> Call:
         codec=_CODEC,
         prompt_tokens=counts,
         context=Reply.of(query, encoding),
+        repeatable=query.repeatable,
     )
+
+
+def _list_fields(habits: Habits) -> Struct:
+    return _EXTRA_FIELDS if habits.settings.embeddings_extras else _FIELDS
 
 
 def _read_inputs(query: Query) -> tuple[str, ...]:

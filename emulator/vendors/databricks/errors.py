@@ -52,6 +52,7 @@ _LIMITS: Mapping[str, tuple[str, str, str, int]] = {
     "requests": ("QPS", "QPS", "queries_per_second", 200),
     "input_tokens": ("input tokens per minute", "ITPM", "input_tokens_per_minute", 200_000),
     "output_tokens": ("output tokens per minute", "OTPM", "output_tokens_per_minute", 10_000),
+    "tokens": ("", "TPM", "tokens_per_minute", 200_000),  # the older phrase; no documented name
 }
 
 
@@ -108,7 +109,9 @@ def _envelope(
         return _documented_limit(error, request, settings)
     code = error.details.get("error_code", code)
     message = error.message
-    if message is None:
+    if message is None and error.kind is ErrorKind.RATE_LIMITED:
+        message = _word_limit(error, request, settings)
+    elif message is None:
         code, message = _word(error, request, code)
     if error.kind is ErrorKind.UNAUTHENTICATED:
         code = status
@@ -123,13 +126,7 @@ def _word(error: EmulatedError, request: WireRequest, code: str | int) -> tuple[
     text = WIRE[kind][2]
     if kind is ErrorKind.NOT_FOUND:
         return _word_missing(request, name)
-    if kind is ErrorKind.RATE_LIMITED:
-        phrase = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])[0]
-        text = (
-            f"REQUEST_LIMIT_EXCEEDED: Exceeded workspace {phrase} rate limit for {name or 'this endpoint'}."
-            " Work with your Databricks account team to request a higher FMAPI rate limit tier."
-        )
-    elif kind is ErrorKind.CONTENT_FILTER:
+    if kind is ErrorKind.CONTENT_FILTER:
         text = _word_guardrail()
     elif kind is ErrorKind.TIMEOUT:
         text = (
@@ -143,6 +140,19 @@ def _word(error: EmulatedError, request: WireRequest, code: str | int) -> tuple[
     elif kind is ErrorKind.PAYLOAD_TOO_LARGE and "limit" in error.details:
         text = f"Request size cannot exceed {error.details['limit']} bytes."
     return code, text
+
+
+def _word_limit(error: EmulatedError, request: WireRequest, settings: DatabricksSettings) -> str:
+    """Source: traces in public issues of clients; Databricks serves calls at once up to a limit of the workspace."""
+    if error.limit == "concurrency" and "amount" in error.details:
+        workspace, amount = settings.workspace_id, error.details["amount"]
+        return f"REQUEST_LIMIT_EXCEEDED: Workspace {workspace} exceeded the concurrent limit of {amount} requests."
+    phrase = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])[0]
+    what = f"{phrase} rate limit" if phrase else "rate limit"
+    return (
+        f"REQUEST_LIMIT_EXCEEDED: Exceeded workspace {what} for {endpoint_name(request) or 'this endpoint'}."
+        " Work with your Databricks account team to request a higher FMAPI rate limit tier."
+    )
 
 
 def _word_missing(request: WireRequest, name: str) -> tuple[str | int, str]:
@@ -168,11 +178,12 @@ def _word_guardrail() -> str:
 def _documented_limit(error: EmulatedError, request: WireRequest, settings: DatabricksSettings) -> JSON:
     """Source: docs.databricks.com, "Model Serving limits and regions"; never seen in a trace."""
     _, short, kind, usual = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])
-    limit = error.details.get("limit", usual)
+    limit = error.details.get("amount", usual)
+    used = error.details.get("used", limit) + error.details.get("asked", 0)
     wait = _wait(error, settings)
     text = error.message or f"Rate limit exceeded: {short} limit of {limit:,} {_unit(kind)} reached"
     inner: dict[str, JSON] = {"message": text, "type": "rate_limit_exceeded", "code": error.status or 429}
-    inner |= {"limit_type": kind, "limit": limit, "current": error.details.get("current", limit)}
+    inner |= {"limit_type": kind, "limit": limit, "current": used}
     return {"error": inner if wait is None else {**inner, "retry_after": wait}}
 
 

@@ -15,13 +15,14 @@ from emulator.core.json import JSON
 _BIGGEST = 2**63  # what does not fit an int64 is no integer to the decoder
 
 
-PythonType = type
-_EXACT: dict[str, tuple[PythonType, ...]] = {
-    "string": (str,),
-    "number": (float, int),
-    "boolean": (bool,),
-    "object": (dict,),
-    "any": (str, int, float, bool, list, dict),
+PythonTypes = frozenset[type]
+_NULL: PythonTypes = frozenset({type(None)})
+_EXACT: dict[str, PythonTypes] = {
+    "string": _NULL | {str},
+    "number": _NULL | {float, int},
+    "boolean": _NULL | {bool},
+    "object": _NULL | {dict},
+    "any": _NULL | {str, int, float, bool, list, dict},
 }
 
 
@@ -29,15 +30,15 @@ _EXACT: dict[str, tuple[PythonType, ...]] = {
 class Scalar:
     """A value of one JSON type, as the wire names it; ``any`` takes all.
 
-    ``exact``: Python types that certainly fit.
+    ``exact``, of every shape: Python types whose values certainly fit, inside and out.
     """
 
     type: str
-    exact: tuple[PythonType, ...] = ()
+    exact: PythonTypes = _NULL
 
 
 def _scalar(kind: str) -> Scalar:
-    return Scalar(kind, _EXACT.get(kind, ()))
+    return Scalar(kind, _EXACT.get(kind, _NULL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Many:
     """An array whose items have one shape."""
 
     item: Shape
+    exact: PythonTypes = _NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Either:
     """One of several shapes; the first names what was expected."""
 
     shapes: tuple[Shape, ...]
+    exact: PythonTypes = _NULL
+
+
+def either(*shapes: Shape) -> Either:
+    return Either(shapes, _NULL.union(*(shape.exact for shape in shapes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,7 @@ class Struct:
     """An object with known fields."""
 
     fields: Mapping[str, Shape] = field(default_factory=dict)
+    exact: PythonTypes = _NULL
 
 
 Shape = Scalar | Many | Either | Struct
@@ -69,8 +77,8 @@ NUMBER = _scalar("number")
 BOOLEAN = _scalar("boolean")
 OBJECT = _scalar("object")
 ANY = _scalar("any")
-STRINGS = Either((Many(STRING), STRING))
-TEXTS = Either((STRING, Many(STRING)))
+STRINGS = either(Many(STRING), STRING)
+TEXTS = either(STRING, Many(STRING))
 
 Allow = Callable[[str, str], bool]
 
@@ -121,19 +129,29 @@ def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
     if isinstance(shape, Struct):
         _check_fields(value, shape, path, allow)
     elif isinstance(shape, Many):
-        for inner in value:
-            check_shape(inner, shape.item, path, allow)
+        _check_items(value, shape.item, path, allow)
+
+
+def _check_items(values: list[JSON], shape: Shape, path: str, allow: Allow) -> None:
+    struct = shape if isinstance(shape, Struct) else None
+    for inner in values:
+        if struct is not None and type(inner) is dict:
+            _check_fields(inner, struct, path, allow)
+        elif type(inner) not in shape.exact:
+            check_shape(inner, shape, path, allow)
 
 
 def _check_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow) -> None:
+    known = shape.fields
     for name, inner in value.items():
-        known = shape.fields.get(name)
-        if isinstance(known, Scalar) and type(inner) in known.exact:
-            continue
-        if known is not None:
-            check_shape(inner, known, f"{path}.{name}" if path else name, allow)
-        elif not allow(path, name):
-            raise unknown_field(name)
+        expected = known.get(name)
+        if expected is None:
+            if not allow(path, name):
+                raise unknown_field(name)
+        elif type(inner) not in expected.exact and not (
+            expected is INTEGER and type(inner) is int and -_BIGGEST <= inner < _BIGGEST
+        ):
+            check_shape(inner, expected, f"{path}.{name}" if path else name, allow)
 
 
 def unknown_field(name: str) -> EmulatedError:

@@ -9,26 +9,34 @@ from emulator.dialects.openai import read_stop
 from emulator.vendors.databricks.fields import refuse
 from emulator.vendors.databricks.wire import Query
 
-_PENALTIES = (("frequency_penalty", 0), ("presence_penalty", 0), ("logit_bias", None))
+# What changes the text, and where it does not. Other fields that say how tokens are chosen have places of their own.
+_KNOBS: tuple[tuple[str, JSON], ...] = (
+    ("temperature", 1),
+    ("top_p", 1),
+    ("top_k", None),
+    ("frequency_penalty", 0),
+    ("presence_penalty", 0),
+    ("logit_bias", None),
+)
+_SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
 
 
 def check_range(query: Query, name: str, low: float, high: float, *, open_low: bool = False) -> None:
     """A number within bounds, the lower one left out if ``open_low``."""
-    value = query.get(name)
+    value = query.body.get(name)
     if value is None or (low < value <= high) or (value == low and not open_low):
         return
     raise refuse(f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name)
 
 
 def check_positive(query: Query, name: str) -> None:
-    value = query.get(name)
+    value = query.body.get(name)
     if value is not None and value < 1:
         raise refuse(f"Bad request: {name} must be greater than 0, but got {value}", name)
 
 
 def check_sampling(query: Query) -> None:
-    """The knobs that chat and completions share, in the order of the reference's table."""
-    check_positive(query, "max_tokens")
+    """The knobs that chat and completions share beside ``max_tokens``, in the order of the reference's table."""
     check_range(query, "temperature", 0, 2)
     check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
     check_positive(query, "top_k")
@@ -37,10 +45,10 @@ def check_sampling(query: Query) -> None:
 
 def check_n(query: Query) -> None:
     """Several answers are for provisioned throughput, unless the endpoint's trait ``allow_n`` says otherwise."""
-    check_positive(query, "n")
-    n = query.get("n", 1)
-    if n == 1:
+    n = query.body.get("n")
+    if n is None or n == 1:
         return
+    check_positive(query, "n")
     allowed = query.deployment.traits.get("allow_n")
     if not (query.deployment.mode != "pay_per_token" if allowed is None else allowed):
         raise refuse("Bad request: n is only supported for provisioned throughput endpoints", "n")
@@ -50,11 +58,14 @@ def check_n(query: Query) -> None:
 
 def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) -> Sampling:
     """Sampling of a checked chat or completions request."""
+    body = query.body
+    if _SAMPLED.isdisjoint(body):
+        return Sampling(max_tokens=limit, logprobs=logprobs)
     temperature = query.get("temperature", 1)
     knobs: list[tuple[str, JSON]] = []
-    for name, default in (("temperature", 1), ("top_p", 1), ("top_k", None), *_PENALTIES):
-        value = query.get(name, default)
-        if value != default:
+    for name, default in _KNOBS:
+        value = body.get(name)
+        if value is not None and value != default:
             knobs.append((name, float(value) if isinstance(value, int) and name != "top_k" else value))
     seed = query.get("seed")
     return Sampling(
@@ -62,7 +73,7 @@ def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) 
         greedy=temperature == 0 or query.get("top_k") == 1,
         seed=seed if isinstance(seed, int) else None,
         knobs=tuple(knobs),
-        stop=tuple(stop for stop in read_stop(query.get("stop")) if stop),
+        stop=tuple([stop for stop in read_stop(body.get("stop")) if stop]),
         n=query.get("n", 1),
         logprobs=logprobs,
     )
@@ -120,8 +131,11 @@ def limit_output(query: Query, wanted: int | None, prompt_tokens: int) -> int | 
     if wanted is None and query.settings.model_max_tokens:
         wanted = deployment.default_max_tokens
     room = None if deployment.context is None else max(0, deployment.context - prompt_tokens)
-    limits = [limit for limit in (wanted, deployment.max_output, room) if limit is not None]
-    return min(limits) if limits else None
+    limit = room
+    for bound in (wanted, deployment.max_output):
+        if bound is not None and (limit is None or bound < limit):
+            limit = bound
+    return limit
 
 
 def count(query: Query, ask: Ask) -> tuple[int, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from emulator.core.json import JSON
 from emulator.vendors.databricks.fields import (
     ANY,
+    OBJECT,
     STRING,
-    Either,
     Many,
-    Scalar,
     Shape,
     Struct,
+    either,
     mistyped,
     refuse,
 )
@@ -22,14 +22,14 @@ _OPAQUE = ("image_url", "citations", "summary", "source", "file")
 _PART = Struct({"type": STRING, "text": STRING, **{name: ANY for name in _OPAQUE}})
 _MESSAGE: dict[str, Shape] = {"role": STRING, "tool_call_id": STRING, "name": STRING}
 MESSAGES = Many(Struct({**_MESSAGE, "content": STRING, "tool_calls": Many(Struct(_CALL))}))
-LISTED = Many(Struct({**_MESSAGE, "content": Either((STRING, Many(_PART))), "tool_calls": Many(Struct(_CALL))}))
+LISTED = Many(Struct({**_MESSAGE, "content": either(STRING, Many(_PART)), "tool_calls": Many(Struct(_CALL))}))
 _CACHED_PART = Struct({**_PART.fields, "cache_control": CACHE_CONTROL})
 _CACHED_CALL = Struct({**_CALL, "cache_control": CACHE_CONTROL})
 CACHED = Many(
     Struct(
         {
             **_MESSAGE,
-            "content": Either((STRING, Many(_CACHED_PART))),
+            "content": either(STRING, Many(_CACHED_PART)),
             "tool_calls": Many(_CACHED_CALL),
             "cache_control": CACHE_CONTROL,
         }
@@ -45,7 +45,11 @@ def check_messages(query: Query, messages: list[JSON]) -> None:
     Raises:
         EmulatedError: the first message that is refused.
     """
+    some = query.family == "claude"  # where no text may be empty
+    answers = False
     for position, message in enumerate(messages):
+        if _is_plain(message, position) and (message["content"] or not some):
+            continue
         if not isinstance(message, dict):
             raise mistyped("messages", Struct(), message)
         role = message.get("role")
@@ -55,7 +59,17 @@ def check_messages(query: Query, messages: list[JSON]) -> None:
             raise refuse('Bad request: the "system" role can only be used once, as the first message', "messages")
         _check_calls(query, message, position)
         _check_content(query, message, position)
-    _check_order(query, messages)
+        answers = answers or role == "tool"
+    if answers or query.settings.alternate_roles:
+        _check_order(query, messages)
+
+
+def _is_plain(message: JSON, position: int) -> bool:
+    """Whether a message is a text and no more, of one of the two who talk or of the system that lets them."""
+    if type(message) is not dict or len(message) != 2 or type(message.get("content")) is not str:
+        return False
+    role = message.get("role")
+    return role == "user" or role == "assistant" or (role == "system" and not position)
 
 
 def _roles(query: Query) -> tuple[str, ...]:
@@ -98,7 +112,7 @@ def check_cache_control(query: Query, holder: dict[str, JSON]) -> None:
     value = holder.get("cache_control")
     allowed = query.settings.cache_control
     if isinstance(value, str) and allowed == "object":
-        raise mistyped("cache_control", Scalar("object"), value)
+        raise mistyped("cache_control", OBJECT, value)
     if isinstance(value, dict) and allowed == "string":
         raise mistyped("cache_control", STRING, value)
 

@@ -6,7 +6,7 @@ from base64 import urlsafe_b64encode
 from typing import Any
 
 from emulator.core.call import Call
-from emulator.core.json import JSON
+from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Usage
 from emulator.core.record import record
 from emulator.core.seed import derive
@@ -30,6 +30,7 @@ class Reply:
         reasoning: ``always``, ``on-request`` (by the request's ``thinking``), ``hidden``, or ``""``.
         lists: ``content`` may be a list of parts; ``listed``: it always is.
         signed: a Gemini model that signs its thoughts.
+        plain: an answer that is one text is a string, with nothing beside it.
         extra: what only one task's codec wants.
     """
 
@@ -43,6 +44,7 @@ class Reply:
     lists: bool
     listed: bool
     signed: bool
+    plain: bool
     extra: JSON = None
 
     @classmethod
@@ -51,6 +53,7 @@ class Reply:
         deployment, settings = query.deployment, query.settings
         style = settings.stream_usage
         lists = settings.content_lists == "model"
+        listed = lists and query.traits.get("content_style") == "list"
         return cls(
             served=query.served,
             model=response_model(deployment),
@@ -60,8 +63,9 @@ class Reply:
             role_everywhere=bool(query.traits.get("role_in_every_chunk")),
             reasoning=_reasoning(query.traits.get("reasoning")),
             lists=lists,
-            listed=lists and query.traits.get("content_style") == "list",
+            listed=listed,
             signed=bool(query.traits.get("thought_signature")),
+            plain=not listed and not extra,
             extra=extra,
         )
 
@@ -103,3 +107,11 @@ def shape_usage(usage: Usage, reply: Reply) -> dict[str, JSON]:
         shape["cache_creation_input_tokens"] = 0
         shape["cache_read_input_tokens"] = 0
     return shape
+
+
+def dump_usage(usage: Usage, reply: Reply) -> bytes:
+    """:func:`shape_usage` as JSON."""
+    if reply.reasoning or reply.family in ("gpt", "claude"):
+        return dump_json(shape_usage(usage, reply))
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (prompt, completion, prompt + completion)

@@ -22,10 +22,10 @@ from emulator.vendors.databricks.fields import (
     NUMBER,
     OBJECT,
     STRING,
-    Either,
     Many,
     Struct,
     check_shape,
+    either,
     refuse,
 )
 from emulator.vendors.databricks.limits import (
@@ -60,7 +60,7 @@ _FIELDS = Struct(
     {
         **COMMON,
         **{name: ANY for name in (*_FORBIDDEN, "previous_response_id")},
-        "input": Either((STRING, Many(ANY))),
+        "input": either(STRING, Many(ANY)),
         "instructions": STRING,
         "max_output_tokens": INTEGER,
         "temperature": NUMBER,
@@ -69,7 +69,7 @@ _FIELDS = Struct(
         "stream_options": Struct({"include_usage": BOOLEAN}),
         "text": Struct({"format": _FORMAT, "verbosity": STRING}),
         "reasoning": Struct({"effort": STRING, "encrypted_content": STRING, "summary": STRING}),
-        "tool_choice": Either((STRING, OBJECT)),
+        "tool_choice": either(STRING, OBJECT),
         "tools": Many(OBJECT),
         "parallel_tool_calls": BOOLEAN,
         "max_tool_calls": INTEGER,
@@ -104,7 +104,7 @@ def read_responses(query: Query) -> Call:
     if query.get("messages") is not None:
         text = "Invalid request: 'messages' field is not supported. Please use 'input' field instead."
         raise refuse(text, "messages")
-    query.check(_FIELDS)
+    query.check("responses", lambda _habits: _FIELDS)
     _check_forbidden(query)
     if query.get("input") in (None, []):
         raise missing("input")
@@ -238,6 +238,7 @@ def _make_call(query: Query, ask: ChatAsk) -> Call:
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,
         context=Reply.of(query, Told.of(query)),
+        repeatable=query.repeatable,
     )
 
 

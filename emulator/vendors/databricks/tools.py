@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON
-from emulator.vendors.databricks.fields import BOOLEAN, STRING, Either, Many, Scalar, Struct, refuse
+from emulator.vendors.databricks.fields import BOOLEAN, OBJECT, STRING, Many, Struct, either, refuse
 from emulator.vendors.databricks.schemas import check_strict, count_keys
 from emulator.vendors.databricks.wire import Query
 
-FUNCTION = Struct({"name": STRING, "description": STRING, "parameters": Scalar("object"), "strict": BOOLEAN})
-CACHE_CONTROL = Either((Scalar("object"), STRING))
+FUNCTION = Struct({"name": STRING, "description": STRING, "parameters": OBJECT, "strict": BOOLEAN})
+CACHE_CONTROL = either(OBJECT, STRING)
 TOOLS = Many(Struct({"type": STRING, "function": FUNCTION}))
 CACHED_TOOLS = Many(Struct({"type": STRING, "function": FUNCTION, "cache_control": CACHE_CONTROL}))
-TOOL_CHOICE = Either((STRING, Struct({"type": STRING, "function": Struct({"name": STRING})})))
-JSON_SCHEMA = Struct({"name": STRING, "description": STRING, "schema": Scalar("object"), "strict": BOOLEAN})
+TOOL_CHOICE = either(STRING, Struct({"type": STRING, "function": Struct({"name": STRING})}))
+JSON_SCHEMA = Struct({"name": STRING, "description": STRING, "schema": OBJECT, "strict": BOOLEAN})
 RESPONSE_FORMAT = Struct({"type": STRING, "json_schema": JSON_SCHEMA})
 EFFORTS = ("low", "medium", "high")
 _WIDE_EFFORTS = ("none", "minimal", *EFFORTS, "xhigh", "max")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import Any
 
 from emulator.core.call import Deployment
@@ -45,42 +46,26 @@ _DEEPEST = 150  # levels; Go's own bound is 10,000
 
 
 @record(frozen=True, slots=True, eq=False)
-class Query:
-    """One request to one endpoint, as far as all tasks are alike.
+class Habits:
+    """How an endpoint reads and answers under the settings: all that no request changes.
 
     Fields:
-        served: the served entity that answers.
         family, traits: whose habits the endpoint has, and which.
+        tolerant: fields that no table lists may stay: not on open models, unless a setting says otherwise.
+        lists: ``content`` may be a list of parts.
+        entities: what stands behind the endpoint, and each one's share of the traffic.
+        fields, replies: what each task takes, and how it is answered; kept once worked out.
     """
 
-    request: WireRequest
-    service: Service[Any]
-    settings: DatabricksSettings
-    body: JSON
     deployment: Deployment
-    served: str
+    settings: DatabricksSettings
     family: Family
     traits: Mapping[str, JSON]
-
-    def get(self, name: str, default: JSON = None) -> JSON:
-        """A field; ``null`` counts as absent."""
-        value = self.body.get(name)
-        return default if value is None else value
-
-    def check(self, fields: Struct) -> None:
-        """Refuse the first unknown or mistyped field."""
-        if self.settings.strict_unknown_fields == "on":
-            fields = Struct({name: shape for name, shape in fields.fields.items() if name not in TOLERATED})
-        check_shape(self.body, fields, "", self.allow)
-
-    @property
-    def tolerant(self) -> bool:
-        """Whether fields that no table lists may stay: not on open models, unless a setting says otherwise."""
-        mode = self.settings.strict_unknown_fields
-        if mode != "by-model":
-            return mode == "off"
-        foreign = self.deployment.mode in ("external", "custom") or is_agent(self.deployment)
-        return foreign or self.family not in _STRICT
+    tolerant: bool
+    lists: bool
+    entities: dict[str, float]
+    fields: dict[str, Struct] = field(default_factory=dict)
+    replies: dict[tuple[str, bool], JSON] = field(default_factory=dict)
 
     def owns(self, name: str) -> bool:
         """Whether a field is not one of another family's own."""
@@ -90,18 +75,91 @@ class Query:
         """Whether an unknown field may stay."""
         return self.tolerant and self.owns(name)
 
-    @property
-    def lists(self) -> bool:
-        """Whether ``content`` may be a list of parts."""
-        return self.settings.content_lists == "model" and bool(self.traits.get("content_parts"))
+
+_HABITS: dict[tuple[int, int], Habits] = {}
+_MOST_HABITS = 1024
+
+
+def habits_of(deployment: Deployment, settings: DatabricksSettings) -> Habits:
+    """An endpoint's habits; what is kept holds both, so no other object takes their ``id``."""
+    key = (id(deployment), id(settings))
+    habits = _HABITS.get(key)
+    if habits is None:
+        if len(_HABITS) >= _MOST_HABITS:
+            _HABITS.clear()
+        habits = _HABITS[key] = _find_habits(deployment, settings)
+    return habits
+
+
+def _find_habits(deployment: Deployment, settings: DatabricksSettings) -> Habits:
+    family = family_of(deployment)
+    traits = traits_of(deployment, family)
+    mode = settings.strict_unknown_fields
+    foreign = deployment.mode in ("external", "custom") or is_agent(deployment)
+    return Habits(
+        deployment=deployment,
+        settings=settings,
+        family=family,
+        traits=traits,
+        tolerant=mode == "off" or (mode == "by-model" and (foreign or family not in _STRICT)),
+        lists=settings.content_lists == "model" and bool(traits.get("content_parts")),
+        entities=served_entities(deployment, traits),
+    )
+
+
+@record(frozen=True, slots=True, eq=False)
+class Query:
+    """One request to one endpoint, as far as all tasks are alike.
+
+    Fields:
+        served: the served entity that answers.
+        repeatable: nothing was drawn for the request; an equal one is read the same way.
+    """
+
+    request: WireRequest
+    service: Service[Any]
+    body: JSON
+    habits: Habits
+    served: str
+    repeatable: bool
+    settings: DatabricksSettings
+    deployment: Deployment
+    family: Family
+    traits: Mapping[str, JSON]
+
+    def get(self, name: str, default: JSON = None) -> JSON:
+        """A field; ``null`` counts as absent."""
+        value = self.body.get(name)
+        return default if value is None else value
+
+    def check(self, task: str, list_fields: Callable[[Habits], Struct]) -> None:
+        """Refuse the first unknown or mistyped field.
+
+        Args:
+            list_fields: what the task takes of an endpoint with such habits.
+        """
+        known = self.habits.fields.get(task)
+        if known is None:
+            names = list_fields(self.habits).fields
+            if self.settings.strict_unknown_fields == "on":
+                names = {name: shape for name, shape in names.items() if name not in TOLERATED}
+            known = self.habits.fields[task] = Struct(names)
+        check_shape(self.body, known, "", self.habits.allow)
 
 
 def make_query(request: WireRequest, service: Service[Any], body: JSON, deployment: Deployment) -> Query:
     """A request that has found its endpoint."""
-    family = family_of(deployment)
-    traits = traits_of(deployment, family)
-    served = pick_served(request, deployment, traits)
-    return Query(request, service, service.settings, body, deployment, served, family, traits)
+    habits = habits_of(deployment, service.settings)
+    entities = habits.entities
+    if len(entities) == 1 and "served" not in request.params:
+        (served,) = entities
+        repeatable = True
+    else:
+        served = pick_served(request, entities)
+        repeatable = "served" in request.params
+    return Query(
+        request, service, body, habits, served, repeatable, habits.settings, deployment, habits.family, habits.traits
+    )
 
 
 def read_body(request: WireRequest, limit: int) -> dict[str, JSON]:
@@ -185,16 +243,13 @@ def served_entities(deployment: Deployment, traits: Mapping[str, JSON]) -> dict[
     return {deployment.name: 100.0}
 
 
-def pick_served(request: WireRequest, deployment: Deployment, traits: Mapping[str, JSON]) -> str:
+def pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
     """The served entity that answers: the one the path names, else one by its share of the traffic."""
-    entities = served_entities(deployment, traits)
     named = request.params.get("served")
     if named is not None:
         if named not in entities:
             raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
         return named
-    if len(entities) == 1:
-        return next(iter(entities))
     rest = draw_uniform(request.key, "served") * sum(entities.values())
     for name, share in entities.items():
         rest -= share

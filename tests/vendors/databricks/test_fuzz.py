@@ -8,13 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.core.json import JSON
-from emulator.vendors.databricks.chat import _OWN
-from emulator.vendors.databricks.chat import _fields as chat_fields
+from emulator.vendors.databricks.chat_fields import list_fields
 from emulator.vendors.databricks.completions import _FIELDS as COMPLETIONS
 from emulator.vendors.databricks.embeddings import _EXTRA_FIELDS as EMBEDDINGS
 from emulator.vendors.databricks.fields import Either, Many, Scalar, Shape, Struct
 from emulator.vendors.databricks.responses import _FIELDS as RESPONSES
-from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke
+from emulator.vendors.databricks.settings import DatabricksSettings
+from emulator.vendors.databricks.wire import habits_of
+from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 ANYTHING = st.recursive(
@@ -53,10 +54,16 @@ def _scalar(shape: Scalar) -> st.SearchStrategy[Any]:
     return found
 
 
+def chat_fields(name: str) -> Struct:
+    """All that an endpoint that refuses no field takes."""
+    deployment = make_service({}, ()).deployments[name]
+    return list_fields(habits_of(deployment, DatabricksSettings(strict_unknown_fields="off")))
+
+
 SHAPES: JSON = [
-    pytest.param(LLAMA, chat_fields("open", False, frozenset(_OWN)), id="chat, open"),
-    pytest.param(CLAUDE, chat_fields("claude", True, frozenset(_OWN)), id="chat, Claude"),
-    pytest.param(GPT, chat_fields("gpt", True, frozenset(_OWN)), id="chat, GPT"),
+    pytest.param(LLAMA, chat_fields(LLAMA), id="chat, open"),
+    pytest.param(CLAUDE, chat_fields(CLAUDE), id="chat, Claude"),
+    pytest.param(GPT, chat_fields(GPT), id="chat, GPT"),
     pytest.param(MPT, COMPLETIONS, id="completions"),
     pytest.param(BGE, EMBEDDINGS, id="embeddings"),
     pytest.param(GPT, RESPONSES, id="responses"),

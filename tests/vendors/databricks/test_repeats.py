@@ -1,0 +1,79 @@
+"""Requests that come again: what may be remembered of them, and what is said anew."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from emulator.core.call import Call, Deployment
+from emulator.core.json import JSON
+from emulator.core.plan import Plan
+from emulator.core.vendor import WireRequest, WireResponse
+from emulator.engine.tokenizer import tokenizer_for
+from emulator.engine.write import write
+from emulator.server.routing import Router
+from emulator.vendors.databricks import VENDOR
+from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
+
+USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}
+SPLIT = Deployment(vendor="databricks", name="ab", traits={"served_entities": {"a": 50, "b": 50}})
+ROUTER = Router(VENDOR.endpoints)
+
+
+def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[Call, JSON]:
+    service = make_service({}, (SPLIT,))
+    request = WireRequest(method="POST", path=path, body=json.dumps(body).encode(), key=key)
+    endpoint, request.params = ROUTER.resolve("POST", path)
+    call = endpoint.parse(request, service)
+    assert isinstance(call, Call)
+    return call, service
+
+
+def say(call: Call, service: JSON, key: bytes) -> bytes:
+    draft = write(call.ask, call.deployment, tokenizer_for(call.deployment.tokenizer), seed=0,
+                  prompt_tokens=call.prompt_tokens)  # fmt: skip
+    plan = Plan(key=key, created=5.0, choices=draft.choices, vectors=draft.vectors, usage=draft.usage)
+    if call.stream:
+        stream = call.codec.stream(plan, call, service)
+        return repr(stream.headers).encode() + b"".join(event for _, event in stream.events)
+    answer: WireResponse = call.codec.render(plan, call, service)
+    return repr(answer.headers).encode() + answer.body
+
+
+CALLS: JSON = [
+    pytest.param(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER]}, id="chat"),
+    pytest.param(
+        "/serving-endpoints/chat/completions", {"model": GPT, "messages": [USER], "stream": True}, id="stream"
+    ),
+    pytest.param(
+        "/serving-endpoints/completions", {"model": MPT, "prompt": ["a", "b"], "echo": True}, id="completions"
+    ),
+    pytest.param("/serving-endpoints/embeddings", {"model": BGE, "input": "a"}, id="embeddings"),
+    pytest.param("/serving-endpoints/responses", {"model": GPT, "input": "a"}, id="responses"),
+    pytest.param("/serving-endpoints/responses", {"model": GPT, "input": "a", "stream": True}, id="responses stream"),
+    pytest.param("/serving-endpoints/ab/served-models/b/invocations", {"messages": [USER]}, id="a named entity"),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), CALLS)
+def test_a_remembered_call_answers_as_one_read_anew(path: str, body: JSON) -> None:
+    first, service = read(path, body)
+    assert first.repeatable
+    again, _ = read(path, body, key=bytes(range(16)))
+    remembered = replace(first, request=again.request)
+    assert say(remembered, service, again.request.key) == say(again, service, again.request.key)
+    assert say(remembered, service, again.request.key) != say(first, service, first.request.key)
+
+
+def test_a_call_whose_entity_was_drawn_is_read_anew() -> None:
+    calls = [read("/serving-endpoints/ab/invocations", {"messages": [USER]}, bytes([i] * 16))[0] for i in range(20)]
+    assert not any(call.repeatable for call in calls)
+    assert {call.context.served for call in calls} == {"a", "b"}
+
+
+@pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, GEMINI, OSS])
+@pytest.mark.parametrize("fields", [{}, {"max_tokens": 3}, {"logprobs": True}], ids=["plain", "cut", "logprobs"])
+def test_the_short_way_writes_what_the_long_one_does(name: str, fields: JSON) -> None:
+    call, service = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], **fields})
+    long_way = replace(call, context=replace(call.context, plain=False))
+    assert say(call, service, bytes(16)) == say(long_way, service, bytes(16))
