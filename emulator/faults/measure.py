@@ -78,8 +78,8 @@ class _Frame:
 def _split(stream: WireStream) -> Iterator[_Frame]:
     for due, written in stream.events:
         parts = _FRAME.findall(written)
-        for part in parts:
-            yield _Frame(due, part, part is parts[-1])
+        for number, part in enumerate(parts, 1):
+            yield _Frame(due, part, number == len(parts))
 
 
 def _list_tokens(plan: Plan) -> tuple[tuple[int, str], ...]:

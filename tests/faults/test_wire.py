@@ -52,9 +52,7 @@ CASES = [
     pytest.param(Case("tgi", "/generate", TGI, "/generate_stream"), id="tgi generate"),
     pytest.param(Case("tgi", "/v1/chat/completions", {**CHAT, "model": "tgi"}), id="tgi chat"),
     pytest.param(Case("openvino", "/v3/chat/completions", {**CHAT, "model": "llama3"}), id="openvino chat"),
-    pytest.param(
-        Case("openvino", "/v3/completions", {"prompt": "hi", "model": "llama3"}), id="openvino completions"
-    ),
+    pytest.param(Case("openvino", "/v3/completions", {"prompt": "hi", "model": "llama3"}), id="openvino completions"),
 ]
 STREAM = [pytest.param(True, id="streamed"), pytest.param(False, id="in one piece")]
 

@@ -69,7 +69,9 @@ def test_another_time_to_first_token_leaves_the_rest() -> None:
 @pytest.mark.parametrize(
     ("headers", "detail"),
     [
-        pytest.param({"error": "rate_limted"}, "x-emulator-error: kind: expected .*; did you mean rate_limited?", id="kind"),
+        pytest.param(
+            {"error": "rate_limted"}, "x-emulator-error: kind: expected .*; did you mean rate_limited?", id="kind"
+        ),
         pytest.param({"error": "internal; statu=1"}, "statu: unknown key; did you mean status?", id="key of an error"),
         pytest.param({"error": "internal; status"}, "expected key=value, got 'status'", id="a key without a value"),
         pytest.param({"error": ""}, "kind: expected", id="nothing"),
