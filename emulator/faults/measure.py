@@ -217,25 +217,41 @@ def _locate(carriers: Sequence[Text], tokens: _Tokens) -> dict[int, tuple[int, i
     cursor: dict[int, int] = {}
     for places in tokens.spans.values():
         said = "".join(tokens.texts[place] for place in places)
-        text = _find_text(carriers, said, cursor)
-        if text is None:
+        found = _find_said(carriers, said, cursor) if said else None
+        if found is None:
             continue
-        at = cursor[id(text)] - len(said)
+        text, reached = found
+        cursor[id(text)] = reached[-1]
+        at = 0
         for place in places:
             end = at + len(tokens.texts[place])
-            if end > at:
-                shown[place] = text.ends[at], text.ends[end]
+            if reached[end] > reached[at]:
+                shown[place] = text.ends[reached[at]], text.ends[reached[end]]
             at = end
     return shown
 
 
-def _find_text(carriers: Sequence[Text], said: str, cursor: dict[int, int]) -> Text | None:
-    """The first string that says it, from where earlier spans end in it; moves that end on."""
-    if not said:
-        return None
+def _find_said(carriers: Sequence[Text], said: str, cursor: dict[int, int]) -> tuple[Text, Sequence[int]] | None:
+    """The first string that says it, from where earlier spans end in it, and where each character of it ends there."""
     for text in carriers:
         at = text.value.find(said, cursor.get(id(text), 0))
         if at >= 0:
-            cursor[id(text)] = at + len(said)
-            return text
+            return text, range(at, at + len(said) + 1)
+    for text in carriers:  # a vendor that writes JSON anew leaves blanks out
+        reached = _align(said, text.value)
+        if reached is not None:
+            return text, reached
     return None
+
+
+def _align(said: str, value: str) -> Sequence[int] | None:
+    """Where each character of ``said`` ends in ``value``, which is the same but for blanks."""
+    at = 0
+    reached = [0]
+    for char in said:
+        if value[at : at + 1] == char:
+            at += 1
+        elif not char.isspace():
+            return None
+        reached.append(at)
+    return reached if at == len(value) else None

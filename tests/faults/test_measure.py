@@ -121,6 +121,17 @@ def test_bytes_of_a_body_know_their_token(body: Callable[[Plan], str], carrying:
     assert (delivery.start, delivery.end) == (2.0, 2.0)
 
 
+def test_a_vendor_may_write_the_json_of_a_call_anew() -> None:
+    plan = plan_of(('{"city"', ": ", '"Paris"', "}"))
+    word = whole(lambda other: dump_text({"arguments": other.choices[0].text().replace(" ", "")}))
+    delivery = measure(word(plan), plan=plan, word=word)
+    assert [(piece.data, piece.tokens) for piece in delivery.pieces][1:4] == [
+        (b'{\\"city\\"', 1),
+        (b":", 2),
+        (b'\\"Paris\\"', 3),
+    ]
+
+
 def test_two_choices_that_say_the_same_are_two() -> None:
     plan = plan_of(("a", "b"), ("a", "b"))
     word = whole(pretty)
