@@ -4,6 +4,7 @@ import asyncio
 import statistics
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urlsplit
 
 STREAMS, TOKENS = 1000, 64
@@ -48,6 +49,10 @@ class _Stream(asyncio.Protocol):
             self._done.set_result(None)
 
 
+def _itself(stream: _Stream) -> _Stream:
+    return stream
+
+
 async def run(url: str, path: str, body: bytes) -> list[Arrival]:
     """Start all streams spread over one second, wait for all to end."""
     parts = urlsplit(url)
@@ -62,11 +67,8 @@ async def run(url: str, path: str, body: bytes) -> list[Arrival]:
         arrival, done = Arrival(), loop.create_future()
         arrivals.append(arrival)
         endings.append(done)
-        await loop.create_connection(
-            lambda arrival=arrival, done=done: _Stream(request, arrival, done),
-            parts.hostname,
-            parts.port or 80,  # type: ignore[misc]
-        )
+        stream = _Stream(request, arrival, done)
+        await loop.create_connection(partial(_itself, stream), parts.hostname or "", parts.port or 80)
     await asyncio.gather(*endings)
     return arrivals
 
