@@ -5,7 +5,7 @@ from emulator.core.vendor import WireRequest
 from emulator.vendors.azure.catalogue import is_openai
 from emulator.vendors.azure.extras import ChatExtras, SharedExtras, StrictChatExtras, read_knobs
 from emulator.vendors.azure.features import check_features, check_rules, limit_tokens
-from emulator.vendors.azure.gate import AzureService, check_api_version, find_deployment, read_body, read_extras
+from emulator.vendors.azure.gate import AzureService, admit, read_extras
 from emulator.vendors.azure.parts import Shown
 from emulator.vendors.azure.render import CHAT
 from emulator.vendors.azure.settings import AzureSettings
@@ -34,9 +34,7 @@ _KNOBS = (
 def parse_chat(request: WireRequest, service: AzureService) -> Call:
     """Validate in the order of the real service: route, body, extra parameters, then what the model can do."""
     settings = service.settings
-    check_api_version(request, settings)
-    body = read_body(request, settings)
-    deployment = find_deployment(request, service, "chat", body)
+    deployment, body = admit(request, service, "chat")
     wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, body)
     check_rules(wire, settings)
     handed_on = read_extras(request, service, body, _KNOWN, _NATIVE, deployment)

@@ -15,13 +15,7 @@ from emulator.vendors.azure.catalogue import is_openai, model_name
 from emulator.vendors.azure.chat import read_sampling
 from emulator.vendors.azure.extras import CompletionExtras, StrictCompletionExtras
 from emulator.vendors.azure.features import check_penalties, check_range, limit_tokens
-from emulator.vendors.azure.gate import (
-    AzureService,
-    check_api_version,
-    find_deployment,
-    read_body,
-    read_extras,
-)
+from emulator.vendors.azure.gate import AzureService, admit, read_extras
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.parts import count_usage
 from emulator.vendors.azure.stream import last_due
@@ -36,9 +30,7 @@ _NATIVE = frozenset(CompletionExtras.model_fields)
 def parse_completions(request: WireRequest, service: AzureService) -> Call:
     """One prompt or several; the longest of them decides how much room is left for each answer."""
     settings = service.settings
-    check_api_version(request, settings)
-    body = read_body(request, settings)
-    deployment = find_deployment(request, service, "completions", body)
+    deployment, body = admit(request, service, "completions")
     wire = validate(StrictCompletionRequest if settings.strict_types else CompletionRequest, body)
     if errors := check_range(wire, settings):
         raise refusals.breaks_schema(errors)

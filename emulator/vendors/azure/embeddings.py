@@ -14,13 +14,7 @@ from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Headers, WireRequest, WireResponse, WireStream
 from emulator.vendors.azure import refusals
 from emulator.vendors.azure.catalogue import is_openai, model_name, supports
-from emulator.vendors.azure.gate import (
-    AzureService,
-    check_api_version,
-    find_deployment,
-    read_body,
-    read_extras,
-)
+from emulator.vendors.azure.gate import AzureService, admit, read_extras
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.texts import (
     EmbeddingOptions,
@@ -51,9 +45,7 @@ DUMPS: Mapping[str, Callable[[JSON], bytes]] = {
 def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     """Texts or token ids to vectors; what a text is for changes its vector but not its token count."""
     settings = service.settings
-    check_api_version(request, settings)
-    body = read_body(request, settings)
-    deployment = find_deployment(request, service, "embeddings", body)
+    deployment, body = admit(request, service, "embeddings")
     wire = validate(StrictEmbeddingRequest if settings.strict_types else EmbeddingRequest, body)
     read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
     inputs = read_texts(wire.input)
@@ -77,9 +69,7 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
     settings = service.settings
     if settings.profile in ("managed", "aoai"):
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
-    check_api_version(request, settings)
-    body = read_body(request, settings)
-    deployment = find_deployment(request, service, "embeddings", body)
+    deployment, body = admit(request, service, "embeddings")
     if not supports(deployment, "images"):
         raise refusals.wrong_route("images", deployment.task, deployment.name)
     wire = validate(StrictImageEmbeddingRequest if settings.strict_types else ImageEmbeddingRequest, body)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 
 from emulator.core.call import Deployment, Task
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -54,62 +55,110 @@ def check_api_version(request: WireRequest, settings: AzureSettings) -> None:
         raise refusals.wrong_api_version(given)
 
 
+def admit(request: WireRequest, service: AzureService, task: Task) -> tuple[Deployment, JSON]:
+    """Who answers, and the body: routing first, as far as path and headers tell, then what is sent.
+
+    A deployment is named by the path, the deployment header or the model; else the first that serves the route.
+
+    Raises:
+        EmulatedError: a version or a name nobody has, a deployment of another task, a body that is no JSON.
+    """
+    settings = service.settings
+    check_api_version(request, settings)
+    deployment = _find_addressed(request, service)
+    if deployment is not None:
+        _check_route(deployment, task)
+        return deployment, read_body(request, settings)
+    body = read_body(request, settings)
+    deployment = _find_model(request, service, body)
+    if deployment is None:
+        deployment = next((d for d in service.deployments.values() if d.task == task), None)
+        if deployment is None:
+            deployment = next(iter(service.deployments.values()))
+    _check_route(deployment, task)
+    return deployment, body
+
+
+def find_any(request: WireRequest, service: AzureService) -> Deployment:
+    """Who answers on a route that every model has; a model may be named by the query or, by some clients, a body."""
+    deployment = _find_addressed(request, service)
+    if deployment is None:
+        body: JSON = {"model": request.query.get("model")}
+        if request.body:
+            with suppress(ValueError):
+                body = request.json()
+        deployment = _find_model(request, service, body)
+    return deployment or next(iter(service.deployments.values()))
+
+
 def read_body(request: WireRequest, settings: AzureSettings) -> JSON:
     """The body as JSON; what a client labels otherwise is a text to the service.
 
     Raises:
-        EmulatedError: ``INVALID_REQUEST`` (no JSON) or ``INVALID_PARAMETER`` (wrong content type).
+        EmulatedError: ``INVALID_REQUEST`` (no JSON) or, of a container, ``INVALID_PARAMETER``.
     """
-    if not request.body and settings.shape in ("maas", "managed"):
-        raise refusals.breaks_schema([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
+    if settings.shape in ("maas", "managed"):
+        return _read_as_container(request)
     try:
         body = request.json()
     except ValueError as error:
         raise refusals.not_json(str(error)) from None
+    return body if settings.profile in ("foundry", "aoai") or _is_json(request) else _read_text(request)
+
+
+def _read_as_container(request: WireRequest) -> JSON:
+    """As FastAPI: an empty body and a broken one are violations of the schema."""
+    if not request.body:
+        raise refusals.breaks_schema([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
+    if not _is_json(request):
+        return _read_text(request)
+    try:
+        return request.json()
+    except ValueError as error:
+        raise refusals.breaks_json(request.body, str(error)) from None
+
+
+def _is_json(request: WireRequest) -> bool:
     content_type = request.headers.get("Content-Type", "application/json")
-    if settings.profile in ("foundry", "aoai") or _JSON_TYPE.match(content_type):
-        return body
+    return content_type == "application/json" or _JSON_TYPE.match(content_type) is not None
+
+
+def _read_text(request: WireRequest) -> str:
     return request.body.decode("utf-8", "replace")
 
 
-def find_deployment(request: WireRequest, service: AzureService, task: Task, body: JSON = None) -> Deployment:
-    """Who answers: named by the path, the deployment header or the model, else the first that serves the route.
-
-    Raises:
-        EmulatedError: nobody of that name, or one that serves another route.
-    """
-    deployment = _find_named(request, service, body)
+def _find_addressed(request: WireRequest, service: AzureService) -> Deployment | None:
+    """The deployment that path or header name; the path wins."""
+    name = None
+    if "/openai/deployments/" in request.path:
+        in_path = _IN_PATH.search(request.path)
+        name = in_path[1] if in_path else None
+    name = name or request.headers.get("azureml-model-deployment")
+    if not name:
+        return None
+    deployment = _look_up(service, name)
     if deployment is None:
-        deployment = next((d for d in service.deployments.values() if d.task == task), None)
-    if deployment is None or deployment.task != task:
-        other = deployment or next(iter(service.deployments.values()))
-        raise refusals.wrong_route(task, other.task, other.name)
-    check_state(deployment)
+        raise refusals.unknown_deployment(name)
     return deployment
 
 
-def _find_named(request: WireRequest, service: AzureService, body: JSON) -> Deployment | None:
-    in_path = _IN_PATH.search(request.path)
-    name = in_path[1] if in_path else request.headers.get("azureml-model-deployment")
-    if name:
-        return _look_up(service, name) or _refuse(refusals.unknown_deployment(name))
+def _find_model(request: WireRequest, service: AzureService, body: JSON) -> Deployment | None:
+    """The deployment that the body's ``model`` names; a model nobody has matters only where there are many."""
     model = body.get("model") if isinstance(body, dict) else None
-    if not isinstance(model, str) or not model:
-        model = request.headers.get("x-ms-model-mesh-model-name")
+    if model is not None and not isinstance(model, str):
+        return None  # a violation of the schema
+    model = model or request.headers.get("x-ms-model-mesh-model-name")
     settings = service.settings
     if not model:
-        return _refuse(refusals.no_model()) if settings.require_model else None
+        if settings.require_model:
+            raise refusals.no_model()
+        return None
     deployment = _look_up(service, model)
     if deployment is None and settings.profile == "aoai":
         raise refusals.unknown_deployment(model)
     if deployment is None and settings.require_model:
         raise refusals.unknown_model(model)
     return deployment
-
-
-def find_any(request: WireRequest, service: AzureService) -> Deployment:
-    """Who answers on a route that every model has."""
-    return _find_named(request, service, None) or next(iter(service.deployments.values()))
 
 
 def _look_up(service: AzureService, name: str) -> Deployment | None:
@@ -121,11 +170,9 @@ def _look_up(service: AzureService, name: str) -> Deployment | None:
     return next((d for d in service.deployments.values() if d.name.casefold() == folded), None)
 
 
-def _refuse(error: EmulatedError) -> Deployment:
-    raise error
-
-
-def check_state(deployment: Deployment) -> None:
+def _check_route(deployment: Deployment, task: Task) -> None:
+    if deployment.task != task:
+        raise refusals.wrong_route(task, deployment.task, deployment.name)
     if deployment.state == "retired":
         raise refusals.unknown_deployment(deployment.name)
     if deployment.state != "ready":

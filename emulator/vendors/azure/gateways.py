@@ -114,8 +114,11 @@ def _repeat(code: str, message: str) -> JSON:
     return {"error": {"code": code, "message": message, "details": message}}
 
 
+_LIMITS = {"requests": "UserByModelByMinute", "concurrency": "UserConcurrentRequests"}
+
+
 def _name_limit(refusal: Refusal) -> str:
-    limit = "UserByModelByMinute" if refusal.limit in (None, "requests") else "UserByModelByMinuteTokens"
+    limit = _LIMITS.get(refusal.limit or "requests", "UserByModelByMinuteTokens")
     amount, window = refusal.details.get("amount", 10), refusal.details.get("window", 60)
     head = f"Rate limit of {amount} per {window}s exceeded for {limit}."
     return f"{head} Please wait {refusal.wait} seconds before retrying."
@@ -139,7 +142,7 @@ def _word_throttled(refusal: Refusal) -> str:
     request = refusal.request
     operation = "Embeddings_Create" if request.path.endswith("/embeddings") else "ChatCompletions_Create"
     version = request.query.get("api-version", "v1")
-    limit = "call" if refusal.limit == "requests" else "token"
+    limit = "call" if refusal.limit in ("requests", "concurrency") else "token"
     return _THROTTLED.format(operation=operation, version=version, limit=limit, wait=refusal.wait)
 
 

@@ -54,7 +54,7 @@ def word_docs(refusal: Refusal) -> Worded:
 
 def _explain(refusal: Refusal) -> str:
     """The message; of several violations the first is told."""
-    if refusal.message is None and "deployment" in refusal.details:
+    if refusal.message is None and refusal.kind is ErrorKind.NOT_FOUND and "deployment" in refusal.details:
         return f"The deployment {refusal.details['deployment']} does not exist on this endpoint."
     if refusal.message is None and "errors" in refusal.details:
         first = refusal.errors[0]

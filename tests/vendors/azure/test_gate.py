@@ -105,15 +105,55 @@ def test_listed_api_versions_alone_exist() -> None:
         pytest.param(b"[" * 100_000, id="nested without end"),
     ],
 )
-@pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
+@pytest.mark.parametrize("profile", ["seed", "foundry", "aoai"])
 def test_what_is_no_json_is_a_bad_request(body: bytes, profile: str) -> None:
     refused = refuse(body, CHAT, f"profile={profile}")
-    if not body and profile in ("maas", "managed"):
-        details = [{"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}]
-        assert (refused.status, refused.json()["error"]["details"]) == (422, details)
-    else:
-        assert refused.status == 400
-        assert refused.json()["error"]
+    assert refused.status == 400
+    assert refused.json()["error"]
+
+
+BRACES = "Expecting property name enclosed in double quotes"
+
+
+@pytest.mark.parametrize("profile", ["maas", "managed"])
+@pytest.mark.parametrize(
+    ("body", "offset", "words"),
+    [
+        pytest.param(b"{bad", 1, BRACES, id="broken"),
+        pytest.param(b'{"messages": [', 14, "Expecting value", id="cut off"),
+        pytest.param(b'{"a": 1} x', 9, "Extra data", id="text after it"),
+        pytest.param(b'{"a" 1}', 5, "Expecting ':' delimiter", id="no colon"),
+        pytest.param(b'{"a": 1,\n }', 10, BRACES, id="a comma before a brace"),
+        pytest.param(b"[1, ]", 4, "Expecting value", id="a comma before a bracket"),
+        pytest.param(b'{"a": 1,\n"b": NaN}', 14, "Expecting value", id="NaN in the second line"),
+        pytest.param(b'"abc', 0, "Unterminated string starting at", id="an open string"),
+    ],
+)
+def test_a_container_says_where_json_breaks(body: bytes, offset: int, words: str, profile: str) -> None:
+    refused = refuse(body, CHAT, f"profile={profile}")
+    detail = {"type": "json_invalid", "loc": ["body", offset], "msg": "JSON decode error", "input": {}}
+    error = {"code": "Invalid input", "status": 422, "message": "invalid input error"}
+    expected = {"error": {**error, "details": [{**detail, "ctx": {"error": words}}]}}
+    assert (refused.status, refused.json()) == (422, expected)
+
+
+@pytest.mark.parametrize("profile", ["maas", "managed"])
+def test_a_container_misses_a_body(profile: str) -> None:
+    refused = refuse(b"", CHAT, f"profile={profile}")
+    details = [{"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}]
+    assert (refused.status, refused.json()["error"]["details"]) == (422, details)
+
+
+@pytest.mark.parametrize("body", [b'{"a": "\xff"}', b"[" * 100_000], ids=["no UTF-8", "nested without end"])
+def test_a_container_gives_up_on_what_is_no_text(body: bytes) -> None:
+    refused = refuse(body, CHAT, "profile=maas")
+    assert (refused.status, refused.json()) == (400, {"detail": "There was an error parsing the body"})
+
+
+def test_a_container_reads_what_is_not_labelled_json_as_text() -> None:
+    refused = refuse(b"{bad", CHAT, "profile=maas", {"Content-Type": "text/plain"})
+    (detail,) = refused.json()["error"]["details"]
+    assert (refused.status, detail["type"], detail["input"]) == (422, "model_attributes_type", "{bad")
 
 
 @pytest.mark.parametrize(
