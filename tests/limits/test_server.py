@@ -40,6 +40,10 @@ DATABRICKS = Chat(
     headers={"Authorization": "Bearer search"},
 )
 AZURE = Chat("azure", "/chat/completions?api-version=2024-05-01-preview", headers={"api-key": "search"})
+FOUNDRY = Chat(
+    "azure", "/models/chat/completions?api-version=2024-05-01-preview", "Llama-3.3-70B-Instruct", AZURE.headers
+)
+OPENAI = Chat("azure", "/openai/deployments/gpt-4o-mini/chat/completions?api-version=2024-10-21", None, AZURE.headers)
 MINDIE = Chat("mindie", "/v1/chat/completions", "llama_65b")
 TGI = Chat("tgi", "/v1/chat/completions", "tgi")
 OPENVINO = Chat("openvino", "/v3/chat/completions", "llama3")
@@ -75,6 +79,45 @@ async def test_sixty_a_minute_are_sixty_and_then_a_true_wait(start: Start, chat:
     assert (await chat.ask(running)).status == 429
     move(running, 0.5)
     assert (await chat.ask(running)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("chat", "profile", "unit", "text"),
+    [
+        pytest.param(DATABRICKS, "real", "requests", "Exceeded workspace QPS rate limit for", id="calls of Databricks"),
+        pytest.param(
+            DATABRICKS, "real", "input_tokens", "workspace input tokens per minute rate", id="prompts of Databricks"
+        ),
+        pytest.param(DATABRICKS, "real", "tokens", "Exceeded workspace rate limit for", id="tokens of Databricks"),
+        pytest.param(
+            DATABRICKS, "real", "concurrency", "exceeded the concurrent limit of 9 requests.", id="Databricks at once"
+        ),
+        pytest.param(AZURE, "seed", "requests", "Rate limit reached. Retry after", id="Azure's seed"),
+        pytest.param(AZURE, "maas", "tokens", "Rate limit reached. Retry after", id="Azure's serverless models"),
+        pytest.param(
+            FOUNDRY, "foundry", "requests", "of 9 per 60s exceeded for UserByModelByMinute.", id="calls of Foundry"
+        ),
+        pytest.param(FOUNDRY, "foundry", "output_tokens", "for UserByModelByMinuteTokens.", id="tokens of Foundry"),
+        pytest.param(
+            FOUNDRY, "foundry", "concurrency", "of 9 per 0s exceeded for UserConcurrentRequests.", id="Foundry at once"
+        ),
+        pytest.param(OPENAI, "aoai", "tokens", "have exceeded token rate limit", id="tokens of Azure OpenAI"),
+        pytest.param(OPENAI, "aoai", "concurrency", "have exceeded call rate limit", id="Azure OpenAI at once"),
+        pytest.param(MINDIE, "strict", "requests", "Too many requests", id="MindIE"),
+    ],
+)
+async def test_a_refusal_has_the_vendors_words(start: Start, chat: Chat, profile: str, unit: str, text: str) -> None:
+    window = "" if unit == "concurrency" else ", window: 60s"
+    running = await start(
+        f"vendors: {{{chat.vendor}: {{profile: {profile}}}}}\nlatency: {{ttft: 10s}}\n"
+        f"limits: [{{unit: {unit}, amount: 9{window}}}]\n"
+    )
+    calls = [asyncio.create_task(chat.ask(running, max_tokens=5)) for _ in range(10)]
+    refused = (await wait_for(running, calls, 1))[0]
+    assert (refused.status, text in refused.body.decode()) == (429, True), refused.body
+    while not all(call.done() for call in calls):
+        move(running, 10)
+        await asyncio.sleep(0.001)
 
 
 @two
