@@ -104,7 +104,7 @@ def _as_json(entry: Entry, nearest: str) -> str:
         "error": entry.error,
         "prompt_tokens": entry.prompt_tokens,
         "completion_tokens": entry.completion_tokens,
-        "ttft": entry.ttft,
+        "ttft": None if entry.ttft is None else round(entry.ttft, 6),
         "duration": round(entry.duration, 6),
         "request_id": entry.id,
     }
