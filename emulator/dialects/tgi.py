@@ -1,12 +1,15 @@
 """The shapes of Hugging Face text-generation-inference that more than one vendor speaks."""
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_integer, draw_uniform
 from emulator.core.tokenizer import Tokenizer
+from emulator.core.vendor import Service
 
 # Source: text-generation-inference, clients/python/text_generation/errors.py and router/src/infer/mod.rs.
 ERROR_TYPES = {422: "validation", 424: "generation", 429: "overloaded", 500: "incomplete_generation"}
@@ -70,6 +73,12 @@ def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
             return deployment
     models = [deployment for deployment in deployments if deployment.kind != "lora"]
     return (models or list(deployments))[-1]
+
+
+@lru_cache(maxsize=64)
+def find_served(service: Service[Any]) -> Deployment:
+    """The deployment that answers where a request names none."""
+    return serves(tuple(service.deployments.values()))
 
 
 def check_ready(deployment: Deployment) -> Deployment:

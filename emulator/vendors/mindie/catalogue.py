@@ -11,7 +11,7 @@ from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.dialects.tgi import check_ready, serves, spell
+from emulator.dialects.tgi import check_ready, find_served, spell
 from emulator.vendors.mindie.checks import parse_body, read_boolean, read_string, refuse
 from emulator.vendors.mindie.generate import BROKEN_REQUEST
 from emulator.vendors.mindie.headers import closing_headers
@@ -36,7 +36,7 @@ def answer_nothing(request: WireRequest, service: Service[MindieSettings]) -> Wi
 
 
 def answer_health(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
-    check_ready(serves(tuple(service.deployments.values())))
+    check_ready(find_served(service))
     return answer_nothing(request, service)
 
 
@@ -61,7 +61,7 @@ def _not_found(text: str) -> EmulatedError:
 
 def list_models(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
     """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
-    base = serves(tuple(service.deployments.values())).name
+    base = find_served(service).name
     rows = [
         {"id": d.name, "object": "model", "owned_by": OWNER, "parent": _parent(d, base) or "null", "root": d.name}
         for d in service.deployments.values()
@@ -72,7 +72,7 @@ def list_models(request: WireRequest, service: Service[MindieSettings]) -> WireR
 
 def show_model(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
     deployment = find_model(request, service)
-    parent = _parent(deployment, serves(tuple(service.deployments.values())).name)
+    parent = _parent(deployment, find_served(service).name)
     body = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
     return answer(request, {**body, "parent": parent} if parent else body)
 
@@ -83,7 +83,7 @@ def _parent(deployment: Deployment, base: str) -> str | None:
 
 def show_info(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
     settings = service.settings
-    deployment = serves(tuple(service.deployments.values()))
+    deployment = find_served(service)
     model = {
         "model_device_type": "npu",
         "model_dtype": "float16",
@@ -158,7 +158,7 @@ def count_slots(request: WireRequest, service: Service[MindieSettings]) -> WireR
 def show_config(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
     """``GET /v1/config``."""
     settings = service.settings
-    deployment = serves(tuple(service.deployments.values()))
+    deployment = find_served(service)
     body = {
         "modelName": deployment.name,
         "maxSeqLen": deployment.context or settings.max_seq_len,
@@ -202,7 +202,7 @@ def count_tokens(request: WireRequest, service: Service[MindieSettings]) -> Wire
     if not text:
         raise refuse("Request should contain 'inputs' and the type should be string.", "inputs")
     decode = read_boolean(fields, "do_decode")
-    tokenizer = service.tokenizer(serves(tuple(service.deployments.values())))
+    tokenizer = service.tokenizer(find_served(service))
     ids = tokenizer.encode(text)
     shown = {"tokens": tokenizer.pieces(text)} if decode is not False else {}
     special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])

@@ -65,6 +65,7 @@ def parse_chat(request: WireRequest, service: Service[MindieSettings]) -> Call |
         stream=stream,
         prompt_tokens=(room.prompt,),
         context=Chat(model=model, limit=room.answer, stop_ids=stop_ids, top=top),
+        repeatable=True,
     )
 
 

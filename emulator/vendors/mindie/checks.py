@@ -16,6 +16,7 @@ MAX_INT32 = 2147483647
 MAX_INT64 = 2**63 - 1
 MAX_UINT64 = 2**64 - 1
 MAX_FLOAT = 3.4028234663852886e38
+BROKEN = "Failed to parse context to json body"
 _FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Python's from 1e16
 
 
@@ -51,22 +52,21 @@ def _to_float(value: int) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _is_number(value: JSON) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_integer(value: JSON) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
 
 
 def read_float(fields: Mapping[str, JSON], key: str) -> float | None:
-    """A JSON number of any form."""
+    """A JSON number of any form; one beyond the range of doubles makes the whole body no JSON."""
     value = fields.get(key)
     if value is None:
         return None
-    if not _is_number(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise refuse(f"{key} must be float type.", key)
-    return value if isinstance(value, float) else _to_float(value)
+    number = value if isinstance(value, float) else _to_float(value)
+    if math.isinf(number):
+        raise refuse(BROKEN, key)
+    return number
 
 
 def read_integer(fields: Mapping[str, JSON], key: str) -> int | None:

@@ -62,6 +62,7 @@ def parse_completions(request: WireRequest, service: Service[MindieSettings]) ->
         stream=stream,
         prompt_tokens=(room.prompt,),
         context=Completion(model=model, limit=room.answer, stop_ids=stop_ids, top=top),
+        repeatable=True,
     )
 
 

@@ -28,6 +28,7 @@ CLASSES: Mapping[int, str] = MappingProxyType(
     }
 )
 
+BUSY = "Service is alive but busy"
 WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
     {
         ErrorKind.INVALID_REQUEST: (422, "Failed to parse context to json body"),
@@ -44,7 +45,7 @@ WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
         ),
         ErrorKind.CONTENT_FILTER: (424, "Failed to generate infer request"),
         ErrorKind.RATE_LIMITED: (429, "Too many requests"),
-        ErrorKind.OVERLOADED: (DROPPED, ""),
+        ErrorKind.OVERLOADED: (DROPPED, BUSY),
         ErrorKind.NOT_READY: (503, "The service has been stopped"),
         ErrorKind.TIMEOUT: (500, "Engine callback timeout: server tokenTimeout"),
         ErrorKind.INTERNAL: (500, "Server internal error"),
@@ -65,14 +66,13 @@ COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
 
 HEALTH = ("/health", "/v2/health/live", "/v2/health/ready")
 ABNORMAL = "Service is abnormal"
-_BUSY = "Service is alive but busy"
 # Status and message by kind, and by path where the paths differ.
 _HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyType(
     {
         (ErrorKind.NOT_READY, ""): (503, ""),
         (ErrorKind.OVERLOADED, "/health"): (200, ""),
-        (ErrorKind.OVERLOADED, "/v2/health/live"): (200, _BUSY),
-        (ErrorKind.OVERLOADED, "/v2/health/ready"): (503, f"{_BUSY}. Consider reducing request frequency"),
+        (ErrorKind.OVERLOADED, "/v2/health/live"): (200, BUSY),
+        (ErrorKind.OVERLOADED, "/v2/health/ready"): (503, f"{BUSY}. Consider reducing request frequency"),
     }
 )
 
@@ -82,11 +82,13 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Mi
     settings: MindieSettings = service.settings
     if error.body is not None:
         return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_given(error.body))
-    if request.path in HEALTH and error.status is None and error.message is None:
-        return _word_health(error, request)
     if _is_route_miss(error):
         return WireResponse(error.status or 404, b"", closing_headers(request.key, ""), close=True)
+    if request.path in HEALTH and error.status is None and error.message is None:
+        return _word_health(error, request)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
+        if settings.coordinator:
+            return _respond(error, request, 429, _word_memory(request), "text/plain")
         return WireResponse(DROPPED, b"", (), close=True)
     status, text = _words(error, settings)
     return _respond(error, request, status, *_body(error, status, text, settings))
@@ -97,6 +99,20 @@ def _word_health(error: EmulatedError, request: WireRequest) -> WireResponse:
     status, text = _HEALTH_WORDS.get((error.kind, request.path)) or _HEALTH_WORDS.get((error.kind, ""), (500, ABNORMAL))
     body = dump_json({"message": text}) if text else b""
     return WireResponse(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
+
+
+def _word_memory(request: WireRequest) -> bytes:
+    """What the Coordinator says when it runs out of memory, in the style of the route.
+
+    Source: MindIE-Motor, ``request_listener/RequestListener.cpp``, SendMemoryLimitError.
+    """
+    if request.path.startswith("/v1/"):
+        text = '{"error": {"message": "Memory limit exceeded", "type": "server_error", "code": 429}}'
+    elif request.path.startswith(("/v2/", "/infer")):
+        text = '{"error": "Memory limit exceeded", "code": 429}'
+    else:
+        text = '{"error": "Memory limit exceeded", "error_type": "overloaded"}'
+    return text.encode()
 
 
 def render_late_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings]) -> bytes:

@@ -4,25 +4,29 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 ``single_req_tgi_text_infer_interface.cpp`` and ``llm_manager_impl.cpp``.
 """
 
-from dataclasses import dataclass
-
 from emulator.core.call import Call, CompletionAsk, Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
+from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.dialects.tgi import check_ready, join_prompt, serves, split_prompt
-from emulator.vendors.mindie.checks import parse_body, read_object, refuse, refuse_format
+from emulator.dialects.tgi import check_ready, find_served, join_prompt, serves, split_prompt
+from emulator.vendors.mindie.checks import BROKEN, parse_body, read_object, refuse, refuse_format
 from emulator.vendors.mindie.headers import check_headers
 from emulator.vendors.mindie.inputs import Inputs, check_length, fetch_media, read_inputs
-from emulator.vendors.mindie.parameters import NO_ADAPTER, Parameters, read_parameters, shape_sampling
+from emulator.vendors.mindie.parameters import (
+    NO_ADAPTER,
+    NOTHING_SET,
+    Parameters,
+    read_parameters,
+    shape_sampling,
+)
 from emulator.vendors.mindie.render import GENERATE, GENERATE_ARRAY, Generation
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_PROMPT_TOKENS = 1048576
 DEFAULT_NEW_TOKENS = 20
 MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
-BROKEN = "Failed to parse context to json body"
 BROKEN_REQUEST = "Failed to parse request context to json"
 MISSING = "Request should contain 'inputs' and the type should be string."
 
@@ -38,7 +42,7 @@ _SAMPLES = {
 _SAMPLE_TOKENS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Room:
     """How many tokens a prompt has, and the most its answer may have."""
 
@@ -66,22 +70,28 @@ def parse_generate_stream(request: WireRequest, service: Service[MindieSettings]
 def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON, *, stream: bool, array: bool) -> Call:
     """A request in TGI's form; ``array``: a whole answer is an array of one."""
     settings = service.settings
-    deployment = check_ready(serves(tuple(service.deployments.values())))
+    deployment = check_ready(find_served(service))
     value = body.get("inputs") if isinstance(body, dict) else None
     if settings.coordinator and not isinstance(value, str):
         raise refuse_format()
     if value is None:
         raise refuse(MISSING, "inputs")
     inputs = read_inputs(value)
-    check_length(inputs.echo, settings.max_input_chars)
+    check_length(inputs, value, settings.max_input_chars)
     if isinstance(value, list):
         fetch_media(value)
     (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), deployment)
     check_tokens(count)
-    parameters = read_parameters(read_object(body, "parameters"), stream=stream, disaggregated=settings.disaggregated)
+    given = body.get("parameters")
+    parameters = NOTHING_SET
+    if given is not None:
+        fields = read_object(body, "parameters")
+        parameters = read_parameters(fields, stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
         deployment = serves(tuple(service.deployments.values()), parameters.adapter_id)
-    return _shape(request, service, inputs, parameters, deployment, count, stream=stream, array=array)
+    asked = parameters.max_new_tokens or default_length(deployment)
+    room = measure_room(settings, deployment, min(count, parameters.truncate or count), asked)
+    return _shape(request, service, inputs, parameters, deployment, count, room, stream=stream, array=array)
 
 
 def _shape(
@@ -91,20 +101,20 @@ def _shape(
     parameters: Parameters,
     deployment: Deployment,
     count: int,
+    room: Room,
     *,
     stream: bool,
     array: bool,
 ) -> Call:
     settings = service.settings
     tokenizer = service.tokenizer(deployment)
-    asked = parameters.max_new_tokens or default_length(deployment)
-    room = measure_room(settings, deployment, min(count, parameters.truncate or count), asked)
-    prompt, ids = _cut(inputs, parameters, tokenizer, count, room, settings)
+    prompt = inputs.prompt
+    ids: tuple[int, ...] = ()
+    if room.prompt < count or parameters.decoder_input_details:
+        prompt, ids = _cut(inputs, parameters, tokenizer, count, room, settings)
+    logprobs = settings.token_fields == "filled"
     sampling = shape_sampling(
-        parameters,
-        max_tokens=room.answer,
-        vocabulary=tokenizer.vocabulary_size,
-        logprobs=settings.token_fields == "filled",
+        parameters, max_tokens=room.answer, vocabulary=tokenizer.vocabulary_size, logprobs=logprobs
     )
     known, seed = None, parameters.seed
     if seed is None and prompt == _SAMPLE_PROMPT and room.answer <= _SAMPLE_TOKENS and not inputs.media:
@@ -123,6 +133,7 @@ def _shape(
             echo=inputs.echo if parameters.return_full_text else None,
             seed=seed,
         ),
+        repeatable=True,
     )
 
 
@@ -133,16 +144,16 @@ def _cut(
 
     ``truncate`` keeps the last tokens; the server itself may cut on either side. Media stand after the text.
     """
-    shown = parameters.decoder_input_details
-    if room.prompt >= count and not shown:
-        return inputs.prompt, ()
-    media = [(min(token, tokenizer.vocabulary_size - 1), "") for token in MEDIA_TOKENS * inputs.media]
-    rows = [*split_prompt(tokenizer, inputs.prompt), *media]
+    media = [min(token, tokenizer.vocabulary_size - 1) for token in MEDIA_TOKENS * inputs.media]
+    if room.prompt == count:
+        begin = () if tokenizer.bos is None else (tokenizer.bos,)
+        return inputs.prompt, (*begin, *tokenizer.encode(inputs.prompt), *media)
+    rows = [*split_prompt(tokenizer, inputs.prompt), *((token, "") for token in media)]
     if parameters.truncate is not None:
         rows = rows[-parameters.truncate :]
     rows = rows[: room.prompt] if settings.truncation == -1 else rows[-room.prompt :]
     prompt, ids = join_prompt(rows)
-    return prompt if room.prompt < count else inputs.prompt, ids if shown else ()
+    return prompt, ids if parameters.decoder_input_details else ()
 
 
 def check_tokens(count: int) -> None:

@@ -9,12 +9,12 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
+from emulator.core.record import record
 from emulator.vendors.mindie.checks import count_units, refuse, show
 
 MAX_MEDIA = 20
@@ -35,7 +35,7 @@ _DATA_URL = re.compile(
 _PATH = re.compile(r"[\w\-./]+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Inputs:
     """What was sent.
 
@@ -87,10 +87,30 @@ def check_elements(elements: Sequence[JSON]) -> None:
             raise refuse(f"The number of multimodal url should be no more than {MAX_MEDIA}")
 
 
-def check_length(text: str, most: int) -> None:
-    """A text has 1 to ``most`` characters, counted in UTF-16 code units."""
-    length = count_units(text)
-    if not 0 < length <= most:
+def measure_excess(inputs: Inputs, elements: JSON, most: int) -> int | None:
+    """Characters of inputs that are not 1 to ``most``, in UTF-16 code units; ``None`` if they are.
+
+    A medium that comes along in base64 has a bound of its own and takes no room here.
+    """
+    length = count_units(inputs.echo)
+    if 0 < length <= most:
+        return None
+    if isinstance(elements, list) and length - sum(map(_count_encoded, elements)) <= most:
+        return None
+    return length
+
+
+def _count_encoded(part: JSON) -> int:
+    """Characters of media that stand in an element itself."""
+    values = [part.get(key) for key in _KEYS] if isinstance(part, dict) else []
+    texts = [value.get("url") if isinstance(value, dict) else value for value in values]
+    return sum(len(text) for text in texts if isinstance(text, str) and len(text) > MAX_URL)
+
+
+def check_length(inputs: Inputs, elements: JSON, most: int) -> None:
+    """A text has 1 to ``most`` characters."""
+    length = measure_excess(inputs, elements, most)
+    if length is not None:
         raise refuse(f"Inputs length must be in (0, {most}], but got {length}", "inputs")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Metrics, Service, WireRequest, WireResponse
 from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
-from emulator.dialects.tgi import serves
+from emulator.dialects.tgi import find_served
 from emulator.vendors.mindie.catalogue import CACHE_BLOCKS, NODE, answer
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.settings import MindieSettings
@@ -45,7 +45,7 @@ def show_metrics(request: WireRequest, service: Service[MindieSettings]) -> Wire
     if not service.settings.service_monitor:
         text = "Environment variable MIES_SERVICE_MONITOR_MODE is not set."
         raise EmulatedError(ErrorKind.INTERNAL, message=text, status=500)
-    model = serves(tuple(service.deployments.values())).name
+    model = find_served(service).name
     labels = {"model_name": model}
     lines = "\n".join(_write(service.metrics, labels))
     return WireResponse(200, f"{lines}\n".encode(), closing_headers(request.key, CONTENT_TYPE), close=True)

@@ -11,9 +11,8 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.tgi import check_ready, pick_seed, serves
+from emulator.dialects.tgi import check_ready, find_served, pick_seed
 from emulator.vendors.mindie.checks import (
-    count_units,
     parse_body,
     read_boolean,
     read_float,
@@ -24,7 +23,7 @@ from emulator.vendors.mindie.checks import (
 )
 from emulator.vendors.mindie.generate import BROKEN_REQUEST, check_tokens, default_length, measure_room
 from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.inputs import fetch_media, read_inputs
+from emulator.vendors.mindie.inputs import fetch_media, measure_excess, read_inputs
 from emulator.vendors.mindie.parameters import (
     NO_ADAPTER,
     Parameters,
@@ -62,7 +61,7 @@ def parse_infer(request: WireRequest, service: Service[MindieSettings]) -> Call 
     settings = service.settings
     body = parse_body(request, settings, BROKEN_REQUEST)
     fields: _Fields = body if isinstance(body, dict) else {}
-    deployment = check_ready(serves(tuple(service.deployments.values())))
+    deployment = check_ready(find_served(service))
     tokenizer = service.tokenizer(deployment)
     prompt, media = _read_prompt(fields, settings)
     if not isinstance(prompt, str) and any(token >= tokenizer.vocabulary_size for token in prompt):
@@ -82,6 +81,7 @@ def parse_infer(request: WireRequest, service: Service[MindieSettings]) -> Call 
         stream=stream,
         prompt_tokens=(room.prompt,),
         context=Native(limit=room.answer, details=parameters.details, seed=parameters.seed),
+        repeatable=True,
     )
 
 
@@ -96,8 +96,8 @@ def _read_prompt(fields: _Fields, settings: MindieSettings) -> tuple[str | tuple
     if value is None:
         raise refuse("Inputs must not be null", "inputs")
     inputs = read_inputs(value)
-    length = count_units(inputs.echo)
-    if not 0 < length <= settings.max_input_chars:
+    length = measure_excess(inputs, value, settings.max_input_chars)
+    if length is not None:
         text = "Inputs must be necessary and data type must be string and length in "
         raise refuse(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "inputs")
     if isinstance(value, list):

@@ -5,11 +5,12 @@ Source: MindIE documentation, "text/stream inference" (what is accepted), and Mi
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from emulator.core.call import Sampling
 from emulator.core.json import JSON
+from emulator.core.record import record
 from emulator.vendors.mindie.checks import (
     MAX_FLOAT,
     MAX_INT32,
@@ -33,51 +34,39 @@ _ADAPTER = re.compile(r"[a-zA-Z0-9_./-]{1,256}")
 _Fields = Mapping[str, JSON]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Parameters:
     """Validated ``parameters``; ``None`` is what the request does not say."""
 
-    stop: tuple[str, ...]
-    temperature: float | None
-    top_k: int | None
-    top_p: float | None
-    do_sample: bool | None
-    seed: int | None
-    repetition_penalty: float | None
-    adapter_id: str
-    max_new_tokens: int | None
-    details: bool
-    decoder_input_details: bool
-    return_full_text: bool
-    truncate: int | None
+    stop: tuple[str, ...] = ()
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    do_sample: bool | None = None
+    seed: int | None = None
+    repetition_penalty: float | None = None
+    adapter_id: str = NO_ADAPTER
+    max_new_tokens: int | None = None
+    details: bool = False
+    decoder_input_details: bool = False
+    return_full_text: bool = False
+    truncate: int | None = None
+
+
+NOTHING_SET = Parameters()
 
 
 def read_parameters(fields: _Fields, *, stream: bool, disaggregated: bool) -> Parameters:
     """Read ``parameters``; unknown keys are ignored."""
-    stop = read_stop(fields)
-    temperature = read_temperature(fields)
-    top_k = read_top_k(fields)
-    top_p = _read_top_p(fields)
-    read_typical_p(fields)
-    do_sample = read_boolean(fields, "do_sample")
-    seed = read_seed(fields)
-    repetition_penalty = read_repetition_penalty(fields)
-    read_boolean(fields, "watermark")
-    parameters = Parameters(
-        stop=stop,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        do_sample=do_sample,
-        seed=seed,
-        repetition_penalty=repetition_penalty,
-        adapter_id=_read_adapter(fields),
-        max_new_tokens=read_max_new_tokens(fields),
-        details=read_boolean(fields, "details") or False,
-        decoder_input_details=read_boolean(fields, "decoder_input_details") or False,
-        return_full_text=read_boolean(fields, "return_full_text") or False,
-        truncate=_read_truncate(fields),
-    )
+    if not fields:
+        return NOTHING_SET
+    found: dict[str, JSON] = {}
+    for name, read in _READERS:
+        if fields.get(name) is not None:
+            found[name] = read(fields)
+    for name in _WITHOUT_EFFECT:
+        found.pop(name, None)
+    parameters = Parameters(**found)
     if stream and parameters.decoder_input_details:
         raise refuse("The decoder_input_details must not be true when stream is true.", "decoder_input_details")
     if disaggregated:
@@ -208,23 +197,47 @@ def _read_truncate(fields: _Fields) -> int | None:
     return value
 
 
+# In the server's order of checking.
+_READERS: Sequence[tuple[str, Callable[[_Fields], JSON]]] = (
+    ("stop", read_stop),
+    ("temperature", read_temperature),
+    ("top_k", read_top_k),
+    ("top_p", _read_top_p),
+    ("typical_p", read_typical_p),
+    ("do_sample", partial(read_boolean, key="do_sample")),
+    ("seed", read_seed),
+    ("repetition_penalty", read_repetition_penalty),
+    ("watermark", partial(read_boolean, key="watermark")),
+    ("adapter_id", _read_adapter),
+    ("max_new_tokens", read_max_new_tokens),
+    ("details", partial(read_boolean, key="details")),
+    ("decoder_input_details", partial(read_boolean, key="decoder_input_details")),
+    ("return_full_text", partial(read_boolean, key="return_full_text")),
+    ("truncate", _read_truncate),
+)
+_WITHOUT_EFFECT = ("typical_p", "watermark")
+
+
 def shape_sampling(parameters: Parameters, *, max_tokens: int, vocabulary: int, logprobs: bool) -> Sampling:
     """How tokens are chosen: ``do_sample`` decides, else any of temperature, ``top_k`` and ``top_p`` means sampling.
 
     Args:
         vocabulary: a larger ``top_k`` is no limit.
     """
-    chosen = (parameters.temperature, parameters.top_k, parameters.top_p)
-    sample = parameters.do_sample if parameters.do_sample is not None else any(c is not None for c in chosen)
-    top_k = min(parameters.top_k or 0, vocabulary)
+    temperature, top_k, top_p = parameters.temperature, parameters.top_k, parameters.top_p
+    sample = parameters.do_sample
+    if sample is None:
+        sample = temperature is not None or top_k is not None or top_p is not None
+    if top_k is None or top_k >= vocabulary:
+        top_k = 0
     return Sampling(
         max_tokens=max_tokens,
         greedy=not sample or top_k == 1,
         seed=parameters.seed,
         knobs=(
-            ("temperature", 1.0 if parameters.temperature is None else float(parameters.temperature)),
-            ("top_k", 0 if top_k == vocabulary else top_k),
-            ("top_p", parameters.top_p or 1.0),
+            ("temperature", 1.0 if temperature is None else float(temperature)),
+            ("top_k", top_k),
+            ("top_p", top_p or 1.0),
             ("repetition_penalty", float(parameters.repetition_penalty or 1.0)),
         ),
         stop=parameters.stop,

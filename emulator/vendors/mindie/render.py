@@ -6,12 +6,13 @@ Source: MindIE documentation, "text/stream inference", samples and tables of bot
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from emulator.core.call import Call, EmbeddingAsk, Sampling
-from emulator.core.json import dump_text
+from emulator.core.json import dump_json, dump_text
 from emulator.core.plan import Choice, Plan
+from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.sse import quote
@@ -27,7 +28,7 @@ _BETWEEN = _NULLS + ',{"id":'
 _SEED_BITS = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Generation:
     """What a codec remembers of a TGI-style request.
 
@@ -131,7 +132,8 @@ GENERATE_ARRAY = GenerateCodec(array=True)
 def quote_answer(text: str, asked: Generation) -> bytes:
     """``generated_text`` as JSON."""
     whole = text if asked.echo is None else f"{asked.echo} {text}"
-    return dump_text(clean(whole)).encode()
+    quoted = dump_json(whole)
+    return dump_json(clean(whole)) if b"\\" in quoted or b"\x7f" in quoted else quoted
 
 
 def _details(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:

@@ -100,4 +100,5 @@ VENDOR = Vendor(
     render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,
     date=False,
+    reads=("req-type", "req-id", "d-target"),
 )

@@ -16,7 +16,7 @@ from emulator.core.plan import Plan
 from emulator.core.seed import draw_integer
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.tgi import check_ready
-from emulator.vendors.mindie.checks import count_units, parse_body, read_object, read_string, refuse
+from emulator.vendors.mindie.checks import parse_body, read_object, read_string, refuse
 from emulator.vendors.mindie.generate import (
     BROKEN_REQUEST,
     MAX_PROMPT_TOKENS,
@@ -25,7 +25,7 @@ from emulator.vendors.mindie.generate import (
     measure_room,
 )
 from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.inputs import fetch_media, read_inputs
+from emulator.vendors.mindie.inputs import fetch_media, measure_excess, read_inputs
 from emulator.vendors.mindie.native import read_batch_size, read_native_parameters, show_times
 from emulator.vendors.mindie.parameters import shape_sampling
 from emulator.vendors.mindie.render import finish
@@ -83,8 +83,8 @@ def parse_text(request: WireRequest, service: Service[MindieSettings], *, stream
     if value is None:
         raise refuse("The text_input not found", "text_input")
     inputs = read_inputs(value, "text_input")
-    length = count_units(inputs.echo)
-    if not 0 < length <= settings.max_input_chars:
+    length = measure_excess(inputs, value, settings.max_input_chars)
+    if length is not None:
         text = "text_input must be necessary and data type must be string and length in "
         raise refuse(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "text_input")
     if isinstance(value, list):
@@ -147,6 +147,7 @@ def _shape(
         stream=stream,
         prompt_tokens=(room.prompt,),
         context=Triton(id=given, limit=room.answer, details=parameters.details, output=output),
+        repeatable=True,
     )
 
 

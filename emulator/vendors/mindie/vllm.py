@@ -16,7 +16,7 @@ from emulator.dialects.tgi import check_ready, serves
 from emulator.vendors.mindie.checks import count_units, parse_body, read_boolean, refuse
 from emulator.vendors.mindie.generate import measure_room, parse_tgi
 from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.inputs import Inputs, fetch_media, read_inputs
+from emulator.vendors.mindie.inputs import Inputs, fetch_media, measure_excess, read_inputs
 from emulator.vendors.mindie.openai_fields import Fields, StopIds, read_max_tokens, read_sampling
 from emulator.vendors.mindie.render import clean, end_at_token, find_end, release, sampling_of
 from emulator.vendors.mindie.settings import MindieSettings
@@ -76,13 +76,14 @@ def _parse_vllm(request: WireRequest, service: Service[MindieSettings], fields: 
         stream=stream,
         prompt_tokens=(room.prompt,),
         context=Prompted(prompt=inputs.first_text, stop_ids=stop_ids),
+        repeatable=True,
     )
 
 
 def _read_prompt(value: JSON, settings: MindieSettings) -> Inputs:
     inputs = read_inputs(value, "prompt")
-    length = count_units(inputs.echo)
-    if not 0 < length <= settings.max_input_chars:
+    length = measure_excess(inputs, value, settings.max_input_chars)
+    if length is not None:
         text = "Prompt must be necessary and data type must be string and length in "
         raise refuse(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "prompt")
     if isinstance(value, list):

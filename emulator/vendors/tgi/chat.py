@@ -11,10 +11,9 @@ from typing import Any
 from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Message
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireRequest, WireResponse
 from emulator.dialects import openai
-from emulator.dialects.tgi import check_ready, serves
+from emulator.dialects.tgi import check_ready, find_served, serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat_render import CHAT, Chat
 from emulator.vendors.tgi.grammar import Grammar, grammar_type
@@ -132,13 +131,14 @@ def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: M
         prompt_tokens=(count,),
         context=Chat(
             limit=valid.limit,
-            model=serves(tuple(service.deployments.values())).name if model in (None, "tgi") else model,
+            model=find_served(service).name if model in (None, "tgi") else model,
             characters=sum(len(message.text) for message in ask.messages),
             usage=body["stream_options"]["include_usage"],
             logprobs=shown,
             top=body["top_logprobs"] or 0,
-            call_id=_next_call_id(request, body["messages"]),
+            call_id=_next_call_id(body["messages"]),
         ),
+        repeatable=True,
     )
 
 
@@ -215,9 +215,9 @@ def _constrain(ask: ChatAsk, valid: Validated) -> Ask:
     return replace(ask, sampling=valid.sampling)
 
 
-def _next_call_id(request: WireRequest, messages: list[JSON]) -> str:
-    """Call ids count up from 0 through a conversation; after an id of another kind comes a UUID."""
+def _next_call_id(messages: list[JSON]) -> str | None:
+    """Call ids count up from 0 through a conversation; after an id of another kind comes a UUID: ``None``."""
     ids = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
     if not all(text.isascii() and text.isdigit() for text in ids):
-        return draw_uuid(request.key, "call")
+        return None
     return str(max((int(text) + 1 for text in ids), default=0))

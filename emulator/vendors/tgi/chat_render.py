@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json, dump_text, parse_json
-from emulator.core.plan import Choice, Logprob, Plan
+from emulator.core.plan import Choice, Logprob, Plan, Span
+from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
 from emulator.dialects.tgi import report_counts
@@ -27,7 +28,7 @@ class Chat:
 
     Fields:
         usage: a stream ends with a chunk of token counts.
-        call_id: of a streamed tool call.
+        call_id: of a streamed tool call; ``None``: one is drawn.
     """
 
     limit: int
@@ -36,7 +37,7 @@ class Chat:
     usage: bool
     logprobs: bool
     top: int
-    call_id: str
+    call_id: str | None
 
 
 def name_finish(choice: Choice, limit: int) -> str:
@@ -113,7 +114,8 @@ def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[t
     head = _chunk_head(plan, asked, service.settings)
     calls = [span for span in choice.spans if span.kind == "tool_call"]
     if calls:
-        yield from _stream_call(choice, calls[0].name, (calls[0].start, calls[0].end), head, asked)
+        call_id = draw_uuid(plan.key, "call") if asked.call_id is None else asked.call_id
+        yield from _stream_call(choice, calls[0], head, quote(call_id), quote(name_finish(choice, asked.limit)))
     else:
         yield from _stream_text(choice, head, asked)
     due = choice.due[-1] if choice.tokens else plan.due
@@ -154,24 +156,23 @@ def _stream_text(choice: Choice, head: bytes, asked: Chat) -> Iterator[tuple[flo
 
 
 def _stream_call(
-    choice: Choice, name: str, place: tuple[int, int], head: bytes, asked: Chat
+    choice: Choice, span: Span, head: bytes, call_id: bytes, reason: bytes
 ) -> Iterator[tuple[float, bytes]]:
     """The tool's name comes with the opening brace, the rest of the arguments token by token."""
-    start, end = place
+    start, end = span.start, span.end
     if start >= len(choice.tokens):
         return
-    reason = quote(name_finish(choice, asked.limit))
     rest = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : end]]
     while len(rest) > 1 and not rest[-1]:
         rest.pop()  # the end of the sequence
-    yield choice.due[start], _CHUNK % (head, _delta(asked, quote(name), "{"), b"null", b"null")
+    yield choice.due[start], _CHUNK % (head, _delta(call_id, quote(span.name), "{"), b"null", b"null")
     for offset, text in enumerate(rest):
         last = offset == len(rest) - 1
         if text or last:
             due = choice.due[-1] if last else choice.due[start + offset]
-            yield due, _CHUNK % (head, _delta(asked, b"null", text), b"null", reason if last else b"null")
+            yield due, _CHUNK % (head, _delta(call_id, b"null", text), b"null", reason if last else b"null")
 
 
-def _delta(asked: Chat, name: bytes, arguments: str) -> bytes:
+def _delta(call_id: bytes, name: bytes, arguments: str) -> bytes:
     call = b'"tool_calls":[{"index":0,"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}]'
-    return call % (quote(asked.call_id), name, quote(arguments))
+    return call % (call_id, name, quote(arguments))

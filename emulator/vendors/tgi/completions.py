@@ -91,6 +91,7 @@ def parse_completions_body(request: WireRequest, service: Service[TgiSettings], 
         stream=body["stream"],
         prompt_tokens=tuple(valid.count for valid in found),
         context=Completions(limits=limits, characters=sum(map(len, prompts)), model=serves(deployments).name),
+        repeatable=True,
     )
 
 

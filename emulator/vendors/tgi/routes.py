@@ -9,7 +9,7 @@ from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
-from emulator.dialects.tgi import check_ready, serves
+from emulator.dialects.tgi import check_ready, find_served
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat import CHAT_REQUEST, parse_chat, read_message
 from emulator.vendors.tgi.completions import parse_completions
@@ -42,7 +42,7 @@ def environment(url: str) -> Mapping[str, str]:
 
 
 def answer_health(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
-    check_ready(serves(tuple(service.deployments.values())))
+    check_ready(find_served(service))
     return WireResponse(200, b"", CORS)
 
 
@@ -53,7 +53,7 @@ def answer_info(request: WireRequest, service: Service[TgiSettings]) -> WireResp
 def _describe(service: Service[TgiSettings]) -> JSON:
     settings = service.settings
     return {
-        "model_id": serves(tuple(service.deployments.values())).name,
+        "model_id": find_served(service).name,
         "model_sha": settings.model_sha,
         "model_pipeline_tag": settings.pipeline_tag,
         "max_concurrent_requests": settings.max_concurrent_requests,
@@ -73,7 +73,7 @@ def _describe(service: Service[TgiSettings]) -> JSON:
 def _describe_old(service: Service[TgiSettings]) -> JSON:
     settings = service.settings
     return {
-        "model_id": serves(tuple(service.deployments.values())).name,
+        "model_id": find_served(service).name,
         "model_sha": settings.model_sha,
         "model_dtype": "torch.float16",
         "model_device_type": "cuda",
@@ -94,7 +94,7 @@ def _describe_old(service: Service[TgiSettings]) -> JSON:
 
 
 def answer_models(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
-    name = serves(tuple(service.deployments.values())).name
+    name = find_served(service).name
     model = {"id": name, "object": "model", "created": 0, "owned_by": name}
     return _answer({"object": "list", "data": [model]})
 
@@ -102,7 +102,7 @@ def answer_models(request: WireRequest, service: Service[TgiSettings]) -> WireRe
 def answer_tokenize(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
     """``POST /tokenize``: every token of ``inputs``, with its place."""
     body = serde.read(request, PLAIN)
-    tokenizer = service.tokenizer(serves(tuple(service.deployments.values())))
+    tokenizer = service.tokenizer(find_served(service))
     return _answer(list(list_tokens(tokenizer, body["inputs"])))
 
 
@@ -110,7 +110,7 @@ def answer_chat_tokenize(request: WireRequest, service: Service[TgiSettings]) ->
     """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST)["messages"]]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
-    tokenizer = service.tokenizer(serves(tuple(service.deployments.values())))
+    tokenizer = service.tokenizer(find_served(service))
     return _answer({"tokenize_response": list(list_tokens(tokenizer, text)), "templated_text": text})
 
 
@@ -154,4 +154,5 @@ VENDOR = Vendor(
     environment=environment,
     render_late_error=render_late_error,
     body_limit=PAYLOAD_LIMIT,
+    reads=("Content-Type",),
 )

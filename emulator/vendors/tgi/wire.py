@@ -147,6 +147,7 @@ def _parse(
             seeded=valid.seeded,
             top=parameters["top_n_tokens"] or 0,
         ),
+        repeatable=True,
     )
 
 

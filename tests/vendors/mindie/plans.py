@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from emulator.core.call import Call
 from emulator.core.plan import Plan
-from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.parts import FixedReply
+from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
 
 KEY = b"0123456789abcdef"

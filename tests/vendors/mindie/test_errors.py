@@ -23,7 +23,7 @@ def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes
 @pytest.mark.parametrize("profile", ["strict", "tgi", "motor"])
 def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
     status, body, content_type = word(kind, f"vendors: {{mindie: {{profile: {profile}}}}}\n")
-    if kind is ErrorKind.OVERLOADED:
+    if kind is ErrorKind.OVERLOADED and profile != "motor":
         assert (status, body) == (DROPPED, b"")
     elif kind is ErrorKind.METHOD_NOT_ALLOWED:
         assert (status, body) == (404, b"")
@@ -98,6 +98,7 @@ async def test_overload_drops_the_connection(start: Start) -> None:
         pytest.param("POST", "/nowhere", id="a path nobody knows"),
         pytest.param("GET", "/v2/models/llama_65b/versions/1", id="a version, which is documented and not served"),
         pytest.param("DELETE", "/generate", id="a method nobody knows"),
+        pytest.param("POST", "/health", id="a health route with a wrong method"),
     ],
 )
 async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) -> None:
@@ -111,6 +112,36 @@ async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
     answer = await running.send("mindie", head)
     assert answer.status == 413
     assert answer.json() == {"message": "Request body too large. Maximum allowed size is 40MB."}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        pytest.param("/", '{"error": "Memory limit exceeded", "error_type": "overloaded"}', id="TGI"),
+        pytest.param("/generate", '{"error": "Memory limit exceeded", "error_type": "overloaded"}', id="vLLM"),
+        pytest.param(
+            "/v1/chat/completions",
+            '{"error": {"message": "Memory limit exceeded", "type": "server_error", "code": 429}}',
+            id="OpenAI",
+        ),
+        pytest.param("/v2/models/m/infer", '{"error": "Memory limit exceeded", "code": 429}', id="Triton"),
+    ],
+)
+def test_coordinator_without_memory(path: str, body: str) -> None:
+    request = WireRequest(method="POST", path=path)
+    settings = "vendors: {mindie: {profile: motor}}\n"
+    response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, service("mindie", settings))
+    assert (response.status, response.body.decode()) == (429, body)
+    assert dict(response.headers)["Content-Type"] == "text/plain"
+
+
+def test_overload_of_another_status_has_words() -> None:
+    error = EmulatedError(ErrorKind.OVERLOADED, status=503)
+    response = render_error(error, WireRequest(method="POST", path="/"), service("mindie"))
+    assert json.loads(response.body) == {
+        "error": "Service is alive but busy",
+        "error_type": "Service Unavailable",
+    }
 
 
 async def test_credentials_are_ignored(start: Start) -> None:
