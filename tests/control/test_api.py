@@ -384,3 +384,4 @@ async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) ->
     writer.write(text)
     assert (await read_answer(reader)).json()["name"] == "large"
     writer.close()
+    await writer.wait_closed()
