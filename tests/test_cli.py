@@ -134,6 +134,12 @@ def test_a_stream_that_is_open_at_sigterm_ends_whole(tmp_path: Path) -> None:
         assert process.wait(timeout=20) == 0
 
 
+def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+
+
 def test_a_port_in_use_is_one_clear_line_and_2() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -144,16 +144,21 @@ def write_port_file(path: Path, urls: Mapping[str, str]) -> None:
 
 
 @asynccontextmanager
-async def stop_signals() -> AsyncIterator[asyncio.Event]:
-    """An event that SIGTERM or SIGINT sets."""
-    event = asyncio.Event()
+async def stop_signals() -> AsyncIterator[asyncio.Future[signal.Signals]]:
+    """Done with the first SIGTERM or SIGINT that comes."""
     loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[signal.Signals] = loop.create_future()
+
+    def stop(name: signal.Signals) -> None:
+        if not stopped.done():
+            stopped.set_result(name)
+
     names = (signal.SIGTERM, signal.SIGINT)
     with suppress(NotImplementedError):  # Windows has no signal handlers on its loop
         for name in names:
-            loop.add_signal_handler(name, event.set)
+            loop.add_signal_handler(name, stop, name)
     try:
-        yield event
+        yield stopped
     finally:
         with suppress(NotImplementedError):
             for name in names:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -9,6 +10,8 @@ from contextlib import asynccontextmanager
 
 from emulator import __version__
 from emulator.core.duration import parse_duration
+from emulator.engine.text import load_bank
+from emulator.engine.tokenizer import tokenizer_for
 from emulator.latency import Latency
 from emulator.scenario.load import LoadedScenario, ScenarioError, load_paths
 from emulator.server.build import Built, build
@@ -21,7 +24,7 @@ from emulator.vendors import VENDORS
 
 
 def run(settings: Settings) -> int:
-    """Serve until told to stop; 2 with one clear line for what cannot be used."""
+    """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
     try:
         loaded, library = load_paths(settings.paths, settings.scenario)
         built = build(
@@ -37,11 +40,11 @@ def run(settings: Settings) -> int:
         return 2
     context, trusted = _context(settings)
     try:
-        asyncio.run(_serve(settings, loaded, built, context, trusted))
+        stopped = asyncio.run(_serve(settings, loaded, built, context, trusted))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
-    return 0
+    return 130 if stopped is signal.SIGINT else 0
 
 
 def _latency(settings: Settings) -> Latency | None:
@@ -70,7 +73,7 @@ def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
 
 async def _serve(
     settings: Settings, loaded: LoadedScenario, built: Built, context: ssl.SSLContext | None, trusted: str | None
-) -> None:
+) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listen = access
@@ -85,9 +88,19 @@ async def _serve(
         sys.stderr.flush()
         gc.freeze()
         async with _watching(settings, built, listeners):
-            await stopped.wait()
+            asyncio.get_running_loop().run_in_executor(None, _warm_up, built)
+            await stopped
         await listeners.close()
     access.flush()
+    return stopped.result()
+
+
+def _warm_up(built: Built) -> None:
+    """Have the prose of each vendor's first model ready, so that no early answer waits for it."""
+    for app in built.apps:
+        model = next((d.tokenizer for d in app.service.deployments.values() if d.task == "chat"), None)
+        if model is not None:
+            load_bank(tokenizer_for(model), "en_US")
 
 
 @asynccontextmanager
