@@ -5,45 +5,54 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from math import isinf
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import WireRequest
 from emulator.vendors.openvino.release import Release
 
+_SPACED = re.compile(rb'"[ \t\r\n]+:')
 _CONTROL = re.compile(rb"(?<!\\)((?:\\\\)*\\u00)([01][a-f])")
 
 
 def load_body(request: WireRequest) -> JSON:
     """The body, where of equal keys the first counts.
 
-    Source: rapidjson, GenericValue::FindMember, which returns the first match.
+    Source: rapidjson, GenericValue::FindMember, which returns the first match; GenericReader::ParseNumber,
+    which takes no number beyond the range of doubles.
 
     Raises:
         EmulatedError: ``INVALID_REQUEST``, the body is not JSON.
     """
     try:
         body = request.json()
-        if isinstance(body, dict) and _count_keys(body) != request.body.count(b'":'):
-            body = json.loads(request.body, object_pairs_hook=_keep_first)
+        if type(body) is dict and _is_odd(request.body, dump_json(body)):
+            body = json.loads(request.body, object_pairs_hook=_keep_first, parse_float=_read_float)
         return body
     except (ValueError, RecursionError):
         message = "The file is not valid json - Cannot parse JSON body"
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message=message) from None
 
 
-def _count_keys(value: JSON) -> int:
-    """Keys of all objects: fewer than the text shows if one came twice. Cheap, where a second parse is not."""
-    count = 0
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if type(value) is dict:
-            count += len(value)
-            waiting.extend([v for v in value.values() if type(v) is dict or type(v) is list])
-        else:
-            waiting.extend([v for v in value if type(v) is dict or type(v) is list])
-    return count
+def _is_odd(text: bytes, written: bytes) -> bool:
+    """A key may have come twice, or a number may be too big: cheap to rule out, where a second parse is not.
+
+    ``written`` is the body once more, from what was read: with fewer keys if one came twice.
+    """
+    return (
+        text.count(b'":') != written.count(b'":')
+        or b"Infinity" in written
+        or b"\\u00" in text
+        or _SPACED.search(text) is not None
+    )
+
+
+def _read_float(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise ValueError("beyond the range of doubles")
+    return number
 
 
 def _keep_first(pairs: list[tuple[str, JSON]]) -> JSON:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from emulator.core.call import Call
 from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.stream import stream_chat, stream_completion
 from emulator.vendors.openvino.unary import render_chat, render_completion
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Remembered:
     """What a codec wants to know of the request: ``echo`` is the prompt to send back first."""
 

@@ -6,14 +6,16 @@ Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart; 2026
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from emulator.core.json import JSON
 from emulator.vendors.openvino.errors import refuse
 from emulator.vendors.openvino.fields import Fields, read_double, read_flag, read_limit
 from emulator.vendors.openvino.front import Accepted
-from emulator.vendors.openvino.numbers import is_int32, is_number, is_uint32
+from emulator.vendors.openvino.numbers import is_int32, is_int64, is_number, is_uint32
 
-_NEVER_NULL = frozenset(("model", "messages", "max_tokens", "prompt"))  # their null is a wrong type in every release
+# Their null is a wrong type in every release.
+_NEVER_NULL = frozenset(("model", "messages", "max_tokens", "prompt", "input"))
 _NUMBERS = (
     "frequency_penalty",
     "presence_penalty",
@@ -30,6 +32,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "temperature": (0.0, 2.0, "(0.0, 2.0)"),
     "top_p": (0.0, 1.0, "(0.0, 1.0)"),
 }
+_ENDLESS = (-inf, inf, "")
 
 
 def read_fields(accepted: Accepted) -> Fields:
@@ -43,8 +46,18 @@ def read_fields(accepted: Accepted) -> Fields:
     if release.null_is_absent and None in body.values():
         body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
     read = Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
-    for step in sorted({_MAX_TOKENS, _SPECULATIVE, *[_STEPS[name] for name in body if name in _STEPS]}):
-        _READERS[step][1](read)
+    if "stream_options" in body:
+        _read_stream_options(read)
+    _read_max_tokens(read)
+    for name, reader in _READERS:
+        if name in body:
+            reader(read, name)
+    if release.speculative == "strict":
+        _read_speculative(read)
+    if release.full_checks:
+        _read_special_tokens(read)
+    if release.modalities:
+        _read_modalities(read)
     return read
 
 
@@ -64,9 +77,12 @@ def _read_stream_options(read: Fields) -> None:
 
 def _read_max_tokens(read: Fields) -> None:
     """``ignore_eos`` and ``max_tokens``: each has a say in the other."""
-    read.ignore_eos = read_flag(read, "ignore_eos")
-    read.max_tokens = read_limit(read, "max_tokens")
-    if read.max_tokens is None and read.release.max_tokens_limit_is_default:
+    body = read.body
+    if "ignore_eos" in body:
+        read.ignore_eos = read_flag(read, "ignore_eos")
+    if "max_tokens" in body:
+        read.max_tokens = read_limit(read, "max_tokens")
+    elif read.release.max_tokens_limit_is_default:
         read.max_tokens = read.max_tokens_limit or None
     cap = read.release.ignore_eos_limit
     if read.ignore_eos and cap:
@@ -76,32 +92,39 @@ def _read_max_tokens(read: Fields) -> None:
             refuse(f"when ignore_eos is true max_tokens can not be greater than {cap}")
 
 
-def _read_numbers(read: Fields) -> None:
-    ignored = set()
-    if not read.release.diversity_penalty:
-        ignored.add("diversity_penalty")
-    if not read.release.full_checks:
-        ignored.add("min_p")
-    for name in _NUMBERS:
-        if name in read.body and name not in ignored:
-            read.numbers[name] = _read_number(name, read.body[name], integers=read.release.integer_floats)
+def _read_number(read: Fields, name: str) -> None:
+    """One that the release does not know is passed over."""
+    release = read.release
+    if name == "min_p":
+        if release.full_checks:
+            _read_min_p(read)
+        return
+    if name == "diversity_penalty" and not release.diversity_penalty:
+        return
+    read.numbers[name] = number = _check_number(read, name)
+    low, high, words = _RANGES.get(name, _ENDLESS)
+    if not low <= number <= high:
+        refuse(f"{name} out of range{words}")
 
 
-def _read_number(name: str, value: JSON, *, integers: bool) -> float:
-    if not is_number(value) or (not integers and type(value) is int):
+def _check_number(read: Fields, name: str) -> float:
+    value = read.body[name]
+    if type(value) is float:
+        return value
+    integers = read.release.integer_floats
+    if not integers or not is_number(value):
         refuse(f"{name} is not a {'valid number' if integers else 'floating point number'}")
-    number = read_double(value)
-    if name == "min_p" and not 0.0 <= number < 1.0:
+    return read_double(value)
+
+
+def _read_min_p(read: Fields) -> None:
+    read.numbers["min_p"] = number = _check_number(read, "min_p")
+    if not 0.0 <= number < 1.0:
         refuse("min_p out of range [0.0, 1.0)")
-    if name in _RANGES:
-        low, high, words = _RANGES[name]
-        if not low <= number <= high:
-            refuse(f"{name} out of range{words}")
-    return number
 
 
-def _read_top_k(read: Fields) -> None:
-    value = read.body["top_k"]
+def _read_top_k(read: Fields, name: str) -> None:
+    value = read.body[name]
     if not is_int32(value):
         refuse("top_k is not an integer")
     if read.release.full_checks and value != -1 and value < 1:
@@ -109,17 +132,17 @@ def _read_top_k(read: Fields) -> None:
     read.top_k = value
 
 
-def _read_seed(read: Fields) -> None:
-    value = read.body["seed"]
+def _read_seed(read: Fields, name: str) -> None:
+    value = read.body[name]
     if not is_uint32(value):
         if not read.release.full_checks:
             refuse("seed is not an unsigned integer")
-        refuse("seed out of range [0, 4294967295]" if type(value) is int else "seed is not an integer")
+        refuse("seed out of range [0, 4294967295]" if is_int64(value) else "seed is not an integer")
     read.seed = value
 
 
-def _read_stop(read: Fields) -> None:
-    value = read.body["stop"]
+def _read_stop(read: Fields, name: str) -> None:
+    value = read.body[name]
     limit = read.release.stop_limit
     if isinstance(value, str):
         value = [value]
@@ -132,23 +155,23 @@ def _read_stop(read: Fields) -> None:
     read.stop = tuple(value)
 
 
-def _read_keep_stop(read: Fields) -> None:
-    read.keep_stop = read_flag(read, "include_stop_str_in_output")
+def _read_keep_stop(read: Fields, name: str) -> None:
+    read.keep_stop = read_flag(read, name)
     if read.accepted.stream and not read.keep_stop:
         refuse("include_stop_str_in_output cannot be set to false if streaming is used")
 
 
-def _read_best_of(read: Fields) -> None:
+def _read_best_of(read: Fields, name: str) -> None:
     limit: JSON = read.accepted.deployment.traits.get("best_of_limit", read.accepted.settings.best_of_limit)
-    read.best_of = _read_count(read, "best_of")
+    read.best_of = _read_count(read, name)
     if read.best_of >= limit:
         refuse(f"best_of exceeds limit provided in graph config: {limit}")
     if read.accepted.stream:
         refuse("best_of cannot be used in streaming mode")
 
 
-def _read_n(read: Fields) -> None:
-    read.n = _read_count(read, "n")
+def _read_n(read: Fields, name: str) -> None:
+    read.n = _read_count(read, name)
     if read.n > read.best_of:
         refuse("n value cannot be greater than best_of")
 
@@ -162,11 +185,12 @@ def _read_count(read: Fields, name: str) -> int:
     return value
 
 
+_SPECULATIVE = ("num_assistant_tokens", "assistant_confidence_threshold")
+
+
 def _read_speculative(read: Fields) -> None:
-    """The two fields of speculative decoding: needed on its graphs, refused on others; later left to the engine."""
-    if read.release.speculative != "strict":
-        return
-    names = ("num_assistant_tokens", "assistant_confidence_threshold")
+    """The two fields of speculative decoding: needed on its graphs, refused on others."""
+    names = _SPECULATIVE
     given = [name for name in names if name in read.body]
     if read.accepted.kind != "speculative":
         if given:
@@ -191,17 +215,14 @@ def _check_threshold(value: JSON) -> None:
 
 
 def _read_special_tokens(read: Fields) -> None:
-    value = read.body["skip_special_tokens"]
-    if read.release.full_checks:
-        if not isinstance(value, bool):
-            refuse("skip_special_tokens is not a bool")
-        read.plain = not value
+    value = read.body.get("skip_special_tokens", True)
+    if not isinstance(value, bool):
+        refuse("skip_special_tokens is not a bool")
+    read.plain = not value
 
 
 def _read_modalities(read: Fields) -> None:
     """Of graphs that speak; a text graph checks them, and then has no use for them."""
-    if not read.release.modalities:
-        return
     modalities = read.body.get("modalities", [])
     if not isinstance(modalities, list):
         refuse("modalities is not an array")
@@ -222,20 +243,12 @@ def _check_frames(frames: JSON) -> None:
         refuse("chunk_frames must be >= 1")
 
 
-_READERS: tuple[tuple[tuple[str, ...], Callable[[Fields], None]], ...] = (
-    (("stream_options",), _read_stream_options),
-    (("ignore_eos", "max_tokens"), _read_max_tokens),
-    (_NUMBERS, _read_numbers),
-    (("top_k",), _read_top_k),
-    (("seed",), _read_seed),
-    (("stop",), _read_stop),
-    (("include_stop_str_in_output",), _read_keep_stop),
-    (("best_of",), _read_best_of),
-    (("n",), _read_n),
-    (("num_assistant_tokens", "assistant_confidence_threshold"), _read_speculative),
-    (("skip_special_tokens",), _read_special_tokens),
-    (("modalities", "audio", "chunk_frames"), _read_modalities),
+_READERS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
+    *((name, _read_number) for name in _NUMBERS),
+    ("top_k", _read_top_k),
+    ("seed", _read_seed),
+    ("stop", _read_stop),
+    ("include_stop_str_in_output", _read_keep_stop),
+    ("best_of", _read_best_of),
+    ("n", _read_n),
 )
-_STEPS = {name: step for step, (names, _) in enumerate(_READERS) for name in names}
-_MAX_TOKENS = _STEPS["max_tokens"]
-_SPECULATIVE = _STEPS["num_assistant_tokens"]

@@ -74,6 +74,7 @@ def parse_embeddings(accepted: Accepted) -> Call | WireResponse:
         codec=EMBEDDINGS,
         prompt_tokens=counted,
         context=base64,
+        repeatable=True,
     )
 
 

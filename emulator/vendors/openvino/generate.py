@@ -32,9 +32,10 @@ from emulator.vendors.openvino.responses import (
 )
 from emulator.vendors.openvino.sampling import build_sampling, check_engine
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
-from emulator.vendors.openvino.tools import Offer, read_response_format, read_tools
+from emulator.vendors.openvino.tools import NO_OFFER, Format, read_response_format, read_tools
 
-_UNBOUNDED = Sampling()
+_NO_OPTIONS: dict[str, JSON] = {}
+_PLAIN: tuple[Format, JSON] = ("text", None)
 _PREFIXES = ("/v3/v1/", "/v3/", "/v1/")
 _NAMES = ("chat/completions", "completions", "responses")
 _PATHS = {prefix + name: (prefix, name) for prefix in _PREFIXES for name in _NAMES}
@@ -69,34 +70,35 @@ def parse_generation(accepted: Accepted) -> Call | WireResponse:
 
 def _parse_chat(accepted: Accepted) -> Call:
     read = read_fields(accepted)
+    body = read.body
     messages = read_messages(read)
     offer = read_tools(read)
-    read.logprobs = read_flag(read, "logprobs")
-    if read.logprobs and accepted.stream:
-        refuse("logprobs are not supported in streaming mode.")
-    _read_max_completion_tokens(read)
+    if "logprobs" in body:
+        read.logprobs = read_flag(read, "logprobs")
+        if read.logprobs and accepted.stream:
+            refuse("logprobs are not supported in streaming mode.")
+    if "max_completion_tokens" in body:
+        _read_max_completion_tokens(read)
     if read.max_tokens == 0:
         refuse("max_tokens value should be greater than 0")
-    kind, schema = read_response_format(read)
+    kind, schema = read_response_format(read) if "response_format" in body else _PLAIN
     thinks = _read_template_options(read)
     messages = apply_template(read, messages)
     if read.plain or (accepted.stream and accepted.release.tools == "unary"):
-        offer, thinks = Offer(), False
-
-    def ask(sampling: Sampling) -> ChatAsk:
-        return ChatAsk(
-            messages=messages,
-            sampling=sampling,
-            tools=offer.tools,
-            tool_choice=offer.choice,
-            tool_name=offer.name,
-            parallel=True,
-            format=kind,
-            schema=schema,
-            reasoning="medium" if thinks else None,
-        )
-
-    return _finish(read, ask, CHAT, Remembered(read.include_usage))
+        offer, thinks = NO_OFFER, False
+    counted = accepted.service.count_prompt(ChatAsk(messages=messages, tools=offer.tools), accepted.deployment)
+    ask = ChatAsk(
+        messages=messages,
+        sampling=_check_rest(read, counted[0]),
+        tools=offer.tools,
+        tool_choice=offer.choice,
+        tool_name=offer.name,
+        parallel=True,
+        format=kind,
+        schema=schema,
+        reasoning="medium" if thinks else None,
+    )
+    return _finish(read, ask, counted, CHAT, Remembered(read.include_usage))
 
 
 def _read_max_completion_tokens(read: Fields) -> None:
@@ -105,21 +107,21 @@ def _read_max_completion_tokens(read: Fields) -> None:
     if not release.max_completion_tokens:
         return
     limit = read_limit(read, "max_completion_tokens", inclusive=release.max_tokens_limit_is_default)
-    if limit is None:
-        return
     cap = release.ignore_eos_limit
-    if read.ignore_eos and cap and limit > cap:
+    if read.ignore_eos and cap and limit is not None and limit > cap:
         refuse(f"when ignore_eos is true max_completion_tokens can not be greater than {cap}")
     read.max_tokens = limit
 
 
 def _read_template_options(read: Fields) -> bool:
     """Whether the model thinks aloud: it has the trait ``reasoning``, and the template is not told otherwise."""
-    options = read.body.get("chat_template_kwargs", ...) if read.release.chat_template_kwargs else ...
-    if options is not ... and not isinstance(options, dict):
+    release = read.release
+    options = read.body.get("chat_template_kwargs", _NO_OPTIONS) if release.chat_template_kwargs else _NO_OPTIONS
+    if not isinstance(options, dict):
         refuse("chat_template_kwargs must be an object")
-    asked = options is ... or options.get("enable_thinking") is not False
-    return asked and read.release.tools != "ignored" and bool(read.accepted.deployment.traits.get("reasoning"))
+    if release.tools == "ignored" or not read.accepted.deployment.traits.get("reasoning"):
+        return False
+    return options.get("enable_thinking") is not False
 
 
 def _parse_completions(accepted: Accepted) -> Call:
@@ -135,11 +137,9 @@ def _parse_completions(accepted: Accepted) -> Call:
     read.echo = read_flag(read, "echo")
     if read.max_tokens == 0 and not read.echo:
         refuse("max_tokens value should be greater than 0 unless echo is set")
-
-    def ask(sampling: Sampling) -> CompletionAsk:
-        return CompletionAsk(prompts=(prompt,), sampling=sampling)
-
-    return _finish(read, ask, COMPLETIONS, Remembered(read.include_usage, echo=prompt if read.echo else ""))
+    counted = accepted.service.count_prompt(CompletionAsk(prompts=(prompt,)), accepted.deployment)
+    ask = CompletionAsk(prompts=(prompt,), sampling=_check_rest(read, counted[0]))
+    return _finish(read, ask, counted, COMPLETIONS, Remembered(read.include_usage, echo=prompt if read.echo else ""))
 
 
 def _read_completion_logprobs(read: Fields) -> None:
@@ -155,37 +155,40 @@ def _read_completion_logprobs(read: Fields) -> None:
     read.logprobs = True
 
 
-def _finish(read: Fields, ask: Callable[[Sampling], Ask], codec: Codec, remembered: Remembered | Echoed) -> Call:
-    """Count the prompt, check lengths, let the engine have its look."""
-    accepted = read.accepted
-    counted = accepted.service.count_prompt(ask(_UNBOUNDED), accepted.deployment)
-    prompt = sum(counted)
-    _check_length(read, prompt)
+def _check_rest(read: Fields, prompt_tokens: int) -> Sampling:
+    """Lengths, then the engine's look at it all; what is asked of the sampler."""
+    if read.release.model_length:
+        _check_length(read, prompt_tokens)
     check_engine(read)
+    return build_sampling(read, prompt_tokens)
+
+
+def _finish(read: Fields, ask: Ask, counted: tuple[int, ...], codec: Codec, remembered: Remembered | Echoed) -> Call:
+    accepted = read.accepted
     return Call(
         request=accepted.request,
         deployment=accepted.deployment,
-        ask=ask(build_sampling(read, prompt)),
+        ask=ask,
         codec=codec,
         stream=accepted.stream,
         prompt_tokens=counted,
         context=remembered,
+        repeatable=True,
     )
 
 
 def _check_length(read: Fields, prompt: int) -> None:
     """Prompt and answer against the model's length, and the bounds of a graph's own pipeline."""
-    accepted = read.accepted
-    if not accepted.release.model_length:
-        return
-    traits = accepted.deployment.traits
-    longest: JSON = traits.get("max_prompt_len")
-    if is_uint32(longest) and prompt > longest:
-        _refuse_length("Input length exceeds the maximum allowed length")
-    batch: JSON = traits.get("max_num_batched_tokens")
-    if is_uint32(batch) and prompt > batch:
-        _refuse_length(f"Input length exceeds pipeline capabilities: {prompt} > {batch}")
-    length = accepted.deployment.context
+    deployment = read.accepted.deployment
+    traits = deployment.traits
+    if traits:
+        longest: JSON = traits.get("max_prompt_len")
+        if is_uint32(longest) and prompt > longest:
+            _refuse_length("Input length exceeds the maximum allowed length")
+        batch: JSON = traits.get("max_num_batched_tokens")
+        if is_uint32(batch) and prompt > batch:
+            _refuse_length(f"Input length exceeds pipeline capabilities: {prompt} > {batch}")
+    length = deployment.context
     if length is None:
         return
     if prompt > length:
@@ -211,22 +214,20 @@ def _parse_responses(accepted: Accepted) -> Call:
     thinks = _read_template_options(read)
     check_media(read, messages)
     if read.plain:
-        offer, thinks = Offer(), False
-
-    def ask(sampling: Sampling) -> ChatAsk:
-        return ChatAsk(
-            messages=messages,
-            sampling=sampling,
-            tools=offer.tools,
-            tool_choice=offer.choice,
-            tool_name=offer.name,
-            parallel=True,
-            format=kind,
-            schema=schema,
-            reasoning=(effort or "medium") if thinks else None,
-        )
-
-    return _finish(read, ask, RESPONSES, echo_request(read))
+        offer, thinks = NO_OFFER, False
+    counted = accepted.service.count_prompt(ChatAsk(messages=messages, tools=offer.tools), accepted.deployment)
+    ask = ChatAsk(
+        messages=messages,
+        sampling=_check_rest(read, counted[0]),
+        tools=offer.tools,
+        tool_choice=offer.choice,
+        tool_name=offer.name,
+        parallel=True,
+        format=kind,
+        schema=schema,
+        reasoning=(effort or "medium") if thinks else None,
+    )
+    return _finish(read, ask, counted, RESPONSES, echo_request(read))
 
 
 _PARSERS: dict[str, Callable[[Accepted], Call]] = {

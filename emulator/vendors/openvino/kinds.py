@@ -10,6 +10,7 @@ _SAME = {"llm": "text", "vlm": "vision", "image": "other", "stt": "other", "tts"
 
 def kind_of(deployment: Deployment) -> str:
     """``text``, ``speculative``, ``vision``, ``classic``, ``embeddings``, ``rerank`` or ``other``."""
-    if not deployment.kind:
+    kind = deployment.kind
+    if not kind:
         return deployment.task if deployment.task in ("embeddings", "rerank") else "text"
-    return _SAME.get(deployment.kind, deployment.kind)
+    return _SAME.get(kind, kind)

@@ -29,17 +29,31 @@ def read_messages(read: Fields) -> tuple[Message, ...]:
         refuse("Messages are not an array")
     if not messages:
         refuse("Messages array cannot be empty")
-    return tuple([_read_message(read, message) for message in messages])
+    guarded = read.accepted.kind == "vision" and read.release.message_rule == "role"
+    return tuple(
+        [
+            Message(role=message["role"], text=message["content"])
+            if not guarded and _is_simple(message)
+            else _read_message(read, message)
+            for message in messages
+        ]
+    )
+
+
+def _is_simple(message: JSON) -> bool:
+    """A role and a text, as nearly all have."""
+    return (
+        type(message) is dict
+        and len(message) == 2
+        and type(message.get("role")) is str
+        and type(message.get("content")) is str
+    )
 
 
 def _read_message(read: Fields, message: JSON) -> Message:
     if not isinstance(message, dict):
         refuse("Message is not a JSON object")
     rule = read.release.message_rule
-    role, content = message.get("role"), message.get("content")
-    if len(message) == 2 and isinstance(role, str) and isinstance(content, str):  # as nearly all are
-        _check_tags(read, content)
-        return Message(role=role, text=content)
     text, media = "", 0
     calls: tuple[ToolCall, ...] = ()
     for name, value in message.items():
@@ -54,7 +68,7 @@ def _read_message(read: Fields, message: JSON) -> Message:
         else:
             refuse(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
     _check_required(message, rule)
-    call_id = message.get("tool_call_id")
+    role, call_id = message.get("role"), message.get("tool_call_id")
     return Message(
         role=role if isinstance(role, str) else "",
         text=text,
@@ -138,17 +152,23 @@ def apply_template(read: Fields, messages: tuple[Message, ...]) -> tuple[Message
         EmulatedError: the template's own error, or an empty prompt.
     """
     accepted = read.accepted
-    if accepted.kind != "vision":
+    if accepted.kind != "vision" and any([message.media for message in messages]):
         check_media(read, messages)
-        messages = tuple(_without_media(message) if message.media else message for message in messages)
-    stock = accepted.deployment.traits.get("chat_template") == "stock"
-    if stock and len(messages) != 1:
-        refuse("This servable accepts only single message requests")
-    if stock and not messages[0].text:
-        refuse(_EMPTY_PROMPT)
-    if not any("content" in message or "tool_calls" in message for message in read.body["messages"]):
+        messages = tuple([_without_media(message) for message in messages])
+    if accepted.deployment.traits.get("chat_template") == "stock":
+        if len(messages) != 1:
+            refuse("This servable accepts only single message requests")
+        if not messages[0].text:
+            refuse(_EMPTY_PROMPT)
+    raw = read.body["messages"]
+    if "content" not in raw[0] and read.release.message_rule != "role" and _has_no_content(raw):
         refuse(_EMPTY_PROMPT)
     return messages
+
+
+def _has_no_content(messages: list[dict[str, JSON]]) -> bool:
+    """Nothing to fill a template with; since 2025.2 what is missing is empty text."""
+    return not any("content" in message for message in messages)
 
 
 def check_media(read: Fields, messages: tuple[Message, ...]) -> None:

@@ -29,6 +29,11 @@ def is_int32(value: JSON) -> TypeGuard[int]:
     return type(value) is int and -_INT32 <= value < _INT32
 
 
+def is_int64(value: JSON) -> TypeGuard[int]:
+    """An integer literal that 64 bits hold, with or without a sign."""
+    return type(value) is int and -_INT64 <= value < UINT64
+
+
 def is_number(value: JSON) -> bool:
     """A literal with a fraction or exponent, an integer beyond 64 bits (read as a double), or an int32.
 

@@ -5,13 +5,13 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import pack, unpack
 
 from emulator.core.call import Call, EmbeddingAsk
 from emulator.core.floats import format_float
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.vendors.openvino.body import quote
 from emulator.vendors.openvino.errors import refuse
@@ -22,7 +22,7 @@ from emulator.vendors.openvino.settings import OpenVinoSettings
 _DIMENSIONS = 16  # of the vectors that tell documents apart that share as many words with the query
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ranking:
     """What the codec wants to know: the best ``top`` documents, with their texts or not."""
 
@@ -94,8 +94,10 @@ def parse_rerank(accepted: Accepted) -> Call:
     top = body.get("top_n")
     if top is not None and not is_int32(top):
         refuse("top_n accepts integer values")
+    _check_fields(body)
     with_documents = _read_flag(body)
-    _read_rest(body)
+    if not is_int32(body.get("max_chunks_per_doc", 1)):
+        refuse("max_chunks_per_doc accepts integer values")
     if are_maps and with_documents:
         refuse("document map not supported")
     limit = accepted.deployment.traits.get("max_allowed_chunks", accepted.settings.max_allowed_chunks)
@@ -112,6 +114,7 @@ def parse_rerank(accepted: Accepted) -> Call:
         codec=RERANK,
         prompt_tokens=counted,
         context=Ranking(query, documents, shown, with_documents),
+        repeatable=True,
     )
 
 
@@ -162,14 +165,10 @@ def _read_flag(body: dict[str, JSON]) -> bool:
     return value is True
 
 
-def _read_rest(body: dict[str, JSON]) -> None:
+def _check_fields(body: dict[str, JSON]) -> None:
     """Checked, and then without effect."""
-    fields = body.get("rank_fields")
-    if fields is not None:
-        if not isinstance(fields, list):
-            refuse("rank_fields is not an array")
-        if not all(isinstance(name, str) for name in fields):
-            refuse("rank_fields array element is not a string")
-    chunks = body.get("max_chunks_per_doc")
-    if chunks is not None and not is_int32(chunks):
-        refuse("max_chunks_per_doc accepts integer values")
+    fields = body.get("rank_fields", [])
+    if not isinstance(fields, list):
+        refuse("rank_fields is not an array")
+    if not all(isinstance(name, str) for name in fields):
+        refuse("rank_fields array element is not a string")

@@ -5,10 +5,9 @@ Source: model_server, src/llm/apis/openai_responses.cpp.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from emulator.core.call import Message, ToolCall
 from emulator.core.json import JSON
+from emulator.core.record import record
 from emulator.vendors.openvino.errors import refuse
 from emulator.vendors.openvino.fields import Fields, read_limit
 from emulator.vendors.openvino.front import Accepted
@@ -19,7 +18,7 @@ IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
 _TEXTS = ("input_text", "output_text", "text")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Echoed:
     """What an answer repeats of its request."""
 

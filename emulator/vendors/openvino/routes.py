@@ -19,6 +19,7 @@ from emulator.vendors.openvino.front import accept, is_generative
 from emulator.vendors.openvino.generate import parse_generation
 from emulator.vendors.openvino.items import word_failed
 from emulator.vendors.openvino.metrics import show_metrics
+from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.rerank import parse_rerank
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -76,6 +77,8 @@ def show_v1_model(request: WireRequest, service: Ovms) -> WireResponse:
 def post_v1(request: WireRequest, service: Ovms) -> Call | WireResponse:
     """``POST /v1/…``: TensorFlow Serving's predictions, and generation since 2026.3."""
     release = service.settings.release
+    if request.path == "/v1/config":
+        refuse_path(request)
     if release.tf_serving and request.path.endswith(":predict"):
         return catalogue.predict(request, service)
     return parse_generative(request, service)
@@ -91,10 +94,16 @@ def authenticate(request: WireRequest, service: Ovms) -> str:
         return service.principal(bearer_token(request)) or "default"
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     principal = service.principal(token) if scheme == "Bearer" else None
-    release = service.settings.release
-    if principal is None and release.api_keys and request.method == "POST" and is_generative(request.path, release):
+    if principal is None and _asks_key(request, service.settings.release):
         raise EmulatedError(ErrorKind.UNAUTHENTICATED)
     return principal or "default"
+
+
+def _asks_key(request: WireRequest, release: Release) -> bool:
+    """Generation does, once the path is known to be good."""
+    if not release.api_keys or request.method != "POST" or not is_generative(request.path, release):
+        return False
+    return request.path not in ("/v1/config", "/v1/config/reload") and not escapes(request.path)
 
 
 def _guard(parse: Parse) -> Parse:
@@ -160,5 +169,6 @@ VENDOR = Vendor(
     environment=environment,
     body_limit=1024**3,
     date=False,
+    reads=("Content-Type",),
     render_late_error=render_late_error,
 )

@@ -15,9 +15,9 @@ from emulator.vendors.openvino.fields import Fields, read_double
 from emulator.vendors.openvino.numbers import is_number
 
 _ENDLESS = 4000  # tokens of an answer that ignores its end and has no other bound
-_PENALTIES = (("frequency_penalty", 0.0), ("presence_penalty", 0.0), ("repetition_penalty", 1.0))
-_BEAM_KNOBS = (("diversity_penalty", 1.0), ("length_penalty", 1.0))
-_SAMPLING_KNOBS = (("top_p", 1.0), ("min_p", 0.0))
+_PENALTIES = {"frequency_penalty": 0.0, "presence_penalty": 0.0, "repetition_penalty": 1.0}
+_OF_BEAMS = _PENALTIES | {"diversity_penalty": 1.0, "length_penalty": 1.0}
+_OF_DRAWS = _PENALTIES | {"top_p": 1.0, "min_p": 0.0}
 _DEFAULT_TOP_K = 40  # since the release that checks it
 
 
@@ -52,17 +52,18 @@ def _list_knobs(read: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
     """What the text depends on beside prompt and seed; a field at its default is as one left out."""
     numbers = read.numbers
     knobs: list[tuple[str, JSON]] = []
-    names: tuple[tuple[str, float], ...] = _PENALTIES
+    defaults = _PENALTIES
     if read.best_of > 1:
-        names += _BEAM_KNOBS
+        defaults = _OF_BEAMS
         knobs.append(("best_of", read.best_of))
     elif draws:
-        names += _SAMPLING_KNOBS
+        defaults = _OF_DRAWS
         knobs.append(("temperature", numbers.get("temperature", read.release.temperature)))
         if read.top_k not in (None, _DEFAULT_TOP_K if read.release.full_checks else -1):
             knobs.append(("top_k", read.top_k))
-    if numbers:
-        knobs += [(name, numbers[name]) for name, default in names if numbers.get(name, default) != default]
+    for name, default in defaults.items():
+        if name in numbers and numbers[name] != default:
+            knobs.append((name, numbers[name]))
     return tuple(knobs)
 
 
@@ -84,13 +85,16 @@ def check_engine(read: Fields) -> None:
     Raises:
         EmulatedError: worded as the calculator does.
     """
+    numbers = read.numbers
     if read.top_k == 0 and samples(read):
         _fail("top_k > 0", "top_k must be a strictly positive, but got 0")
-    if read.numbers.get("top_p") == 0 and samples(read):
-        _fail("top_p > 0 && top_p <= 1.0f", "top_p must be a positive float > 0 and < 1, but got 0")
-    penalty = read.numbers.get("repetition_penalty", 1.0)
-    if penalty <= 0:
-        _fail("repetition_penalty > 0", f"Repetition penalty must be a strictly positive float, but got {penalty:g}")
+    if numbers:
+        if numbers.get("top_p") == 0 and samples(read):
+            _fail("top_p > 0 && top_p <= 1.0f", "top_p must be a positive float > 0 and < 1, but got 0")
+        penalty = numbers.get("repetition_penalty", 1.0)
+        if penalty <= 0:
+            reason = f"Repetition penalty must be a strictly positive float, but got {penalty:g}"
+            _fail("repetition_penalty > 0", reason)
     if read.release.speculative == "lenient" and read.accepted.kind == "speculative":
         _check_draft(read)
 

@@ -14,19 +14,21 @@ _LAG = 2  # tokens still to come before one is sent: of the latest three only th
 def split_at_blanks(
     tokens: Sequence[str], due: Sequence[float], prefix: bytes, suffix: bytes, opening: str = ""
 ) -> Events:
-    """Chunks end after a blank or a line; gives back the rest. ``opening`` was there before the first token.
+    """Chunks end after a blank or a line; gives back the rest. ``opening`` goes out with the first of them, whole.
 
     Source: model_server 2025.0, src/llm/llmnoderesources.hpp, TextStreamer.
     """
     waiting = opening
+    held = len(opening)
     for moment, token in zip(due, tokens, strict=True):
         if not token:
             continue
         waiting += token
         end = len(waiting) if token[-1] == "\n" else waiting.rfind(" ") + 1
-        if end:
+        if end and end >= held:
             yield moment, prefix + quote(waiting[:end]) + suffix
             waiting = waiting[end:]
+            held = 0
     return waiting
 
 

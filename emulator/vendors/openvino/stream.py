@@ -95,8 +95,14 @@ def _stream(plan: Plan, call: Call, release: Release, *, chat: bool) -> Events:
 
 
 def _starts_slowly(choice: Choice) -> bool:
-    """The first step gave no text: neither a whole line nor all there is."""
-    return len(choice.tokens) > 1 and not choice.tokens[0].endswith("\n")
+    """The first step gave no text: neither a whole line nor all there is.
+
+    A text of one token that came to its natural end takes a second step, for the end.
+    """
+    tokens = choice.tokens
+    if not tokens or tokens[0].endswith("\n"):
+        return False
+    return len(tokens) > 1 or (choice.finish_reason != "length" and choice.stopped_by is None)
 
 
 def _stream_text(choice: Choice, frame: Frame, around: tuple[bytes, bytes], opening: str) -> Last:

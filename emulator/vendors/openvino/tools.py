@@ -26,26 +26,30 @@ class Offer:
     name: str | None = None
 
 
+NO_OFFER = Offer()
+
+
 def read_tools(read: Fields) -> Offer:
     """Check ``tool_choice``, then ``tools``; one that names a tool keeps only that tool.
 
     Raises:
         EmulatedError: worded as the calculator does.
     """
-    if read.release.tools == "ignored":
-        return Offer()
-    choice = read.body.get("tool_choice", ...)
+    body = read.body
+    if read.release.tools == "ignored" or ("tools" not in body and "tool_choice" not in body):
+        return NO_OFFER
+    choice = body.get("tool_choice", ...)
     name = _read_choice(read, choice)
-    tools = read.body.get("tools", ...)
+    tools = body.get("tools", ...)
     if tools is ... or choice == "none":
-        return Offer()
+        return NO_OFFER
     if not isinstance(tools, list):
         refuse("Tools are not an array")
     offered = [_read_tool(read, tool) for tool in tools]
     if name is not None:
         offered = [tool for tool in offered if tool.name == name]
     if not offered:
-        return Offer()
+        return NO_OFFER
     if name is not None or choice == "required":
         return Offer(tuple(offered), "required", name)
     return Offer(tuple(offered), "auto")
@@ -79,11 +83,10 @@ def _check_name(name: JSON, where: str) -> str:
 def _read_tool(read: Fields, tool: JSON) -> Tool:
     if not isinstance(tool, dict):
         refuse("Tool is not a JSON object")
-    if read.release.flat_tools or "type" in tool:
-        if not isinstance(tool.get("type"), str):
-            refuse("Tool type is missing or invalid")
-        if tool["type"] != "function":
-            refuse("Only function tools are supported")
+    if not isinstance(tool.get("type"), str):
+        refuse("Tool type is missing or invalid")
+    if tool["type"] != "function":
+        refuse("Only function tools are supported")
     flat = read.release.flat_tools and "function" not in tool
     function = tool if flat else tool.get("function")
     if not isinstance(function, dict):

@@ -5,6 +5,7 @@ import pytest
 from emulator.core.call import Call, Deployment
 from emulator.core.json import JSON
 from emulator.core.vendor import WireResponse
+from emulator.vendors.openvino import VENDOR
 from emulator.vendors.openvino.kinds import kind_of
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Refusal, Server, failure, make_server, not_json
 
@@ -72,9 +73,21 @@ def test_nesting(text: bytes, refused: bool) -> None:
     assert SEED.refusal(body) is None
 
 
-def test_of_equal_keys_the_first_counts() -> None:
-    body = b'{"model":"llama3","model":"none","messages":[{"role":"user","content":"x"}],"max_tokens":3,"max_tokens":9}'
-    ask = SEED.call(body).ask
+@pytest.mark.parametrize(
+    "rest",
+    [
+        pytest.param(b'"max_tokens":9', id="side by side"),
+        pytest.param(b'"user" :"a","max_tokens":9', id="with blanks before another colon"),
+        pytest.param(b'"max_tokens"\r\n :9,"user":1', id="with a line break before its colon"),
+        pytest.param(b'"user":"\\u0022:","max_tokens":9', id="with an escaped quotation mark"),
+        pytest.param(b'"user":"\\"\\u003a","max_tokens":9', id="with an escaped colon"),
+        pytest.param(b'"max_\\u0074okens":9', id="with an escaped letter"),
+        pytest.param(b'"max_tokens":{"max_tokens":9}', id="with another inside"),
+    ],
+)
+def test_of_equal_keys_the_first_counts(rest: bytes) -> None:
+    head = b'{"model":"llama3","messages":[{"role":"user","content":"x"}],"max_tokens":3,'
+    ask = SEED.call(head + rest + b',"model":"none"}').ask
     assert ask.task == "chat"
     assert ask.sampling.max_tokens == 3
 
@@ -84,9 +97,15 @@ def test_text_that_looks_like_keys_is_no_second_key() -> None:
     assert SEED.call(body).ask.prompt == '{"model":"none","model":2}'
 
 
-def test_a_number_too_big_for_a_double_was_never_json() -> None:
-    body = b'{"model":"llama3","messages":[{"role":"user","content":"hi"}],"length_penalty":1e999}'
-    assert SEED.refusal(body) == Refusal(412, not_json("Cannot parse JSON body"))
+@pytest.mark.parametrize("value", [b"1e999", b"-1E+400", b"[0,1e309]", b'"1e999 is no Infinity"'])
+@pytest.mark.parametrize("name", [b"length_penalty", b"user"])
+def test_a_number_too_big_for_a_double_was_never_json(name: bytes, value: bytes) -> None:
+    body = b'{"model":"llama3","messages":[{"role":"user","content":"hi"}],"%b":%b}' % (name, value)
+    refusal = SEED.refusal(body)
+    if not value.startswith(b'"'):
+        assert refusal == Refusal(412, not_json("Cannot parse JSON body"))
+    elif name == b"user":
+        assert refusal is None
 
 
 @pytest.mark.parametrize("server", BOTH, ids=["2025.0", "2026.3"])
@@ -160,7 +179,7 @@ def test_path(release: str, path: str, refusal: Refusal | None) -> None:
         pytest.param("POST", "/v2/models/m", METHOD, METHOD, id="POST on a model"),
         pytest.param("POST", "/v2/models/m/versions/1/ready", METHOD, METHOD, id="POST on a version's ready"),
         pytest.param("POST", "/metrics", METHOD, METHOD, id="POST on the metrics"),
-        pytest.param("POST", "/v1/config", METHOD, None, id="POST on the configuration, generative since 2026.3"),
+        pytest.param("POST", "/v1/config", METHOD, METHOD, id="POST on the configuration"),
         pytest.param("POST", "/v1/models/m", METHOD, None, id="POST on a status, generative since 2026.3"),
         pytest.param("GET", "/v2/models/m/infer", METHOD, METHOD, id="GET on infer"),
         pytest.param("GET", "/v1/config/reload", METHOD, METHOD, id="GET on reload"),
@@ -176,7 +195,7 @@ def test_path(release: str, path: str, refusal: Refusal | None) -> None:
 def test_method(method: str, path: str, old: Refusal | None, new: Refusal | None) -> None:
     body = None if method != "POST" else BASE
     assert SEED.refusal(body, path, method=method) == old
-    if path.startswith("/v1/") and method == "POST":
+    if new is None and method == "POST":
         assert LATEST.refusal(body, path) == Refusal(400, _NEW)
     else:
         assert LATEST.refusal(body, path, method=method) == new
@@ -268,6 +287,43 @@ def test_key(release: str, header: str | None, status: int | None) -> None:
 
 def test_a_key_is_asked_for_before_the_body_is_read() -> None:
     assert make_server("latest", keys=_KEYS).refusal(b"{") == Refusal(500, _UNAUTHORIZED)
+
+
+@pytest.mark.parametrize(
+    ("path", "refusal"),
+    [
+        pytest.param("/v1/config/reload", None, id="a reload"),
+        pytest.param("/v1/config", Refusal(406, "Unsupported method"), id="no route"),
+        pytest.param("/v2/models/none/infer", Refusal(404, "Model with requested name is not found"), id="inference"),
+        pytest.param(
+            "/v3/../x", Refusal(400, "The provided base path is invalid or doesn't exists"), id="a path upward"
+        ),
+    ],
+)
+def test_no_key_is_asked_for_elsewhere(path: str, refusal: Refusal | None) -> None:
+    assert make_server("latest", keys=_KEYS).refusal(BASE, path) == refusal
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        pytest.param(CHAT, BASE, id="chat"),
+        pytest.param("/v3/completions", {"model": "llama3", "prompt": "x", "stream": True}, id="completions"),
+        pytest.param("/v3/responses", {"model": "llama3", "input": "x"}, id="responses"),
+        pytest.param("/v3/embeddings", {"model": "embeddings", "input": "x"}, id="embeddings"),
+        pytest.param("/v3/rerank", {"model": "rerank", "query": "x", "documents": ["y"]}, id="rerank"),
+    ],
+)
+def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None:
+    calls = []
+    for session in ("a", "b"):
+        headers = {"X-Session": session, "Authorization": f"Bearer {session}"}
+        answer = LATEST.send(path, body, headers=headers)
+        assert isinstance(answer, Call)
+        assert answer.repeatable
+        calls.append((answer.ask, answer.context, answer.prompt_tokens, answer.stream, answer.codec))
+    assert calls[0] == calls[1]
+    assert VENDOR.reads == ("Content-Type",)
 
 
 def test_the_status_of_a_wrong_key_is_a_switch() -> None:

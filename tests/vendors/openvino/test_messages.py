@@ -80,7 +80,7 @@ def test_messages_missing() -> None:
     ("messages", "old", "middle", "new"),
     [
         pytest.param([{}], _EMPTY, _BOTH, _ROLE, id="an empty object"),
-        pytest.param([{"role": "user"}], _EMPTY, _BOTH, _EMPTY, id="only a role"),
+        pytest.param([{"role": "user"}], _EMPTY, _BOTH, OK, id="only a role"),
         pytest.param([{"content": "def"}], OK, _BOTH, _ROLE, id="only content"),
         pytest.param([{"role": False, "content": "hi"}], _CONTENT, _CONTENT, _ROLE, id="a boolean as role"),
         pytest.param([{"role": "user", "content": None}], _CONTENT, _CONTENT, OK, id="null as content"),

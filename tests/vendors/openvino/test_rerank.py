@@ -39,6 +39,11 @@ _SAME = "all documents have to be the same type (string or objects)"
         pytest.param({"return_documents": 1}, "return_documents accepts boolean values", id="return_documents number"),
         pytest.param({"rank_fields": "a"}, "rank_fields is not an array", id="rank_fields text"),
         pytest.param({"rank_fields": [1]}, "rank_fields array element is not a string", id="rank_fields number"),
+        pytest.param({"rank_fields": None}, "rank_fields is not an array", id="rank_fields null"),
+        pytest.param({"max_chunks_per_doc": None}, "max_chunks_per_doc accepts integer values", id="chunks null"),
+        pytest.param(
+            {"rank_fields": 1, "return_documents": 1}, "rank_fields is not an array", id="rank_fields come first"
+        ),
         pytest.param({"rank_fields": ["text"], "max_chunks_per_doc": 3}, OK, id="fields without effect"),
         pytest.param(
             {"max_chunks_per_doc": "x"}, "max_chunks_per_doc accepts integer values", id="max_chunks_per_doc text"

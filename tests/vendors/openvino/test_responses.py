@@ -38,6 +38,7 @@ def part(**members: JSON) -> JSON:
         pytest.param({"input": ""}, "input cannot be empty", id="an empty string"),
         pytest.param({"input": []}, "input array must not be empty", id="an empty array"),
         pytest.param({"input": 1}, "input is not a string or array", id="a number"),
+        pytest.param({"input": None}, "input is not a string or array", id="null"),
         pytest.param({"input": ["a"]}, "input array items must be objects", id="a string inside"),
         pytest.param(item(content="hi"), "input item role is missing or invalid", id="no role"),
         pytest.param(item(role="user"), "input item is missing required content field", id="no content"),

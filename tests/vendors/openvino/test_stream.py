@@ -1,6 +1,7 @@
 """Event streams: where chunks are cut, what each holds, what goes out together."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -102,7 +103,7 @@ def test_chunks_of_2025_0(tokens: list[str], chunks: list[str]) -> None:
         pytest.param(["a", "b"], [None, "ab"], id="too few"),
         pytest.param(["a\n", "b", "c"], ["a\n", "bc"], id="a first line needs no handshake"),
         pytest.param(["a", "b\n", "c", "d", "e"], [None, "ab\n", "c", "de"], id="a line goes out at once"),
-        pytest.param(["a"], ["a"], id="one token needs no handshake"),
+        pytest.param(["a"], [None, "a"], id="the end of one token is a step of its own"),
         pytest.param(["a", "b\n"], [None, "ab\n", None], id="nothing left: an empty delta"),
         pytest.param(["a", "b", "", "c"], [None, "ab", "c"], id="a token that completes no character waits"),
         pytest.param([], [None], id="no token"),
@@ -158,10 +159,27 @@ def test_completions() -> None:
     )
 
 
-def test_an_echo_opens_the_stream_up_to_its_last_blank() -> None:
-    events = stream(SEED, say("x", " y"), COMPLETIONS, prompt="say this", echo=True).events
+@pytest.mark.parametrize(
+    ("prompt", "tokens", "chunks"),
+    [
+        pytest.param("say this", ["x", " y", " z"], ["say thisx ", "y ", "z"], id="up to the next blank"),
+        pytest.param("say this", ["\n", "y"], ["say this\n", "y"], id="up to the next line"),
+        pytest.param("say ", ["x", "y"], ["say ", "xy"], id="a blank at its end will do"),
+        pytest.param("say this", ["x"], ["say thisx"], id="no blank: all at the end"),
+        pytest.param("说说", ["中 文", "。"], ["说说中 ", "文。"], id="Chinese"),
+    ],
+)
+def test_an_echo_opens_the_stream_whole(prompt: str, tokens: list[str], chunks: list[str]) -> None:
+    events = stream(SEED, say(*tokens), COMPLETIONS, prompt=prompt, echo=True).events
     parts = [json.loads(event.split(b"\n")[0][6:])["choices"][0]["text"] for _, event in events]
-    assert parts == ["say ", "thisx ", "y"]
+    assert parts == chunks
+
+
+@pytest.mark.parametrize("reason", ["length", "stop"])
+def test_one_step_needs_no_handshake(reason: str) -> None:
+    choice = make_choice(("text", "", ["a"]), finish="length" if reason == "length" else "stop")
+    stopped = choice if reason == "length" else replace(choice, stopped_by="a")
+    assert texts(LATEST, make_plan(stopped)) == ["a"]
 
 
 _ANSWER = make_plan(

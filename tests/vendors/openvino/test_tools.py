@@ -58,6 +58,10 @@ def test_flat_tools_came_with_2026_2() -> None:
     check(make_server("2026.2"), {"tools": [FLAT]}, OK)
 
 
+def test_a_type_was_asked_for_from_the_first() -> None:
+    check(make_server("2025.2"), {"tools": [{"function": {"name": "f"}}]}, _TYPE)
+
+
 _CHOICE = "tool_choice should be either 'none' or 'auto' or 'required'"
 
 
