@@ -149,7 +149,7 @@ def read_sampling(wire: Generation, extras: SharedExtras, limit: int | None, log
         greedy=wire.temperature == 0 or extras.top_k == 1,
         seed=wire.seed,
         knobs=(*knobs, *(() if extras is NO_EXTRAS else read_knobs(extras))),
-        stop=() if not stop else (stop,) if isinstance(stop, str) else tuple(stop),
+        stop=() if not stop else (stop,) if isinstance(stop, str) else tuple([text for text in stop if text]),
         ignore_eos=bool(extras.ignore_eos),
         n=extras.n or 1,
         logprobs=logprobs,

@@ -104,7 +104,10 @@ def _word_mesh(refusal: Refusal) -> Worded:
     if refusal.kind is ErrorKind.CONTEXT_LENGTH:
         return Worded(_repeat("tokens_limit_reached", refusal.message or _name_size(refusal)), status=413)
     if refusal.code in ("unknown_model", "no_model_name"):
-        return Worded(_repeat(refusal.code, refusal.text), (("x-ms-error-code", refusal.code),))
+        body = _repeat(refusal.code, refusal.text)
+        if refusal.code == "unknown_model":
+            body["error"]["details"] = None
+        return Worded(body, (("x-ms-error-code", refusal.code),))
     if refusal.details.get("bare"):
         return Worded({"detail": refusal.text})
     return Worded(_coded(refusal.phrase.replace(" ", ""), refusal.text))

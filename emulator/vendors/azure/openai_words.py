@@ -6,6 +6,7 @@ OpenAI API, openai/openai-python issue threads, and ``unverified`` for Azure.
 
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON
+from emulator.vendors.azure.wire import BRANCHES
 from emulator.vendors.azure.wording import Refusal, Worded
 
 _EXPECTED = {
@@ -53,7 +54,6 @@ def _shape(message: str, param: str | None, code: str | None) -> JSON:
 def _word_violation(refusal: Refusal) -> JSON:
     first = refusal.errors[0]
     param = _join(first["loc"])
-    kind = first["type"]
     if refusal.message is not None:
         return _shape(refusal.message, param, "invalid_value")
     if param == "encoding_format":
@@ -62,8 +62,16 @@ def _word_violation(refusal: Refusal) -> JSON:
     if refusal.details.get("code") == "parameter_not_supported":
         message = f"Unsupported parameter: '{param}' is not supported with this model."
         return _shape(message, param, "unsupported_parameter")
+    return _word_kind(first, param)
+
+
+def _word_kind(first: JSON, param: str) -> JSON:
+    kind = first["type"]
     if kind == "missing":
         return _shape(f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
+    if isinstance(first["input"], list) and not first["input"]:
+        expected = "Expected an array with minimum length 1, but got an empty array instead."
+        return _shape(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
     if kind in _EXPECTED:
         got = _name_type(first["input"])
         message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {got} instead."
@@ -91,7 +99,7 @@ def _join(loc: list[str | int]) -> str:
     for part in loc[1:]:
         if isinstance(part, int):
             path += f"[{part}]"
-        elif part not in ("str", "list[str]"):
+        elif part not in BRANCHES:
             path += f".{part}" if path else part
     return path
 

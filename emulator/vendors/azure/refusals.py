@@ -29,7 +29,8 @@ def _list_violation(error: JSON) -> JSON:
         "input": echo(error["input"]),
     }
     if "ctx" in error:
-        violation["ctx"] = {name: {} if isinstance(value, ValueError) else value for name, value in error["ctx"].items()}
+        context = error["ctx"].items()
+        violation["ctx"] = {name: {} if isinstance(value, ValueError) else value for name, value in context}
     return violation
 
 

@@ -26,7 +26,7 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = {
     "maas": _WIRE,
     "managed": {**_WIRE, "default_max_tokens": 256},
     "foundry": {**_GATEWAY, "require_model": True},
-    "aoai": {**_GATEWAY, "extra_parameters_default": "pass-through"},
+    "aoai": {**_GATEWAY, "extra_parameters_default": "pass-through", "strict_types": True},
 }
 
 

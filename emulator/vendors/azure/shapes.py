@@ -12,6 +12,7 @@ from emulator.core.json import JSON, dump_text
 from emulator.core.vendor import Headers
 from emulator.vendors.azure.gateways import word_aoai, word_foundry, word_invalid
 from emulator.vendors.azure.headers import refused_headers
+from emulator.vendors.azure.wire import BRANCHES
 from emulator.vendors.azure.wording import MODEL_ERROR, Refusal, Worded, Words, word_filtered
 
 _SHORT = frozenset({ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.RATE_LIMITED})
@@ -57,8 +58,7 @@ def _explain(refusal: Refusal) -> str:
     if refusal.message is None and refusal.kind is ErrorKind.NOT_FOUND and "deployment" in refusal.details:
         return f"The deployment {refusal.details['deployment']} does not exist on this endpoint."
     if refusal.message is None and "errors" in refusal.details:
-        first = refusal.errors[0]
-        return f"{refusal.text} {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return f"{refusal.text} {'.'.join(_locate(refusal)[0])}: {refusal.errors[0]['msg']}"
     return refusal.text
 
 
@@ -66,7 +66,7 @@ def _locate(refusal: Refusal) -> tuple[list[str], JSON]:
     """Where the first violation is, and the value there; a union's branch is no place in the body."""
     first = refusal.errors[0]
     loc = [str(part) for part in first["loc"]]
-    if loc[-1] in ("str", "list[str]"):
+    if loc[-1] in BRANCHES:
         loc.pop()
     return loc, first["input"]
 

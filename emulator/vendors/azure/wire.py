@@ -20,11 +20,13 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import InitErrorDetails
 
 from emulator.core.json import JSON
 from emulator.vendors.azure.refusals import breaks_schema
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them
 
 
 class WireModel(BaseModel):
@@ -166,7 +168,15 @@ def _read_role(value: JSON) -> str:
 
 
 def _read_content(value: JSON) -> str | list[ContentPart] | None:
-    return value if value is None or isinstance(value, str) else _PARTS.validate_python(value, from_attributes=True)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return _PARTS.validate_python(value, from_attributes=True)
+    neither: list[InitErrorDetails] = [
+        {"type": "string_type", "loc": ("str",), "input": value},
+        {"type": "list_type", "loc": ("list[ContentPart]",), "input": value},
+    ]
+    raise ValidationError.from_exception_data("content", neither)
 
 
 class ChatMessage(WireModel):
@@ -237,7 +247,7 @@ class Generation(WireModel):
     max_tokens: Count | None = None
     presence_penalty: Penalty | None = None
     seed: Seed | None = None
-    stop: str | list[str] | None = None
+    stop: str | Annotated[list[str], Field(min_length=1)] | None = None
     stream: bool | None = None
     temperature: Temperature | None = None
     top_p: Fraction | None = None
@@ -255,7 +265,7 @@ class ChatRequest(Generation, Conversation):
 
     response_format: ResponseFormat | None = None
     tool_choice: Annotated[ToolChoice, PlainValidator(_read_tool_choice)] = None
-    tools: list[ToolDefinition] | None = None
+    tools: Annotated[list[ToolDefinition], Field(min_length=1)] | None = None
     modalities: list[Literal["text", "audio"]] | None = None
 
 

@@ -194,9 +194,13 @@ INVALID = [
     pytest.param(
         {"messages": [{"role": "user", "content": 5}]},
         ["messages", "0", "content"],
-        "Input should be a valid list",
+        "Input should be a valid string",
         id="content a number",
     ),
+    pytest.param(
+        chat(tools=[]), ["tools"], "List should have at least 1 item after validation, not 0", id="no tool in tools"
+    ),
+    pytest.param(chat(stop=[]), ["stop"], "Input should be a valid string", id="no text in stop"),
     pytest.param(
         messages({"type": "text"}),
         ["messages", "0", "content", "0"],
@@ -394,6 +398,30 @@ def test_serverless_endpoints_list_the_violations(body: JSON, loc: list[str], me
     first = error["details"][0]
     assert [str(part) for part in first["loc"]][: len(loc) + 1] == ["body", *loc]
     assert first["msg"] == message
+
+
+@pytest.mark.parametrize(
+    ("body", "loc", "branches", "types"),
+    [
+        pytest.param(
+            {"messages": [{"role": "user", "content": 5}]},
+            ["messages", 0, "content"],
+            ["str", "list[ContentPart]"],
+            ["string_type", "list_type"],
+            id="content",
+        ),
+        pytest.param(chat(stop=5), ["stop"], ["str", "list[str]"], ["string_type", "list_type"], id="stop"),
+        pytest.param(chat(stop=[]), ["stop"], ["str", "list[str]"], ["string_type", "too_short"], id="empty stop"),
+    ],
+)
+def test_what_is_neither_of_two_types_breaks_both(body: JSON, loc: JSON, branches: JSON, types: JSON) -> None:
+    details = refuse(body, scenario="profile=maas").json()["error"]["details"]
+    assert [detail["loc"] for detail in details] == [["body", *loc, branch] for branch in branches]
+    assert [detail["type"] for detail in details] == types
+
+
+def test_stop_texts_of_nothing_stop_nothing() -> None:
+    assert ask_of(chat(stop=["", "x"])).sampling.stop == ("x",)
 
 
 @pytest.mark.parametrize(

@@ -299,6 +299,20 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
             id="a wrong name",
         ),
         pytest.param(
+            {"tools": []},
+            "Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+            "tools",
+            "empty_array",
+            id="an empty array",
+        ),
+        pytest.param(
+            {"temperature": "0.5"},
+            "Invalid type for 'temperature': expected a decimal, but got a string instead.",
+            "temperature",
+            "invalid_type",
+            id="a number in a string",
+        ),
+        pytest.param(
             {"stop": [1]},
             "Invalid type for 'stop': expected a string, but got an array instead.",
             "stop",

@@ -216,6 +216,36 @@ def test_a_model_nobody_has_is_ignored_where_one_model_lives() -> None:
         assert named(model="anything", scenario=f"profile={profile}") == FIRST
 
 
+ALONE = (
+    "deployments:\n  - {vendor: azure, name: embed-3072, task: embeddings, dimensions: 3072, normalized: true}\n"
+    "vendors: {azure: {profile: PROFILE}}\n"
+)
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
+def test_a_deployment_of_a_scenario_is_named_like_any_other(profile: str) -> None:
+    scenario = ALONE.replace("PROFILE", profile)
+    target = f"/embeddings{VERSION}"
+    by_header = accept({"input": ["a"]}, target, scenario, {"azureml-model-deployment": "embed-3072"})
+    by_model = accept({"input": ["a"], "model": "embed-3072"}, target, scenario)
+    assert by_header.deployment.name == by_model.deployment.name == "embed-3072"
+    if profile != "foundry":
+        assert accept({"input": ["a"]}, target, scenario).deployment.name == "embed-v-4-0"
+
+
+def test_a_name_outside_the_body_is_looked_up_before_the_body() -> None:
+    for name in ("nobody", "llama2-7b"):
+        assert refuse(b"{bad", CHAT, headers={"azureml-model-deployment": name}).status == 404
+    assert refuse(b"{bad", "/openai/deployments/nobody" + CHAT).status == 404
+
+
+@pytest.mark.parametrize(("profile", "status"), [("seed", 422), ("foundry", 422), ("aoai", 400)])
+def test_a_model_that_is_no_string_breaks_the_schema(profile: str, status: int) -> None:
+    refused = refuse(chat(model=5), CHAT, f"profile={profile}")
+    assert refused.status == status
+    assert b"model" in refused.response.body
+
+
 @pytest.mark.parametrize(
     ("profile", "headers", "model", "target", "status", "code"),
     [
