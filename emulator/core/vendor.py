@@ -186,6 +186,7 @@ class Vendor:
         environment: what to export so that the vendor's clients come to a base URL.
         body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
+        lower_case: it writes the names of the framing headers (``content-length``, …) in lower case.
         reads: request headers, beside the credential's, that have a say in how a request is read.
         render_late_error: what a stream says of a failure after it has begun, framing included; ``None``: an
             event with the key ``error``.
@@ -201,5 +202,6 @@ class Vendor:
     environment: Callable[[str], Mapping[str, str]]
     body_limit: int = 64 * 1024**2
     date: bool = True
+    lower_case: bool = False
     reads: tuple[str, ...] = ()
     render_late_error: Callable[[EmulatedError, WireRequest, Service[Any]], bytes] | None = None

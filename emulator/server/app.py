@@ -106,7 +106,7 @@ class VendorApp:
         metrics = self._metrics
         metrics.running += 1
         answer = _Answer()
-        player = Player(http, emulator.clock, started, self._closing, date=self.vendor.date)
+        player = Player(http, emulator.clock, started, self._closing, self.vendor)
         try:
             response = await self._answer(http, wire, answer, started)
             player.extra = _extra(wire, answer)

@@ -14,7 +14,7 @@ from aiohttp import web
 from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
-from emulator.core.vendor import DROPPED, Headers, WireResponse, WireStream
+from emulator.core.vendor import DROPPED, Headers, Vendor, WireResponse, WireStream
 from emulator.server.pump import MOST_UNSENT, Pump, Sent
 from emulator.server.reset import reset
 
@@ -49,16 +49,16 @@ def _date(second: int) -> str:
 
 
 class Player:
-    """One answer on one connection; ``extra`` headers follow the answer's own."""
+    """One answer of a vendor on one connection; ``extra`` headers follow the answer's own."""
 
     def __init__(
-        self, http: web.BaseRequest, clock: Clock, started: float, closing: asyncio.Event, *, date: bool
+        self, http: web.BaseRequest, clock: Clock, started: float, closing: asyncio.Event, vendor: Vendor
     ) -> None:
         self._http = http
         self._clock = clock
         self._started = started
         self._closing = closing
-        self._date = date
+        self._vendor = vendor
         self._modern = http.version >= (1, 1)
         self.extra: Headers = ()
         self.sent = Sent()
@@ -173,13 +173,14 @@ class Player:
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool) -> bytes:
         lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self.extra)])
-        date = f"Date: {_date(int(self._clock.now()))}\r\n" if self._date else ""
+        date = f"Date: {_date(int(self._clock.now()))}\r\n" if self._vendor.date else ""
         connection = "" if keep_alive == self._modern else _connection(keep_alive)
         if connection and "\nconnection:" in f"\n{lines}".lower():
             connection = ""
-        return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{framing}{date}{connection}\r\n".encode(
-            "utf-8", "surrogateescape"
-        )
+        own = f"{framing}{date}{connection}"
+        if self._vendor.lower_case:
+            own = own.lower()
+        return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
 def _connection(keep_alive: bool) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -165,6 +166,14 @@ async def test_an_old_client_gets_a_stream_without_chunks(toy: Running) -> None:
     answer = await toy.send("toy", head, body)
     assert answer.header("Transfer-Encoding") is None
     assert answer.body.count(b"\n") == 4
+
+
+async def test_a_vendor_can_write_its_framing_in_lower_case(start: Start) -> None:
+    served = await start(vendors=[replace(TOY, lower_case=True, date=False)])
+    whole = await ask(served, "/chat", {"prompt": "Hi", "max": 4})
+    streamed = await ask(served, "/chat", {"prompt": "Hi", "max": 4, "stream": True})
+    assert [name for name, _ in whole.headers] == ["Content-Type", "x-emulator-request-id", "content-length"]
+    assert ("transfer-encoding", "chunked") in streamed.headers
 
 
 async def test_a_head_request_gets_no_body(toy: Running) -> None:
