@@ -4,22 +4,18 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/i
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from emulator.core.call import Call, ChatAsk
+from emulator.core.call import Call, ChatAsk, Sampling
 from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest, WireResponse
 from emulator.dialects.openai import Format
 from emulator.dialects.tgi import check_ready
 from emulator.vendors.mindie.chat_render import CHAT, Chat
 from emulator.vendors.mindie.checks import (
-    MAX_INT32,
     parse_body,
     read_boolean,
-    read_integer,
     read_unsigned,
     refuse,
-    show,
 )
 from emulator.vendors.mindie.generate import BROKEN_REQUEST, measure_room
 from emulator.vendors.mindie.headers import check_headers
@@ -40,23 +36,26 @@ def parse_chat(request: WireRequest, service: Service[MindieSettings]) -> Call |
     model = read_model(fields, service.deployments, "Model not found")
     deployment = check_ready(service.deployments[model])
     tools, choice, name = read_tools(fields)
-    messages = read_messages(fields, settings.max_input_chars)
-    ask = ChatAsk(messages=messages, tools=tools, tool_choice=choice, tool_name=name, parallel=name is None)
-    (count,) = service.count_prompt(ask, deployment)
-    sampling, stop_ids = read_sampling(fields, settings, _check_thinking)
+    messages = read_messages(fields, settings.max_input_chars, len(request.body))
+    (count,) = service.count_prompt(ChatAsk(messages=messages, tools=tools), deployment)
+    sampling, stop_ids = read_sampling(fields, settings, chat=True)
     read_boolean(fields, "use_beam_search")
     top = _read_logprobs(fields)
     asked = read_max_tokens(fields) or deployment.max_output or settings.max_iter_times
     stream = read_boolean(fields, "stream") or False
     form, schema = _read_format(fields.get("response_format"))
-    check_count(fields, sampling.n, stream=stream)
+    check_count(fields, sampling["n"], stream=stream)
     room = measure_room(settings, deployment, count, asked)
     return Call(
         request=request,
         deployment=deployment,
-        ask=replace(
-            ask,
-            sampling=replace(sampling, max_tokens=room.answer, logprobs=top),
+        ask=ChatAsk(
+            messages=messages,
+            sampling=Sampling(max_tokens=room.answer, logprobs=top, **sampling),
+            tools=tools,
+            tool_choice=choice,
+            tool_name=name,
+            parallel=name is None,
             format=form,
             schema=schema,
             reasoning="medium" if _thinks(fields) else None,
@@ -69,20 +68,6 @@ def parse_chat(request: WireRequest, service: Service[MindieSettings]) -> Call |
     )
 
 
-def _check_thinking(fields: Fields) -> None:
-    """``chat_template_kwargs``."""
-    options = fields.get("chat_template_kwargs")
-    if options is None:
-        return
-    if not isinstance(options, dict):
-        raise refuse("chat_template_kwargsmust be a JSON object", "chat_template_kwargs")
-    read_boolean(options, "enable_thinking")
-    budget = read_integer(options, "thinking_budget")
-    if budget is not None and not 1 <= budget <= MAX_INT32:
-        text = f"Parameter thinking_budget must be in [1,{MAX_INT32}], got {show(budget)}"
-        raise refuse(text, "thinking_budget")
-
-
 def _thinks(fields: Fields) -> bool:
     options = fields.get("chat_template_kwargs")
     return isinstance(options, dict) and options.get("enable_thinking") is True
@@ -90,6 +75,8 @@ def _thinks(fields: Fields) -> bool:
 
 def _read_logprobs(fields: Fields) -> int | None:
     """How many alternatives to list; either field switches log-probabilities on."""
+    if "logprobs" not in fields and "top_logprobs" not in fields:
+        return None
     wanted = read_boolean(fields, "logprobs")
     top = read_unsigned(fields, "top_logprobs")
     if top is not None and top > MAX_TOP_LOGPROBS:
@@ -102,6 +89,8 @@ def _read_logprobs(fields: Fields) -> int | None:
 
 def check_count(fields: Fields, count: int, *, stream: bool) -> None:
     """Several answers need sampling; a stream makes no more of them than it sends."""
+    if "best_of" not in fields and "n" not in fields:
+        return
     best_of, n = fields.get("best_of"), fields.get("n")
     said = f"but best_of is {best_of}, n is {n}."
     if best_of is not None and stream and best_of != n:

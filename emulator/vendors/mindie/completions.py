@@ -4,9 +4,9 @@ Source: MindIE-LLM, ``single_req_vllm_openai_completions_infer_interface.cpp``.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from emulator.core.call import Call, CompletionAsk
+from emulator.core.call import Call, CompletionAsk, Sampling
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
@@ -52,12 +52,12 @@ def parse_completions(request: WireRequest, service: Service[MindieSettings]) ->
     top = _read_logprobs(fields)
     asked = read_max_tokens(fields) or deployment.max_output or settings.max_iter_times
     stream = read_boolean(fields, "stream") or False
-    check_count(fields, sampling.n, stream=stream)
+    check_count(fields, sampling["n"], stream=stream)
     room = measure_room(settings, deployment, count, asked)
     return Call(
         request=request,
         deployment=deployment,
-        ask=CompletionAsk(prompts=(prompt,), sampling=replace(sampling, max_tokens=room.answer, logprobs=top)),
+        ask=CompletionAsk(prompts=(prompt,), sampling=Sampling(max_tokens=room.answer, logprobs=top, **sampling)),
         codec=COMPLETIONS,
         stream=stream,
         prompt_tokens=(room.prompt,),

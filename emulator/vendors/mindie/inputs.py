@@ -95,12 +95,12 @@ def measure_excess(inputs: Inputs, elements: JSON, most: int) -> int | None:
     length = count_units(inputs.echo)
     if 0 < length <= most:
         return None
-    if isinstance(elements, list) and length - sum(map(_count_encoded, elements)) <= most:
+    if isinstance(elements, list) and length - sum(map(count_encoded, elements)) <= most:
         return None
     return length
 
 
-def _count_encoded(part: JSON) -> int:
+def count_encoded(part: JSON) -> int:
     """Characters of media that stand in an element itself."""
     values = [part.get(key) for key in _KEYS] if isinstance(part, dict) else []
     texts = [value.get("url") if isinstance(value, dict) else value for value in values]

@@ -10,9 +10,10 @@ from emulator.core.call import Message, Tool
 from emulator.core.json import JSON
 from emulator.dialects.openai import ToolChoice, read_message, read_tool
 from emulator.vendors.mindie.checks import count_units, refuse, show
-from emulator.vendors.mindie.inputs import check_elements
+from emulator.vendors.mindie.inputs import check_elements, count_encoded
 
 _Fields = Mapping[str, JSON]
+_GROWTH = 8  # a number may take that many times as many characters when it is written again
 _FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_\u4e00-\u9fa5-]{1,64}")
 _BAD_NAME = (
     "The name of function must be a-z, A-Z, 0-9, common chinese characters, underscores and dashe "
@@ -20,8 +21,12 @@ _BAD_NAME = (
 )
 
 
-def read_messages(fields: _Fields, most: int) -> tuple[Message, ...]:
-    """``messages``, at least one, together at most ``most`` characters of JSON."""
+def read_messages(fields: _Fields, most: int, sent: int) -> tuple[Message, ...]:
+    """``messages``, at least one, together at most ``most`` characters of JSON.
+
+    Args:
+        sent: bytes of the body, which bound those characters.
+    """
     messages = fields.get("messages")
     if messages is None:
         raise refuse("Request param contains not messages or messages null", "messages")
@@ -29,10 +34,16 @@ def read_messages(fields: _Fields, most: int) -> tuple[Message, ...]:
         raise refuse("Request param messages not arr or arr is empty", "messages")
     for message in messages:
         _check_message(message)
+    if sent * _GROWTH > most:
+        _check_length(messages, most)
+    return tuple([read_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
+
+
+def _check_length(messages: list[JSON], most: int) -> None:
     length = count_units(show(messages))
-    if length > most:
+    parts = [part for m in messages if isinstance(m.get("content"), list) for part in m["content"]]
+    if length - sum(map(count_encoded, parts)) > most:
         raise refuse(f"Messages len not in (0, {most}, but the length of inputs is {length}", "messages")
-    return tuple(read_message({**m, "tool_calls": _calls(m)}) for m in messages)
 
 
 def _calls(message: _Fields) -> list[JSON]:

@@ -5,10 +5,18 @@ Source: MindIE-LLM, ``utils/infer_param.cpp`` and the ``SetupInferParams`` of ea
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from emulator.core.call import Sampling
 from emulator.core.json import JSON
-from emulator.vendors.mindie.checks import MAX_INT32, read_boolean, read_float, read_unsigned, refuse, show
+from emulator.vendors.mindie.checks import (
+    MAX_INT32,
+    read_boolean,
+    read_float,
+    read_integer,
+    read_unsigned,
+    refuse,
+    show,
+)
 from emulator.vendors.mindie.parameters import (
     read_closed_top_p,
     read_repetition_penalty,
@@ -21,6 +29,7 @@ from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_CHOICES = 128
 MAX_PENALTY = 2.0
+MAX_REPETITION = 2.0
 Fields = Mapping[str, JSON]
 
 
@@ -32,45 +41,43 @@ class StopIds:
     keep: bool = False
 
 
+NO_STOP_IDS = StopIds()
+
+
 def read_sampling(
-    fields: Fields, settings: MindieSettings, after_seed: Callable[[Fields], None] | None = None
-) -> tuple[Sampling, StopIds]:
-    """Everything up to ``n``; ``after_seed`` reads what a route has in between.
+    fields: Fields, settings: MindieSettings, *, chat: bool = False
+) -> tuple[Mapping[str, JSON], StopIds]:
+    """Everything up to ``n``, as the fields of a :class:`Sampling`; ``chat``: its own fields are read in between.
 
     Temperature 0 is greedy, and so is a request that sets none of temperature, ``top_k`` and ``top_p``.
     """
-    ignore_eos = read_boolean(fields, "ignore_eos") or False
-    stop = read_stop(fields, most=None)
-    stop_ids = _read_stop_ids(fields)
-    keep = _keeps_stop(fields)
-    temperature = read_temperature(fields, zero=True)
-    top_k = read_top_k(fields, unlimited=True)
-    top_p = read_closed_top_p(fields)
-    seed = read_seed(fields)
-    if after_seed is not None:
-        after_seed(fields)
-    repetition = read_repetition_penalty(fields, MAX_PENALTY)
-    frequency = _read_penalty(fields, "frequency_penalty", "Parameter frequency_penalty should be in [-2.0, 2.0], got")
-    presence = _read_penalty(fields, "presence_penalty", "Parameter presence_penalty not in [-2.0, 2.0], but got")
-    read_boolean(fields, "skip_special_tokens")
-    sampling = Sampling(
-        greedy=temperature == 0 or top_k == 1 or all(value is None for value in (temperature, top_k, top_p)),
-        seed=seed,
-        knobs=(
+    found: dict[str, JSON] = {}
+    for name, read in _CHAT_READERS if chat else _READERS:
+        if fields.get(name) is not None:
+            found[name] = read(fields)
+    count = _read_choices(fields, settings) if "n" in fields or "best_of" in fields else 1
+    get = found.get
+    temperature, top_k, top_p = get("temperature"), get("top_k"), get("top_p")
+    keep = get("include_stop_str_in_output", False)
+    sampling = {
+        "greedy": temperature == 0 or top_k == 1 or (temperature is None and top_k is None and top_p is None),
+        "seed": get("seed"),
+        "knobs": (
             ("temperature", 1.0 if temperature is None else float(temperature)),
             ("top_k", top_k or 0),
             ("top_p", float(top_p or 1.0)),
-            ("repetition_penalty", float(repetition or 1.0)),
-            ("frequency_penalty", frequency),
-            ("presence_penalty", presence),
+            ("repetition_penalty", float(get("repetition_penalty") or 1.0)),
+            ("frequency_penalty", get("frequency_penalty", 0.0)),
+            ("presence_penalty", get("presence_penalty", 0.0)),
         ),
-        stop=stop,
-        keep_stop=keep,
-        ignore_eos=ignore_eos,
-        show_eos=True,
-        n=_read_choices(fields, settings),
-    )
-    return sampling, StopIds(ids=stop_ids, keep=keep)
+        "stop": get("stop", ()),
+        "keep_stop": keep,
+        "ignore_eos": get("ignore_eos", False),
+        "show_eos": True,
+        "n": count,
+    }
+    ids = get("stop_token_ids")
+    return sampling, StopIds(ids=ids or frozenset(), keep=keep) if ids or keep else NO_STOP_IDS
 
 
 def _keeps_stop(fields: Fields) -> bool:
@@ -97,6 +104,48 @@ def _read_stop_ids(fields: Fields) -> frozenset[int]:
     if any(not isinstance(item, int) or isinstance(item, bool) for item in value):
         raise refuse("Parameter stop_token_ids not list[int]", "stop_token_ids")
     return frozenset(item for item in value if 0 <= item <= MAX_INT32)
+
+
+def _read_frequency(fields: Fields) -> float:
+    return _read_penalty(fields, "frequency_penalty", "Parameter frequency_penalty should be in [-2.0, 2.0], got")
+
+
+def _read_presence(fields: Fields) -> float:
+    return _read_penalty(fields, "presence_penalty", "Parameter presence_penalty not in [-2.0, 2.0], but got")
+
+
+def _check_thinking(fields: Fields) -> None:
+    """``chat_template_kwargs``."""
+    options = fields["chat_template_kwargs"]
+    if not isinstance(options, dict):
+        raise refuse("chat_template_kwargsmust be a JSON object", "chat_template_kwargs")
+    read_boolean(options, "enable_thinking")
+    budget = read_integer(options, "thinking_budget")
+    if budget is not None and not 1 <= budget <= MAX_INT32:
+        text = f"Parameter thinking_budget must be in [1,{MAX_INT32}], got {show(budget)}"
+        raise refuse(text, "thinking_budget")
+
+
+_Readers = tuple[tuple[str, Callable[[Fields], JSON]], ...]
+# In the server's order of checking.
+_BEFORE: _Readers = (
+    ("ignore_eos", partial(read_boolean, key="ignore_eos")),
+    ("stop", partial(read_stop, most=None)),
+    ("stop_token_ids", _read_stop_ids),
+    ("include_stop_str_in_output", _keeps_stop),
+    ("temperature", partial(read_temperature, zero=True)),
+    ("top_k", partial(read_top_k, unlimited=True)),
+    ("top_p", read_closed_top_p),
+    ("seed", read_seed),
+)
+_AFTER: _Readers = (
+    ("repetition_penalty", partial(read_repetition_penalty, most=MAX_REPETITION)),
+    ("frequency_penalty", _read_frequency),
+    ("presence_penalty", _read_presence),
+    ("skip_special_tokens", partial(read_boolean, key="skip_special_tokens")),
+)
+_READERS = (*_BEFORE, *_AFTER)
+_CHAT_READERS: _Readers = (*_BEFORE, ("chat_template_kwargs", _check_thinking), *_AFTER)
 
 
 def _read_choices(fields: Fields, settings: MindieSettings) -> int:

@@ -5,7 +5,7 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``single_req_vllm_infer_i
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from emulator.core.call import Call, CompletionAsk, Sampling
@@ -61,16 +61,16 @@ def _parse_vllm(request: WireRequest, service: Service[MindieSettings], fields: 
     deployment = serves(deployments, _read_model(fields))
     asked = read_max_tokens(fields) or deployment.max_output or settings.max_iter_times
     stream = read_boolean(fields, "stream") or False
-    _check_choices(fields, sampling)
-    if settings.disaggregated and (sampling.stop or stop_ids.ids):
-        field = "stop" if sampling.stop else "stop_token_ids"
+    _check_choices(fields, sampling["n"])
+    if settings.disaggregated and (sampling["stop"] or stop_ids.ids):
+        field = "stop" if sampling["stop"] else "stop_token_ids"
         raise refuse(f"{field} is not supported in dmi mode", field)
     room = measure_room(settings, deployment, count, asked)
     return Call(
         request=request,
         deployment=deployment,
         ask=CompletionAsk(
-            prompts=(inputs.prompt,), sampling=replace(sampling, max_tokens=room.answer), media=inputs.media
+            prompts=(inputs.prompt,), sampling=Sampling(max_tokens=room.answer, **sampling), media=inputs.media
         ),
         codec=VLLM,
         stream=stream,
@@ -91,13 +91,13 @@ def _read_prompt(value: JSON, settings: MindieSettings) -> Inputs:
     return inputs
 
 
-def _check_choices(fields: Fields, sampling: Sampling) -> None:
+def _check_choices(fields: Fields, made: int) -> None:
     """Several answers need sampling, and no more are kept than were made."""
     best_of, count = fields.get("best_of"), fields.get("n")
     if best_of is not None and count is not None and best_of < count:
         text = f"best_of should greater than or equal to n, but best_of is {best_of}, n is {count}."
         raise refuse(text, "best_of")
-    if sampling.n > 1 and not fields.get("temperature"):
+    if made > 1 and not fields.get("temperature"):
         text = "Best_of/N can not greater than 1 when temperature is 0 or not set, but "
         raise refuse(f"{text}best_of is {best_of}, n is {count}.", "best_of")
 

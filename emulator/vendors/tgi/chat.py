@@ -17,7 +17,7 @@ from emulator.dialects.tgi import check_ready, find_served, serves
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.chat_render import CHAT, Chat
 from emulator.vendors.tgi.grammar import Grammar, grammar_type
-from emulator.vendors.tgi.serde import Field, Path
+from emulator.vendors.tgi.serde import Field
 from emulator.vendors.tgi.settings import TgiSettings
 from emulator.vendors.tgi.wire import EMPTY, Validated, validate
 
@@ -28,26 +28,29 @@ _FUNCTION_NAME = serde.struct("FunctionName", (Field("name", serde.string, requi
 _TYPED_CHOICE = serde.struct("TypedChoice", (Field("function", _FUNCTION_NAME, required=True),))
 
 
-def _chunk(value: JSON, path: Path) -> JSON:
+def _chunk(value: JSON) -> JSON:
     kind = value.get("type") if isinstance(value, dict) else None
     if kind not in ("text", "image_url"):
-        raise serde.Mismatch("data did not match any variant of untagged enum MessageContent", path)
-    return (_CHUNK_TEXT if kind == "text" else _CHUNK_IMAGE)(value, path) | {"type": kind}
+        raise serde.Mismatch("data did not match any variant of untagged enum MessageContent")
+    return (_CHUNK_TEXT if kind == "text" else _CHUNK_IMAGE)(value) | {"type": kind}
 
 
 _CONTENT = serde.untagged("MessageContent", serde.string, serde.sequence(_chunk))
-
-
-def _function(value: JSON, path: Path) -> JSON:
-    """``FunctionDefinition``: ``arguments``, which may be called ``parameters``."""
-    if isinstance(value, dict) and "parameters" in value and "arguments" not in value:
-        value = {("arguments" if key == "parameters" else key): inner for key, inner in value.items()}
-    fields = (
+_FUNCTION = serde.struct(
+    "FunctionDefinition",
+    (
         Field("description", serde.option(serde.string)),
         Field("name", serde.string, required=True),
         Field("arguments", serde.anything, required=True),
-    )
-    return serde.struct("FunctionDefinition", fields)(value, path)
+    ),
+)
+
+
+def _function(value: JSON) -> JSON:
+    """``FunctionDefinition``: ``arguments``, which may be called ``parameters``."""
+    if isinstance(value, dict) and "parameters" in value and "arguments" not in value:
+        value = {("arguments" if key == "parameters" else key): inner for key, inner in value.items()}
+    return _FUNCTION(value)
 
 
 _TOOL = serde.struct("Tool", (Field("type", serde.string, required=True), Field("function", _function, required=True)))
@@ -59,27 +62,26 @@ _TOOL_CALL = serde.struct(
         Field("function", _function, required=True),
     ),
 )
+_MESSAGE = serde.struct(
+    "Message", (Field("role", serde.string, required=True), Field("name", serde.option(serde.string)))
+)
+_BODY = serde.untagged(
+    "MessageBody",
+    serde.struct("Content", (Field("content", _CONTENT, required=True),)),
+    serde.struct("Tool", (Field("tool_calls", serde.sequence(_TOOL_CALL), required=True),)),
+)
 
 
-def _message(value: JSON, path: Path) -> JSON:
+def _message(value: JSON) -> JSON:
     """``Message``: a role, and either content or tool calls."""
-    fields = (Field("role", serde.string, required=True), Field("name", serde.option(serde.string)))
-    serde.struct("Message", fields)(value, path)
-    body = serde.untagged(
-        "MessageBody",
-        serde.struct("Content", (Field("content", _CONTENT, required=True),)),
-        serde.struct("Tool", (Field("tool_calls", serde.sequence(_TOOL_CALL), required=True),)),
-    )
-    body(value, path)
+    _MESSAGE(value)
+    if not isinstance(value.get("content"), str):
+        _BODY(value)
     return value
 
 
 _STREAM_OPTIONS = serde.struct("StreamOptions", (Field("include_usage", serde.boolean, False),))
 _TOOL_CHOICE = serde.untagged("ToolTypeDeserializer", serde.option(serde.string), _TYPED_CHOICE)
-
-
-def _max_tokens(value: JSON, path: Path) -> JSON:
-    return serde.option(serde.u32)(value, path)
 
 
 CHAT_REQUEST = serde.struct(
@@ -91,8 +93,8 @@ CHAT_REQUEST = serde.struct(
         Field("logit_bias", serde.option(serde.sequence(serde.f32))),
         Field("logprobs", serde.option(serde.boolean)),
         Field("top_logprobs", serde.option(serde.u32)),
-        Field("max_tokens", _max_tokens),
-        Field("max_completion_tokens", _max_tokens),
+        Field("max_tokens", serde.option(serde.u32)),
+        Field("max_completion_tokens", serde.option(serde.u32)),
         Field("n", serde.option(serde.u32)),
         Field("presence_penalty", serde.option(serde.f32)),
         Field("stop", serde.option(serde.sequence(serde.string))),

@@ -6,11 +6,11 @@ where the finish reason of a streamed call stands is unverified.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json, dump_text, parse_json
 from emulator.core.plan import Choice, Logprob, Plan, Span
+from emulator.core.record import record
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
@@ -22,7 +22,7 @@ from emulator.vendors.tgi.settings import TgiSettings
 CALL_ID = "0"  # of a call in an answer in one piece, whatever came before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Chat:
     """What the codec remembers of a chat request.
 

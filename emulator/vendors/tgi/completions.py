@@ -4,7 +4,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (CompletionRequest) and
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import merge
 from typing import Any
 
@@ -12,6 +12,7 @@ from emulator.core.call import Call, CompletionAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
+from emulator.core.record import record
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
 from emulator.dialects.tgi import check_ready, report_counts, serves
@@ -20,17 +21,17 @@ from emulator.vendors.tgi.chat import read_parameters
 from emulator.vendors.tgi.chat_render import name_finish, shape_usage
 from emulator.vendors.tgi.errors import CORS
 from emulator.vendors.tgi.render import compute_headers, finish, stream_headers
-from emulator.vendors.tgi.serde import Field, Mismatch, Path
+from emulator.vendors.tgi.serde import Field, Mismatch
 from emulator.vendors.tgi.settings import TgiSettings
 from emulator.vendors.tgi.wire import validate
 
 _PROMPTS = serde.untagged("PromptDeserializer", serde.string, serde.sequence(serde.string))
 
 
-def _prompt(value: JSON, path: Path) -> list[str]:
-    found = _PROMPTS(value, path)
+def _prompt(value: JSON) -> list[str]:
+    found = _PROMPTS(value)
     if found == []:
-        raise Mismatch("Empty array detected. Do not use an empty array for the prompt.", path)
+        raise Mismatch("Empty array detected. Do not use an empty array for the prompt.")
     return [found] if isinstance(found, str) else found
 
 
@@ -52,7 +53,7 @@ COMPLETION_REQUEST = serde.struct(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Completions:
     """What the codec remembers: most tokens of each answer, and characters of all prompts."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from emulator.core.json import JSON, parse_json
 from emulator.vendors.tgi import serde
 from emulator.vendors.tgi.errors import refuse
-from emulator.vendors.tgi.serde import Field, Mismatch, Path
+from emulator.vendors.tgi.serde import Field, Mismatch
 from emulator.vendors.tgi.settings import TgiSettings
 
 _VARIANTS = ("json", "json_object", "regex", "json_schema")
@@ -26,25 +26,29 @@ class Grammar:
     bare: bool = False
 
 
-def grammar_type(value: JSON, path: Path) -> JSON:
+def _variant(value: JSON) -> str:
+    if not isinstance(value, str):
+        raise serde.mismatch(value, "variant identifier")
+    if value not in _VARIANTS:
+        expected = ", ".join(f"`{variant}`" for variant in ("json", "regex", "json_schema"))
+        raise Mismatch(f"unknown variant `{value}`, expected one of {expected}")
+    return value
+
+
+def grammar_type(value: JSON) -> JSON:
     """The enum ``GrammarType``: ``type`` names the variant, ``value`` holds it."""
     if not isinstance(value, dict):
-        raise serde.mismatch(value, "adjacently tagged enum GrammarType", path)
+        raise serde.mismatch(value, "adjacently tagged enum GrammarType")
     if "type" not in value:
-        raise Mismatch("missing field `type`", path)
-    kind = value["type"]
-    if not isinstance(kind, str):
-        raise serde.mismatch(kind, "variant identifier", (*path, "type"))
-    if kind not in _VARIANTS:
-        expected = ", ".join(f"`{variant}`" for variant in ("json", "regex", "json_schema"))
-        raise Mismatch(f"unknown variant `{kind}`, expected one of {expected}", (*path, "type"))
+        raise Mismatch("missing field `type`")
+    kind = serde.at("type", _variant, value["type"])
     if "value" not in value:
-        raise Mismatch("missing field `value`", path)
-    content, where = value["value"], (*path, "value")
+        raise Mismatch("missing field `value`")
+    content = value["value"]
     if kind == "regex":
-        return {"type": kind, "value": serde.string(content, where)}
+        return {"type": kind, "value": serde.at("value", serde.string, content)}
     if kind == "json_schema":
-        return {"type": kind, "value": _CONFIG(content, where)["schema"]}
+        return {"type": kind, "value": serde.at("value", _CONFIG, content)["schema"]}
     return {"type": "json", "value": content}
 
 

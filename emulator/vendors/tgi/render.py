@@ -5,12 +5,12 @@ release 0.9.4 at its tag.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json, dump_text
 from emulator.core.plan import Choice, Plan
+from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Headers, Service, WireResponse, WireStream
 from emulator.dialects.sse import quote
@@ -23,7 +23,7 @@ _JSON: Headers = (("content-type", "application/json"),)
 _TOKEN = b'{"id":%d,"text":%b,"logprob":%b,"special":%b}'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Generation:
     """What a codec remembers of a request.
 

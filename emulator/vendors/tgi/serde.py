@@ -9,16 +9,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import WireRequest
 
 Path = tuple[str | int, ...]
-Type = Callable[[JSON, Path], JSON]
+Type = Callable[[JSON], JSON]
 MAX_U32 = 2**32 - 1
 MAX_U64 = 2**64 - 1
+EMPTY: Mapping[str, JSON] = MappingProxyType({})
 
+_JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}]+")
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
@@ -27,11 +30,16 @@ _SPACE = re.compile(rb"[\s,:]*")
 
 @dataclass(slots=True, eq=False)
 class Mismatch(Exception):
-    """A value that does not fit its type; ``inside``: the fault was found at the end of the value."""
+    """A value that does not fit its type.
+
+    Fields:
+        inside: the fault was found at the end of the value.
+        path: where it stands; every container on the way adds its step.
+    """
 
     text: str
-    path: Path
     inside: bool = True
+    path: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +58,15 @@ def read(request: WireRequest, target: Type) -> JSON:
     Raises:
         EmulatedError: 415 without a JSON content type, 400 if it is no JSON, 422 if it does not fit.
     """
-    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if not re.fullmatch(r"application/(?:[\w.+-]+\+)?json", kind):
+    kind = request.headers.get("Content-Type", "")
+    if kind != "application/json" and not _JSON_TYPE.fullmatch(kind.partition(";")[0].strip().lower()):
         raise reject(415, "Expected request with `Content-Type: application/json`")
     try:
         body = request.json()
     except ValueError as error:
         raise reject(400, f"Failed to parse the request body as JSON: {error}") from None
     try:
-        return target(body, ())
+        return target(body)
     except Mismatch as mismatch:
         place = _place(request.body, mismatch)
         where = f"{_spell(mismatch.path)}: " if mismatch.path else ""
@@ -87,40 +95,42 @@ def unexpected(value: JSON) -> str:
     return "sequence" if isinstance(value, list) else "map"
 
 
-def mismatch(value: JSON, expected: str, path: Path) -> Mismatch:
+def mismatch(value: JSON, expected: str) -> Mismatch:
     """A value of another type than ``expected``."""
     text = f"invalid type: {unexpected(value)}, expected {expected}"
-    return Mismatch(text, path, inside=not isinstance(value, list | dict))
+    return Mismatch(text, inside=not isinstance(value, list | dict))
 
 
-def string(value: JSON, path: Path) -> str:
+def string(value: JSON) -> str:
     if not isinstance(value, str):
-        raise mismatch(value, "a string", path)
+        raise mismatch(value, "a string")
     return value
 
 
-def boolean(value: JSON, path: Path) -> bool:
+def boolean(value: JSON) -> bool:
     if not isinstance(value, bool):
-        raise mismatch(value, "a boolean", path)
+        raise mismatch(value, "a boolean")
     return value
 
 
-def anything(value: JSON, path: Path) -> JSON:
+def anything(value: JSON) -> JSON:
     return value
 
 
-def f32(value: JSON, path: Path) -> float:
+def f32(value: JSON) -> float:
     """A number; one beyond single precision becomes infinite."""
+    if isinstance(value, float) and -1e39 < value < 1e39:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise mismatch(value, "f32", path)
+        raise mismatch(value, "f32")
     return min(max(value, -1e39), 1e39) * 1.0
 
 
-def _integer(name: str, low: int, high: int, value: JSON, path: Path) -> int:
+def _integer(name: str, low: int, high: int, value: JSON) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value <= MAX_U64:
-        raise mismatch(value, name, path)
+        raise mismatch(value, name)
     if not low <= value <= high:
-        raise Mismatch(f"invalid value: integer `{value}`, expected {name}", path)
+        raise Mismatch(f"invalid value: integer `{value}`, expected {name}")
     return value
 
 
@@ -132,51 +142,93 @@ i32: Type = partial(_integer, "i32", -(2**31), 2**31 - 1)
 
 def option(inner: Type) -> Type:
     """``Option<T>``: null is none."""
-    return lambda value, path: None if value is None else inner(value, path)
+    return lambda value: None if value is None else inner(value)
+
+
+def at(step: str | int, inner: Type, value: JSON) -> JSON:
+    """A value that stands inside another."""
+    try:
+        return inner(value)
+    except Mismatch as fault:
+        fault.path = (step, *fault.path)
+        raise
 
 
 def sequence(inner: Type) -> Type:
     """``Vec<T>``."""
 
-    def read_sequence(value: JSON, path: Path) -> list[JSON]:
+    def read_sequence(value: JSON) -> list[JSON]:
         if not isinstance(value, list):
-            raise mismatch(value, "a sequence", path)
-        return [inner(item, (*path, index)) for index, item in enumerate(value)]
+            raise mismatch(value, "a sequence")
+        return [at(index, inner, item) for index, item in enumerate(value)]
 
     return read_sequence
 
 
-def struct(name: str, fields: Sequence[Field]) -> Type:
-    """A struct that ignores unknown fields."""
-    known = {field.name: field for field in fields}
-    defaults = {field.name: field.default for field in fields}
+def struct(name: str, fields: Sequence[Field], *, flat: bool = False, absent: Mapping[str, JSON] = EMPTY) -> Type:
+    """A struct that ignores unknown fields.
 
-    def read_struct(value: JSON, path: Path) -> Mapping[str, JSON]:
-        if not isinstance(value, dict):
-            raise mismatch(value, f"struct {name}", path)
-        found = dict(defaults)
+    Args:
+        flat: a sequence of the fields' values, in their order, also makes one.
+        absent: further fields that it never has.
+    """
+    known = {field.name: field.type for field in fields}
+    defaults = {**absent, **{field.name: field.default for field in fields}}
+    required = tuple(field.name for field in fields if field.required)
+    return partial(_read_struct, name, known, defaults, required, fields if flat else ())
+
+
+def _read_struct(
+    name: str,
+    known: Mapping[str, Type],
+    defaults: dict[str, JSON],
+    required: Sequence[str],
+    flat: Sequence[Field],
+    value: JSON,
+) -> Mapping[str, JSON]:
+    if not isinstance(value, dict):
+        if flat and isinstance(value, list):
+            return _read_flat(name, flat, defaults, value)
+        raise mismatch(value, f"struct {name}")
+    found = defaults.copy()
+    key = ""
+    try:
         for key, inner in value.items():
-            field = known.get(key)
-            if field is not None:
-                found[key] = field.type(inner, (*path, key))
-        for field in fields:
-            if field.required and field.name not in value:
-                raise Mismatch(f"missing field `{field.name}`", path)
-        return found
+            if key in known:
+                found[key] = known[key](inner)
+    except Mismatch as fault:
+        fault.path = (key, *fault.path)
+        raise
+    for key in required:
+        if key not in value:
+            raise Mismatch(f"missing field `{key}`")
+    return found
 
-    return read_struct
+
+def _read_flat(
+    name: str, fields: Sequence[Field], defaults: Mapping[str, JSON], value: list[JSON]
+) -> Mapping[str, JSON]:
+    """A struct from the values of its first fields."""
+    found = dict(defaults)
+    for index, field in enumerate(fields):
+        if index < len(value):
+            found[field.name] = at(index, field.type, value[index])
+        elif field.required:
+            counted = "element" if len(fields) == 1 else "elements"
+            raise Mismatch(f"invalid length {index}, expected struct {name} with {len(fields)} {counted}")
+    return found
 
 
 def untagged(name: str, *choices: Type) -> Type:
     """An untagged enum: the first variant that fits."""
 
-    def read_untagged(value: JSON, path: Path) -> JSON:
+    def read_untagged(value: JSON) -> JSON:
         for choice in choices:
             try:
-                return choice(value, path)
+                return choice(value)
             except Mismatch:
                 continue
-        raise Mismatch(f"data did not match any variant of untagged enum {name}", path)
+        raise Mismatch(f"data did not match any variant of untagged enum {name}")
 
     return read_untagged
 

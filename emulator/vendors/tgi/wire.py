@@ -4,12 +4,12 @@ Source: text-generation-inference, ``router/src/lib.rs``, ``router/src/validatio
 ``router/src/server.rs``.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from emulator.core.call import Call, CompletionAsk, Deployment, Sampling
 from emulator.core.json import JSON
+from emulator.core.record import record
 from emulator.core.vendor import Codec, Service, WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, join_prompt, serves, split_prompt
 from emulator.vendors.tgi import serde
@@ -52,14 +52,12 @@ EMPTY = {f.name: f.default for f in _PARAMETERS}
 
 def _request(name: str, parameters: Sequence[Field], *, stream: bool, sample: bool) -> serde.Type:
     """A request struct; ``sample``: ``do_sample`` where there are no parameters at all."""
-    absent = {**{f.name: f.default for f in parameters}, "do_sample": sample}
-    fields = [
-        Field("inputs", serde.string, required=True),
-        Field("parameters", serde.struct("GenerateParameters", parameters), absent),
-    ]
+    absent = {**EMPTY, **{f.name: f.default for f in parameters}, "do_sample": sample}
+    inner = serde.struct("GenerateParameters", parameters, flat=True, absent=EMPTY)
+    fields = [Field("inputs", serde.string, required=True), Field("parameters", inner, absent)]
     if stream:
         fields.append(Field("stream", serde.boolean, False))
-    return serde.struct(name, fields)
+    return serde.struct(name, fields, flat=True)
 
 
 COMPAT = _request("CompatGenerateRequest", _PARAMETERS, stream=True, sample=True)
@@ -68,7 +66,7 @@ _OLD_COMPAT = _request("CompatGenerateRequest", _OLD_PARAMETERS, stream=True, sa
 _OLD_PLAIN = _request("GenerateRequest", _OLD_PARAMETERS, stream=False, sample=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Validated:
     """A request that passed every check.
 
@@ -119,7 +117,7 @@ def _parse(
     *,
     echoes: bool,
 ) -> Call:
-    parameters = {**EMPTY, **body["parameters"]}
+    parameters: Mapping[str, Any] = body["parameters"]
     inputs: str = body["inputs"]
     deployment = check_ready(serves(tuple(service.deployments.values()), parameters["adapter_id"] or ""))
     valid = validate(service, deployment, inputs, parameters, stream=stream)
@@ -212,31 +210,39 @@ def _check_best_of(parameters: Mapping[str, Any], settings: TgiSettings, *, stre
     return max(1, best_of)
 
 
+_NEUTRAL = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "typical_p": 1.0}
+
+
 def _asks_sampling(parameters: Mapping[str, Any]) -> bool:
-    fields = ("temperature", "top_k", "top_p", "typical_p")
-    return parameters["do_sample"] or any(parameters[field] is not None for field in fields)
+    return parameters["do_sample"] or any([parameters[field] is not None for field in _NEUTRAL])
 
 
 def _samples(parameters: Mapping[str, Any]) -> bool:
     """The model server samples only where a field differs from what means no sampling."""
-    neutral = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "typical_p": 1.0}
-    return parameters["do_sample"] or any(parameters[f] not in (None, value) for f, value in neutral.items())
+    return parameters["do_sample"] or any([parameters[f] not in (None, value) for f, value in _NEUTRAL.items()])
+
+
+# Bounds of what rounds to 0, to 1 and to 2 in single precision, which is what the router compares.
+_ZERO = 2.0**-150
+_ONE = 1.0 - 2.0**-25
+_TWO = 2.0 + 2.0**-23
+_CHECKS: Sequence[tuple[str, Callable[[Any], bool], str]] = (
+    ("temperature", lambda v: v > _ZERO, "must be strictly positive"),
+    ("repetition_penalty", lambda v: v > _ZERO, "must be strictly positive"),
+    ("frequency_penalty", lambda v: -_TWO <= v <= _TWO, "must be >= -2.0 and <= 2.0"),
+    ("top_p", lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
+    ("typical_p", lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
+    ("top_k", lambda v: v > 0, "must be strictly positive"),
+    ("max_new_tokens", lambda v: v != 0, "must be strictly positive"),
+)
 
 
 def _check_sampling(parameters: Mapping[str, Any], best_of: int, settings: TgiSettings) -> None:
     if best_of > 1 and not _asks_sampling(parameters):
         raise refuse("you must use sampling when `best_of` is > 1", "best_of")
-    checks: Sequence[tuple[str, Any, str]] = (
-        ("temperature", lambda v: v > 0.0, "must be strictly positive"),
-        ("repetition_penalty", lambda v: v > 0.0, "must be strictly positive"),
-        ("frequency_penalty", lambda v: -2.0 <= v <= 2.0, "must be >= -2.0 and <= 2.0"),
-        ("top_p", lambda v: 0.0 < v < 1.0, "must be > 0.0 and < 1.0"),
-        ("typical_p", lambda v: 0.0 < v < 1.0, "must be > 0.0 and < 1.0"),
-        ("top_k", lambda v: v > 0, "must be strictly positive"),
-        ("max_new_tokens", lambda v: v != 0, "must be strictly positive"),
-    )
-    for name, fits, words in checks:
-        if parameters[name] is not None and not fits(parameters[name]):
+    for name, fits, words in _CHECKS:
+        value = parameters[name]
+        if value is not None and not fits(value):
             raise refuse(f"`{name}` {words}", name)
     stops = len(parameters["stop"])
     if stops > settings.max_stop_sequences:
@@ -270,15 +276,17 @@ def _measure_limit(settings: TgiSettings, deployment: Deployment, count: int, as
     return max(1, min(bounds))
 
 
+_KNOBS = ("temperature", "repetition_penalty", "frequency_penalty", "top_k", "top_p", "typical_p")
+
+
 def _shape_sampling(parameters: Mapping[str, Any], best_of: int, limit: int, *, stream: bool) -> Sampling:
-    knobs = ("temperature", "repetition_penalty", "frequency_penalty", "top_k", "top_p", "typical_p")
     detailed = stream or parameters["details"] or parameters["decoder_input_details"]
     return Sampling(
         max_tokens=limit,
         greedy=not _samples(parameters) or parameters["top_k"] == 1,
         seed=parameters["seed"],
-        knobs=tuple((knob, parameters[knob]) for knob in knobs if parameters[knob] is not None),
-        stop=tuple(stop for stop in parameters["stop"] if stop),
+        knobs=tuple([(knob, parameters[knob]) for knob in _KNOBS if parameters[knob] is not None]),
+        stop=tuple(filter(None, parameters["stop"])),
         keep_stop=True,
         show_eos=True,
         n=best_of,
