@@ -79,8 +79,7 @@ def may_stream(path: str, release: Release) -> bool:
     return "completions" in path or (release.responses_endpoint and "responses" in path)
 
 
-@lru_cache(maxsize=65536)
-def quote(text: str) -> bytes:
+def quote_long(text: str) -> bytes:
     r"""``text`` as a JSON string in UTF-8, control characters as ``\u001F``: upper-case, unlike most writers.
 
     Source: rapidjson, include/rapidjson/writer.h, WriteString.
@@ -89,3 +88,9 @@ def quote(text: str) -> bytes:
     if b"\\u00" in quoted:
         return _CONTROL.sub(lambda match: match[1] + match[2].upper(), quoted)
     return quoted
+
+
+@lru_cache(maxsize=65536)
+def quote(text: str) -> bytes:
+    """The same for what comes again, such as a token: remembering it pays."""
+    return quote_long(text)

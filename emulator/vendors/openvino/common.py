@@ -101,13 +101,15 @@ def _read_number(read: Fields, name: str) -> None:
         return
     if name == "diversity_penalty" and not release.diversity_penalty:
         return
-    read.numbers[name] = number = _check_number(read, name)
+    value = read.body[name]
+    read.numbers[name] = number = value if type(value) is float else _check_number(read, name)
     low, high, words = _RANGES.get(name, _ENDLESS)
     if not low <= number <= high:
         refuse(f"{name} out of range{words}")
 
 
 def _check_number(read: Fields, name: str) -> float:
+    """A float, or a whole number where the release takes one for it."""
     value = read.body[name]
     if type(value) is float:
         return value

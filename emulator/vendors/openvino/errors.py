@@ -18,6 +18,7 @@ from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.words import FAILED, GRAPH_KINDS, STATUS, TEXT, word_field, word_probe
 
+_LENGTH = 1024  # tokens, of a graph that does not say
 INVALID_URL = "Invalid request URL"
 UNSUPPORTED_METHOD = "Unsupported method"
 _ESCAPE = "The provided base path is invalid or doesn't exists"
@@ -130,9 +131,21 @@ def _word_in_graph(error: EmulatedError, deployment: Deployment | None, settings
     if error.message is not None:
         return error.message
     details = error.details
-    reason = details.get("reason") or (word_field(error.param) if error.param else TEXT[error.kind] or FAILED)
+    reason = details.get("reason") or _word_reason(error, deployment)
     word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
     return word_failure(reason, details.get("node") or name_node(deployment, settings), word)
+
+
+def _word_reason(error: EmulatedError, deployment: Deployment | None) -> str:
+    """Why a scenario's refusal has come, where it names a kind alone."""
+    if error.param:
+        return word_field(error.param)
+    if error.kind is not ErrorKind.CONTEXT_LENGTH:
+        return TEXT[error.kind] or FAILED
+    length = (deployment.context if deployment is not None else None) or _LENGTH
+    if deployment is not None and kind_of(deployment) == "embeddings":
+        return f"Input length {length + 1} longer than allowed {length}"
+    return f"Number of prompt tokens: {length + 1} exceeds model max length: {length}"
 
 
 def word_path(method: str, path: str, release: Release) -> tuple[int, str]:

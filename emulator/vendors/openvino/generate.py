@@ -44,8 +44,9 @@ _PATHS = {prefix + name: (prefix, name) for prefix in _PREFIXES for name in _NAM
 def _name_endpoint(path: str, release: Release) -> str:
     """One of three names, or nothing for a path the graph does not know."""
     prefix, name = _PATHS.get(path, ("", ""))
-    known = release.v3_v1_alias if prefix == "/v3/v1/" else release.v1_alias if prefix == "/v1/" else True
-    return name if known and (name != "responses" or release.responses_endpoint) else ""
+    if prefix != "/v3/" and not (release.v3_v1_alias if prefix == "/v3/v1/" else release.v1_alias):
+        return ""
+    return name if name != "responses" or release.responses_endpoint else ""
 
 
 def _word_endpoints(release: Release) -> str:
@@ -72,7 +73,7 @@ def _parse_chat(accepted: Accepted) -> Call:
     read = read_fields(accepted)
     body = read.body
     messages = read_messages(read)
-    offer = read_tools(read)
+    offer = read_tools(read) if "tools" in body or "tool_choice" in body else NO_OFFER
     if "logprobs" in body:
         read.logprobs = read_flag(read, "logprobs")
         if read.logprobs and accepted.stream:
@@ -82,9 +83,9 @@ def _parse_chat(accepted: Accepted) -> Call:
     if read.max_tokens == 0:
         refuse("max_tokens value should be greater than 0")
     kind, schema = read_response_format(read) if "response_format" in body else _PLAIN
-    thinks = _read_template_options(read)
+    thinks = read.release.tools != "ignored" and _read_template_options(read)
     messages = apply_template(read, messages)
-    if read.plain or (accepted.stream and accepted.release.tools == "unary"):
+    if read.plain or (accepted.stream and read.release.tools == "unary"):
         offer, thinks = NO_OFFER, False
     counted = accepted.service.count_prompt(ChatAsk(messages=messages, tools=offer.tools), accepted.deployment)
     ask = ChatAsk(
@@ -119,9 +120,7 @@ def _read_template_options(read: Fields) -> bool:
     options = read.body.get("chat_template_kwargs", _NO_OPTIONS) if release.chat_template_kwargs else _NO_OPTIONS
     if not isinstance(options, dict):
         refuse("chat_template_kwargs must be an object")
-    if release.tools == "ignored" or not read.accepted.deployment.traits.get("reasoning"):
-        return False
-    return options.get("enable_thinking") is not False
+    return options.get("enable_thinking") is not False and bool(read.accepted.deployment.traits.get("reasoning"))
 
 
 def _parse_completions(accepted: Accepted) -> Call:

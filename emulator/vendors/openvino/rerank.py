@@ -13,7 +13,7 @@ from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.vendor import Service, WireResponse, WireStream
-from emulator.vendors.openvino.body import quote
+from emulator.vendors.openvino.body import quote_long
 from emulator.vendors.openvino.errors import refuse
 from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.numbers import is_int32
@@ -44,7 +44,7 @@ class RerankCodec:
             % (
                 index,
                 format_float(scores[index]).encode(),
-                b',"document":{"text":%b}' % quote(ranking.documents[index]) if ranking.with_documents else b"",
+                b',"document":{"text":%b}' % quote_long(ranking.documents[index]) if ranking.with_documents else b"",
             )
             for index in order[: ranking.top]
         ]

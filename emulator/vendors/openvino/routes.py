@@ -15,7 +15,7 @@ from emulator.vendors.openvino import catalogue
 from emulator.vendors.openvino.body import quote
 from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import escapes, refuse_path, render_error, word_late_error
-from emulator.vendors.openvino.front import accept, is_generative
+from emulator.vendors.openvino.front import Accepted, accept, is_generative
 from emulator.vendors.openvino.generate import parse_generation
 from emulator.vendors.openvino.items import word_failed
 from emulator.vendors.openvino.metrics import show_metrics
@@ -25,6 +25,10 @@ from emulator.vendors.openvino.settings import OpenVinoSettings
 
 Ovms = Service[OpenVinoSettings]
 Parse = Callable[[WireRequest, Ovms], Call | WireResponse]
+_PARSERS: Mapping[str, Callable[[Accepted], Call | WireResponse]] = {
+    "embeddings": parse_embeddings,
+    "rerank": parse_rerank,
+}
 
 
 def parse_generative(request: WireRequest, service: Ovms) -> Call | WireResponse:
@@ -34,11 +38,7 @@ def parse_generative(request: WireRequest, service: Ovms) -> Call | WireResponse
         EmulatedError: the first check that fails, in the server's order.
     """
     accepted = accept(request, service)
-    if accepted.kind == "embeddings":
-        return parse_embeddings(accepted)
-    if accepted.kind == "rerank":
-        return parse_rerank(accepted)
-    return parse_generation(accepted)
+    return _PARSERS.get(accepted.kind, parse_generation)(accepted)
 
 
 def render_late_error(error: EmulatedError, request: WireRequest, service: Ovms) -> bytes:

@@ -13,7 +13,7 @@ from emulator.core.call import Call
 from emulator.core.plan import Choice, Plan, Span
 from emulator.core.vendor import Service, WireStream
 from emulator.dialects.sse import DONE
-from emulator.vendors.openvino.body import quote
+from emulator.vendors.openvino.body import quote, quote_long
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.spans import call_id, flatten, is_plain
@@ -58,7 +58,7 @@ class Frame:
             prefix, suffix = self.wrap(self.empty, b"", self.finish)
             return prefix + suffix
         prefix, suffix = self.wrap(*around, self.finish)
-        return prefix + quote(rest) + suffix
+        return prefix + quote_long(rest) + suffix
 
 
 def stream_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:

@@ -36,7 +36,7 @@ def read_tools(read: Fields) -> Offer:
         EmulatedError: worded as the calculator does.
     """
     body = read.body
-    if read.release.tools == "ignored" or ("tools" not in body and "tool_choice" not in body):
+    if read.release.tools == "ignored":
         return NO_OFFER
     choice = body.get("tool_choice", ...)
     name = _read_choice(read, choice)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from emulator.core.call import Call, Deployment
 from emulator.core.plan import Choice, Plan, Usage
 from emulator.core.vendor import Service, WireResponse
-from emulator.vendors.openvino.body import quote
+from emulator.vendors.openvino.body import quote, quote_long
 from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -48,7 +48,7 @@ def _render_body(plan: Plan, call: Call, settings: OpenVinoSettings, choices: li
 def _render_verbose(plan: Plan, call: Call) -> bytes:
     """The prompt shown is the last turn's, without its template: unverified."""
     content = plan.choices[0].text() if plan.choices else ""
-    return b',"__verbose":{"prompt":%b,"content":%b}' % (quote(call.ask.prompt or ""), quote(content))
+    return b',"__verbose":{"prompt":%b,"content":%b}' % (quote_long(call.ask.prompt or ""), quote_long(content))
 
 
 def render_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
@@ -79,18 +79,22 @@ def _render_message(plan: Plan, index: int, choice: Choice, release: Release) ->
     """A message; releases that read tool calls always list them."""
     if release.tools == "ignored":
         text = choice.text() if is_plain(choice) else "".join(flatten(choice)[0])
-        return b'{"content":%b,"role":"assistant"}' % quote(text)
+        return b'{"content":%b,"role":"assistant"}' % quote_long(text)
     if is_plain(choice):
-        return b'{"content":%b,"role":"assistant","tool_calls":[]}' % quote(choice.text())
+        return b'{"content":%b,"role":"assistant","tool_calls":[]}' % quote_long(choice.text())
     calls = [
         b'{"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}'
-        % (call_id(plan, span, index, number), quote(span.name), quote("".join(choice.tokens[span.start : span.end])))
+        % (
+            call_id(plan, span, index, number),
+            quote(span.name),
+            quote_long("".join(choice.tokens[span.start : span.end])),
+        )
         for number, span in enumerate(s for s in choice.spans if s.kind == "tool_call")
     ]
     reasoning = choice.text("reasoning")
     return b'{"content":%b,%b"role":"assistant","tool_calls":[%b]}' % (
-        quote(choice.text() + choice.text("refusal")),
-        b'"reasoning_content":%b,' % quote(reasoning) if reasoning else b"",
+        quote_long(choice.text() + choice.text("refusal")),
+        b'"reasoning_content":%b,' % quote_long(reasoning) if reasoning else b"",
         b",".join(calls),
     )
 
@@ -105,7 +109,7 @@ def render_completion(plan: Plan, call: Call, service: Service[OpenVinoSettings]
         if choice.logprobs is not None:
             prompt = plan.prompts[choice.prompt] if plan.prompts else None
             logprobs = render_completion_logprobs(choice.logprobs, prompt)
-        text = quote(call.context.echo + "".join(tokens))
+        text = quote_long(call.context.echo + "".join(tokens))
         reason = finish_reason(choice, settings.release)
         choices.append(b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text))
     return WireResponse(200, _render_body(plan, call, settings, choices, b"text_completion"), settings.json_headers)

@@ -39,7 +39,7 @@ TEXT: dict[ErrorKind, str] = {
     ErrorKind.NOT_FOUND: MISSING_GRAPH,
     ErrorKind.METHOD_NOT_ALLOWED: "Unsupported method",
     ErrorKind.PAYLOAD_TOO_LARGE: "Request body is too large",
-    ErrorKind.CONTEXT_LENGTH: "Number of prompt tokens exceeds model max length",
+    ErrorKind.CONTEXT_LENGTH: FAILED,  # with numbers, where they are known
     ErrorKind.CONTENT_FILTER: FAILED,
     ErrorKind.RATE_LIMITED: "Too many requests",
     ErrorKind.OVERLOADED: "Server is overloaded",

@@ -73,6 +73,22 @@ def test_overrides(error: EmulatedError, status: int, body: bytes) -> None:
     assert (answer.status, answer.body) == (status, body)
 
 
+@pytest.mark.parametrize(
+    ("model", "node", "reason"),
+    [
+        pytest.param(
+            "llama3", "LLMExecutor", "Number of prompt tokens: 8193 exceeds model max length: 8192", id="text"
+        ),
+        pytest.param("none", "LLMExecutor", "Number of prompt tokens: 1025 exceeds model max length: 1024", id="none"),
+        pytest.param("embeddings", "EmbeddingsCalculator", "Input length 513 longer than allowed 512", id="embeddings"),
+    ],
+)
+def test_a_context_that_is_too_long_in_name_alone(model: str, node: str, reason: str) -> None:
+    request = make_request(CHAT, {"model": model})
+    answer = VENDOR.render_error(EmulatedError(ErrorKind.CONTEXT_LENGTH), request, SEED.service)
+    assert json.loads(answer.body) == {"error": failure(reason, node)}
+
+
 def test_an_unknown_field() -> None:
     answer = word(EmulatedError(ErrorKind.INVALID_PARAMETER, param="tokens"))
     assert json.loads(answer.body) == {"error": failure("tokens is not valid")}
