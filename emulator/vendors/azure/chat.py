@@ -1,15 +1,15 @@
 """``POST /chat/completions``: from the wire to an ask."""
 
 from emulator.core.call import Call, ChatAsk, Deployment, Message, Sampling, Tool, ToolCall
+from emulator.core.json import JSON
 from emulator.core.vendor import WireRequest
-from emulator.vendors.azure.catalogue import is_openai
 from emulator.vendors.azure.extras import ChatExtras, SharedExtras, StrictChatExtras, read_knobs
 from emulator.vendors.azure.features import check_features, check_rules, limit_tokens
 from emulator.vendors.azure.gate import AzureService, admit, read_extras
-from emulator.vendors.azure.parts import Shown
+from emulator.vendors.azure.nature import Nature, nature_of
 from emulator.vendors.azure.render import CHAT
-from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.wire import (
+    CalledTool,
     ChatMessage,
     ChatRequest,
     Generation,
@@ -22,13 +22,7 @@ from emulator.vendors.azure.wire import (
 _KNOWN = frozenset(ChatRequest.model_fields)
 _NATIVE = frozenset(ChatExtras.model_fields)
 NO_EXTRAS = ChatExtras()
-# Fields that change which tokens are sampled, and the values that change nothing.
-_KNOBS = (
-    ("temperature", (None, 0, 1)),
-    ("top_p", (None, 1)),
-    ("frequency_penalty", (None, 0)),
-    ("presence_penalty", (None, 0)),
-)
+_TOOLING = frozenset({"tools", "tool_choice", "response_format"})
 
 
 def parse_chat(request: WireRequest, service: AzureService) -> Call:
@@ -37,41 +31,41 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
     deployment, body = admit(request, service, "chat")
     wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, body)
     check_rules(wire, settings)
-    handed_on = read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
-    extras = NO_EXTRAS
-    if handed_on:
-        extras = validate(StrictChatExtras if settings.strict_types else ChatExtras, handed_on)
+    extras = _read_extras(request, service, body, deployment)
     check_features(wire, deployment, settings)
+    nature = nature_of(deployment, settings)
     messages = tuple([read_message(message) for message in wire.messages])
     tools = tuple([read_tool(tool) for tool in wire.tools]) if wire.tools else ()
     prompt_tokens = service.count_prompt(ChatAsk(messages=messages, tools=tools), deployment)
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
-    limit = limit_tokens(requested, settings.default_max_tokens, deployment, prompt_tokens[0], settings)
+    limit = limit_tokens(requested, nature.default_tokens, deployment, prompt_tokens[0], settings)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = read_sampling(wire, extras, limit, logprobs)
-    ask = read_ask(wire, extras, messages, tools, sampling, deployment, settings)
+    options = extras.stream_options
+    usage = not nature.openai or (options is not None and bool(options.include_usage))
+    if extras is NO_EXTRAS and _TOOLING.isdisjoint(body) and not nature.reasoning:
+        ask = ChatAsk(messages=messages, sampling=sampling, parallel=nature.openai)
+    else:
+        ask = read_ask(wire, extras, messages, tools, sampling, nature)
     return Call(
         request=request,
         deployment=deployment,
         ask=ask,
         codec=CHAT,
-        stream=bool(wire.stream),
+        stream=wire.stream is True,
         prompt_tokens=prompt_tokens,
-        context=_show(ask, extras, deployment, settings),
+        context=nature.shown[usage][ask.tool_name is not None],
+        repeatable=True,
     )
 
 
-def _show(ask: ChatAsk, extras: ChatExtras, deployment: Deployment, settings: AzureSettings) -> Shown:
-    openai = is_openai(deployment, settings)
-    options = extras.stream_options
-    return Shown(
-        openai=openai,
-        usage=not openai or bool(options and options.include_usage),
-        named_tool=ask.tool_name is not None,
-        filtered=openai and settings.content_filter_results,
-        mistral=deployment.traits.get("provider") == "Mistral",
-        inline=deployment.traits.get("reasoning") == "inline",
-    )
+def _read_extras(request: WireRequest, service: AzureService, body: JSON, deployment: Deployment) -> ChatExtras:
+    if "extra-parameters" not in request.headers and _KNOWN.issuperset(body):
+        return NO_EXTRAS
+    handed_on = read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
+    if not handed_on:
+        return NO_EXTRAS
+    return validate(StrictChatExtras if service.settings.strict_types else ChatExtras, handed_on)
 
 
 def read_ask(
@@ -80,8 +74,7 @@ def read_ask(
     messages: tuple[Message, ...],
     tools: tuple[Tool, ...],
     sampling: Sampling,
-    deployment: Deployment,
-    settings: AzureSettings,
+    nature: Nature,
 ) -> ChatAsk:
     """The conversation in words no vendor owns."""
     choice = wire.tool_choice
@@ -97,15 +90,15 @@ def read_ask(
         tools=tools,
         tool_choice=mode,
         tool_name=named,
-        parallel=is_openai(deployment, settings) if parallel is None else parallel,
+        parallel=nature.openai if parallel is None else parallel,
         format=kind,  # type: ignore[arg-type]  # checked by ResponseFormat
         schema=schema if kind == "json_schema" else None,
-        reasoning=_read_reasoning(extras, deployment),
+        reasoning=_read_reasoning(extras, nature),
     )
 
 
-def _read_reasoning(extras: ChatExtras, deployment: Deployment) -> str | None:
-    if not deployment.traits.get("reasoning"):
+def _read_reasoning(extras: ChatExtras, nature: Nature) -> str | None:
+    if not nature.reasoning:
         return None
     effort = extras.reasoning_effort or "medium"
     return None if effort == "none" else effort
@@ -114,25 +107,28 @@ def _read_reasoning(extras: ChatExtras, deployment: Deployment) -> str | None:
 def read_message(message: ChatMessage) -> Message:
     """One turn; the payload of a text part may stand under ``text`` or ``content``."""
     content = message.content
+    calls = message.tool_calls
+    if isinstance(content, str) and calls is None and message.tool_call_id is None:
+        return Message(role=message.role, text=content)
     media = 0
     if isinstance(content, list):
         text = "\n".join([part.written for part in content if part.type == "text"])
-        media = sum(part.type != "text" for part in content)
+        media = sum([part.type != "text" for part in content])
     else:
         text = content or ""
-    calls = message.tool_calls
     return Message(
         role=message.role,
         text=text,
         media=media,
-        tool_calls=()
-        if not calls
-        else tuple(
-            ToolCall(call.id or f"call_{call.function.name}_{position}", call.function.name, call.function.arguments)
-            for position, call in enumerate(calls)
-        ),
+        tool_calls=tuple([read_call(call, position) for position, call in enumerate(calls or ())]),
         tool_call_id=message.tool_call_id,
     )
+
+
+def read_call(call: CalledTool, position: int) -> ToolCall:
+    """A call made before; one without an id gets the container's. Source: azureml-assets, foundation/model/serve."""
+    function = call.function
+    return ToolCall(call.id or f"call_{function.name}_{position}", function.name, function.arguments)
 
 
 def read_tool(tool: ToolDefinition) -> Tool:
@@ -142,15 +138,31 @@ def read_tool(tool: ToolDefinition) -> Tool:
 
 def read_sampling(wire: Generation, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:
     """How tokens are chosen; a field at its default is as good as absent."""
-    knobs = [(name, getattr(wire, name)) for name, default in _KNOBS if getattr(wire, name) not in default]
-    stop = wire.stop
+    knobs: list[tuple[str, JSON]] = []
+    temperature = wire.temperature
+    if temperature not in (None, 0, 1):
+        knobs.append(("temperature", temperature))
+    if wire.top_p not in (None, 1):
+        knobs.append(("top_p", wire.top_p))
+    if wire.frequency_penalty:
+        knobs.append(("frequency_penalty", wire.frequency_penalty))
+    if wire.presence_penalty:
+        knobs.append(("presence_penalty", wire.presence_penalty))
+    stop = () if wire.stop is None else _read_stop(wire.stop)
+    greedy = temperature == 0
+    if extras is NO_EXTRAS:
+        return Sampling(max_tokens=limit, greedy=greedy, seed=wire.seed, knobs=tuple(knobs), stop=stop)
     return Sampling(
         max_tokens=limit,
-        greedy=wire.temperature == 0 or extras.top_k == 1,
+        greedy=greedy or extras.top_k == 1,
         seed=wire.seed,
-        knobs=(*knobs, *(() if extras is NO_EXTRAS else read_knobs(extras))),
-        stop=() if not stop else (stop,) if isinstance(stop, str) else tuple([text for text in stop if text]),
+        knobs=(*knobs, *read_knobs(extras)),
+        stop=stop,
         ignore_eos=bool(extras.ignore_eos),
         n=extras.n or 1,
         logprobs=logprobs,
     )
+
+
+def _read_stop(stop: str | list[str]) -> tuple[str, ...]:
+    return tuple([text for text in ((stop,) if isinstance(stop, str) else stop) if text])

@@ -40,7 +40,8 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
     prompts = read_texts(wire.prompt)
     check_tokens(prompts, "prompt", service, deployment)
     prompt_tokens = service.count_prompt(CompletionAsk(prompts=prompts), deployment)
-    limit = limit_tokens(wire.max_tokens, DEFAULT_TOKENS, deployment, max(prompt_tokens), settings)
+    default = DEFAULT_TOKENS if deployment.default_max_tokens is None else deployment.default_max_tokens
+    limit = limit_tokens(wire.max_tokens, default, deployment, max(prompt_tokens), settings)
     openai = is_openai(deployment, settings)
     options = extras.stream_options
     return Call(
@@ -50,6 +51,7 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
         codec=COMPLETIONS,
         stream=bool(wire.stream),
         prompt_tokens=prompt_tokens,
+        repeatable=True,
         context={"usage": not openai or bool(options and options.include_usage), "openai": openai},
     )
 

@@ -59,6 +59,7 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
         deployment=deployment,
         ask=read_ask(wire, inputs),
         codec=EMBEDDINGS,
+        repeatable=True,
         prompt_tokens=prompt_tokens,
         context={"encoding": wire.encoding, "openai": is_openai(deployment, settings), "inputs": inputs},
     )
@@ -82,6 +83,7 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
         deployment=deployment,
         ask=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
         codec=EMBEDDINGS,
+        repeatable=True,
         prompt_tokens=tuple(PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)),
         context={"encoding": wire.encoding, "openai": False, "inputs": texts, "images": len(texts)},
     )

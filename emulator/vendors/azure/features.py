@@ -3,12 +3,20 @@
 from collections.abc import Sequence
 
 from emulator.core.call import Deployment
-from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.vendors.azure import refusals
 from emulator.vendors.azure.catalogue import model_name, supports
 from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.wire import ChatMessage, ChatRequest, Generation, NamedToolChoice
+from emulator.vendors.azure.wire import (
+    ChatMessage,
+    ChatRequest,
+    ContentPart,
+    Generation,
+    NamedToolChoice,
+    ResponseFormat,
+)
+
+_SPOKEN = frozenset({"system", "developer", "user"})
 
 
 def check_rules(wire: ChatRequest, settings: AzureSettings) -> None:
@@ -17,14 +25,14 @@ def check_rules(wire: ChatRequest, settings: AzureSettings) -> None:
     Raises:
         EmulatedError: ``INVALID_PARAMETER``.
     """
-    errors = [error for position, message in enumerate(wire.messages) for error in _check_message(position, message)]
-    if settings.require_tool_call_id:
-        errors += [
-            _missing(("messages", position, "tool_call_id"), message)
-            for position, message in enumerate(wire.messages)
-            if message.role == "tool" and message.tool_call_id is None
-        ]
-    errors += check_range(wire, settings)
+    errors: list[JSON] = []
+    for position, message in enumerate(wire.messages):
+        if message.content is None and message.role in _SPOKEN:
+            errors.append(_missing(("messages", position, "content"), message))
+        elif message.role == "tool" and message.tool_call_id is None and settings.require_tool_call_id:
+            errors.append(_missing(("messages", position, "tool_call_id"), message))
+    if settings.strict_range:
+        errors += check_range(wire, settings)
     if settings.strict_tool_choice and isinstance(wire.tool_choice, NamedToolChoice):
         value = wire.tool_choice.model_dump()
         errors.append(
@@ -32,12 +40,6 @@ def check_rules(wire: ChatRequest, settings: AzureSettings) -> None:
         )
     if errors:
         raise refusals.breaks_schema(errors)
-
-
-def _check_message(position: int, message: ChatMessage) -> list[JSON]:
-    if message.content is None and message.role in ("system", "developer", "user"):
-        return [_missing(("messages", position, "content"), message)]
-    return []
 
 
 def _missing(loc: Sequence[str | int], message: ChatMessage) -> JSON:
@@ -65,10 +67,13 @@ def check_features(wire: ChatRequest, deployment: Deployment, settings: AzureSet
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    for check in (_check_media, _check_format, _check_tools):
-        unsupported = check(wire, deployment)
-        if unsupported is not None:
-            raise unsupported
+    for message in wire.messages:
+        if isinstance(message.content, list):
+            _check_media(message.content, deployment)
+    if wire.response_format is not None:
+        _check_format(wire.response_format, deployment)
+    if wire.tools is not None or wire.tool_choice is not None:
+        _check_tools(wire, deployment)
     check_penalties(wire, deployment)
     if wire.modalities and "audio" in wire.modalities:  # no model here speaks
         raise refusals.not_supported(("modalities",), wire.modalities)
@@ -76,38 +81,37 @@ def check_features(wire: ChatRequest, deployment: Deployment, settings: AzureSet
 
 def check_penalties(wire: Generation, deployment: Deployment) -> None:
     """Refuse penalties to a model that has none."""
-    for name in ("frequency_penalty", "presence_penalty"):
-        if getattr(wire, name) and not supports(deployment, "penalties"):
-            raise refusals.not_supported((name,), getattr(wire, name))
+    if not wire.frequency_penalty and not wire.presence_penalty:
+        return
+    if not supports(deployment, "penalties"):
+        name = "frequency_penalty" if wire.frequency_penalty else "presence_penalty"
+        raise refusals.not_supported((name,), getattr(wire, name))
 
 
-def _check_media(wire: ChatRequest, deployment: Deployment) -> EmulatedError | None:
-    for message in wire.messages:
-        for part in message.content if isinstance(message.content, list) else ():
-            kind = part.type.value
-            feature = "vision" if kind.startswith("image") else "audio"
-            if kind != "text" and not supports(deployment, feature):
-                return refusals.not_supported(("messages",), kind)
-    return None
+def _check_media(content: list[ContentPart], deployment: Deployment) -> None:
+    for part in content:
+        kind = part.type.value
+        feature = "vision" if kind.startswith("image") else "audio"
+        if kind != "text" and not supports(deployment, feature):
+            raise refusals.not_supported(("messages",), kind)
 
 
-def _check_format(wire: ChatRequest, deployment: Deployment) -> EmulatedError | None:
-    kind = wire.response_format.type if wire.response_format else "text"
-    feature = "json" if kind == "json_object" else kind
-    return None if supports(deployment, feature) else refusals.not_supported(("response_format",), kind)
+def _check_format(wanted: ResponseFormat, deployment: Deployment) -> None:
+    feature = "json" if wanted.type == "json_object" else wanted.type
+    if not supports(deployment, feature):
+        raise refusals.not_supported(("response_format",), wanted.type)
 
 
-def _check_tools(wire: ChatRequest, deployment: Deployment) -> EmulatedError | None:
+def _check_tools(wire: ChatRequest, deployment: Deployment) -> None:
     choice = wire.tool_choice
     if wire.tools and not supports(deployment, "tools"):
-        return refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])
+        raise refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])
     if choice == "required" and not wire.tools:
-        return refusals.not_supported(("tool_choice",), choice)
+        raise refusals.not_supported(("tool_choice",), choice)
     if isinstance(choice, NamedToolChoice):
         names = [tool.function.name for tool in wire.tools or ()]
         if choice.function.name not in names:
-            return refusals.not_supported(("tool_choice",), choice.model_dump())
-    return None
+            raise refusals.not_supported(("tool_choice",), choice.model_dump())
 
 
 def limit_tokens(
@@ -115,14 +119,20 @@ def limit_tokens(
 ) -> int | None:
     """Most tokens of an answer: what was asked for, lowered to what model and context leave.
 
+    Args:
+        default: where nothing was asked for.
+
     Raises:
         EmulatedError: ``CONTEXT_LENGTH``: the prompt alone is too long, or, as Azure OpenAI counts, both together.
     """
     context = deployment.context
-    wanted = requested if settings.profile == "aoai" else None
-    if context is not None and prompt_tokens + (wanted or 0) > context:
-        raise refusals.context_exceeded(context, prompt_tokens, model_name(deployment), wanted)
-    if requested is None:
-        requested = default if deployment.default_max_tokens is None else deployment.default_max_tokens
-    left = None if context is None else context - prompt_tokens
-    return min((limit for limit in (requested, deployment.max_output, left) if limit is not None), default=None)
+    limit = default if requested is None else requested
+    if context is not None:
+        wanted = requested if settings.profile == "aoai" else None
+        left = context - prompt_tokens
+        if left < (wanted or 0):
+            raise refusals.context_exceeded(context, prompt_tokens, model_name(deployment), wanted)
+        if limit is None or left < limit:
+            limit = left
+    most = deployment.max_output
+    return most if limit is None or (most is not None and most < limit) else limit

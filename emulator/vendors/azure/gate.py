@@ -49,6 +49,8 @@ def check_api_version(request: WireRequest, settings: AzureSettings) -> None:
         return
     given = request.query.get("api-version")
     known = settings.api_versions
+    if given is None and not settings.api_version_required:
+        return
     if settings.api_version_required and (given is None or not _VERSION.fullmatch(given)):
         raise refusals.wrong_api_version(given)
     if given is not None and known is not None and given not in known:

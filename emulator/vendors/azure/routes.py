@@ -48,4 +48,5 @@ VENDOR = Vendor(
     render_error=render_error,
     render_late_error=render_late_error,
     environment=list_environment,
+    reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
 )

@@ -45,9 +45,11 @@ def validate(model: type[M], body: JSON) -> M:
         EmulatedError: ``INVALID_PARAMETER`` with all violations.
     """
     try:
-        return model.model_validate(body, from_attributes=True)  # words a wrong type as the container does
+        # ``from_attributes`` words a wrong type as the container does
+        validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
     except ValidationError as error:
         raise breaks_schema(error.errors(include_url=False)) from None
+    return validated
 
 
 def read_whole(value: JSON) -> JSON:
