@@ -11,6 +11,7 @@ from emulator.core.call import Call, ChatAsk, Message
 from emulator.core.json import JSON, dump_text
 from emulator.core.vendor import Service, WireRequest
 from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
+from emulator.vendors.databricks.catalogue import is_agent
 from emulator.vendors.databricks.chat_codec import ChatCodec
 from emulator.vendors.databricks.chat_fields import list_fields
 from emulator.vendors.databricks.fields import refuse
@@ -32,7 +33,7 @@ from emulator.vendors.databricks.tools import (
     check_tool_choice,
     check_tools,
 )
-from emulator.vendors.databricks.wire import Query, find_by_model
+from emulator.vendors.databricks.wire import Query, find_by_model, refuse_messages
 
 # Fields that set the checks and readers below to work.
 _SAMPLED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty", "presence_penalty"})
@@ -58,7 +59,9 @@ def read_chat(query: Query) -> Call:
     Raises:
         EmulatedError: what the endpoint refuses.
     """
-    if query.deployment.task != "chat" or query.traits.get("responses_only"):
+    if not query.habits.chats:
+        if is_agent(query.deployment):
+            raise refuse_messages()
         # unverified
         raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
     query.check("chat", list_fields)

@@ -115,7 +115,10 @@ def _envelope(
         code, message = _word(error, request, code)
     if error.kind is ErrorKind.UNAUTHENTICATED:
         code = status
-        message = f"{message} [ReqId: {draw_uuid(request.key, 'request')}]" if "[ReqId" not in message else message
+        if error.message is None and status == 403:
+            message = BAD_TOKEN
+        if message in (NO_CREDENTIAL, BAD_TOKEN):
+            message = f"{message} [ReqId: {draw_uuid(request.key, 'request')}]"
     return {"error_code": code, "message": message}
 
 
@@ -134,9 +137,10 @@ def _word(error: EmulatedError, request: WireRequest, code: str | int) -> tuple[
             " Please try again later or try a faster operation."
         )
     elif kind is ErrorKind.FORBIDDEN:
-        text = f"{text} {name}".rstrip()
-    elif kind is ErrorKind.INVALID_PARAMETER and error.param:
-        text = f"Bad request: invalid value for parameter '{error.param}'"
+        text = f"{text.replace('Query', 'View') if _manages(request) else text} {name}".rstrip()
+    elif kind is ErrorKind.INVALID_PARAMETER:
+        code = "INVALID_PARAMETER_VALUE" if _manages(request) else code
+        text = f"Bad request: invalid value for parameter '{error.param}'" if error.param else text
     elif kind is ErrorKind.PAYLOAD_TOO_LARGE and "limit" in error.details:
         text = f"Request size cannot exceed {error.details['limit']} bytes."
     return code, text
@@ -157,11 +161,16 @@ def _word_limit(error: EmulatedError, request: WireRequest, settings: Databricks
 
 def _word_missing(request: WireRequest, name: str) -> tuple[str | int, str]:
     """Source: databricks-demos/dbdemos#220 for management; the text for an unknown path is unverified."""
-    if request.path.startswith("/api/2.0/serving-endpoints") and name:
+    if _manages(request) and name:
         return "RESOURCE_DOES_NOT_EXIST", f"Endpoint with name '{name}' does not exist."
     if request.path.startswith("/serving-endpoints"):
         return "ENDPOINT_NOT_FOUND", NO_ENDPOINT
     return "NOT_FOUND", f"No API found for '{request.method} {request.path}'"
+
+
+def _manages(request: WireRequest) -> bool:
+    """Whether a request is about endpoints and not to one."""
+    return request.path.startswith("/api/2.0/serving-endpoints")
 
 
 def _word_guardrail() -> str:

@@ -6,6 +6,7 @@ listing of endpoints.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.call import Deployment
@@ -18,7 +19,7 @@ from emulator.vendors.databricks.errors import base_headers
 from emulator.vendors.databricks.wire import served_entities
 
 _PRECONFIGURED_AT = 1733875200000  # milliseconds
-_KEY = derive("databricks", "workspace")
+KEY = derive("databricks", "workspace")
 
 
 def list_endpoints(request: WireRequest, service: Service[Any]) -> WireResponse:
@@ -29,12 +30,24 @@ def list_endpoints(request: WireRequest, service: Service[Any]) -> WireResponse:
 
 def get_endpoint(request: WireRequest, service: Service[Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}``."""
+    return _answer(_shape_endpoint(find_endpoint(request, service), service, full=True), request, service)
+
+
+def find_endpoint(request: WireRequest, service: Service[Any]) -> Deployment:
+    """The endpoint a management path names."""
     name = request.params["name"]
     deployment = service.deployments.get(name)
     if deployment is None or deployment.state == "retired":
         text = f"Endpoint with name '{name}' does not exist."  # databricks-demos/dbdemos issue 220
         raise EmulatedError(ErrorKind.NOT_FOUND, text, details={"error_code": "RESOURCE_DOES_NOT_EXIST"})
-    return _answer(_shape_endpoint(deployment, service, full=True), request, service)
+    return deployment
+
+
+def list_foundation_models(request: WireRequest, service: Service[Any]) -> WireResponse:
+    """``GET /api/2.0/serving-endpoints:foundation-models``: the preconfigured endpoints; the shape is unverified."""
+    known = service.deployments.values()
+    found = [d for d in known if d.mode == "pay_per_token" and d.state != "retired"]
+    return _answer({"endpoints": [_shape_endpoint(d, service, full=False) for d in found]}, request, service)
 
 
 def list_models(request: WireRequest, service: Service[Any]) -> WireResponse:
@@ -51,7 +64,7 @@ def show_config(request: WireRequest, service: Service[Any]) -> WireResponse:
     """``GET /.well-known/databricks-config``: every client's first question."""
     body = {
         "oidc_endpoint": f"{request.base_url}/oidc",
-        "account_id": draw_uuid(_KEY, "account"),
+        "account_id": draw_uuid(KEY, "account"),
         "workspace_id": service.settings.workspace_id,
         "cloud": service.settings.cloud,
     }
@@ -62,7 +75,6 @@ def show_oidc(request: WireRequest, service: Service[Any]) -> WireResponse:
     """``GET /oidc/.well-known/oauth-authorization-server``."""
     base = f"{request.base_url}/oidc"
     body = {
-        "issuer": base,
         "authorization_endpoint": f"{base}/v1/authorize",
         "token_endpoint": f"{base}/v1/token",
     }
@@ -73,7 +85,7 @@ def show_me(request: WireRequest, service: Service[Any]) -> WireResponse:
     """``GET /api/2.0/preview/scim/v2/Me``."""
     user = request.principal if "@" in request.principal else f"{request.principal}@example.com"
     body = {
-        "id": str(int(draw_hex(_KEY, "user", request.principal, digits=13), 16)),
+        "id": str(int(draw_hex(KEY, "user", request.principal, digits=13), 16)),
         "userName": user,
         "displayName": request.principal,
         "active": True,
@@ -99,7 +111,7 @@ def _shape_endpoint(deployment: Deployment, service: Service[Any], *, full: bool
         "config": _shape_config(deployment, created, full=full),
     }
     if not preconfigured:
-        shape |= {"id": draw_hex(_KEY, "endpoint", deployment.name), "creator": _CREATOR, "tags": []}
+        shape |= {"id": draw_hex(KEY, "endpoint", deployment.name), "creator": _CREATOR, "tags": []}
     shape |= {"task": task_of(deployment), "description": "", "permission_level": "CAN_MANAGE"}
     if kind := _endpoint_type(deployment):
         shape["endpoint_type"] = kind
@@ -135,19 +147,29 @@ def _shape_config(deployment: Deployment, created: int, *, full: bool) -> JSON:
     if deployment.mode == "pay_per_token":
         return {"served_entities": shapes}
     config: dict[str, JSON] = {"served_entities": shapes}
+    if is_custom(deployment):  # both the new and the old list
+        models = [(shape["name"], shape["entity_name"], shape["entity_version"]) for shape in shapes]
+        config["served_models"] = [{"name": n, "model_name": m, "model_version": v} for n, m, v in models]
     if full:
-        total = sum(entities.values()) or 1.0
         config["config_version"] = 1
         config["traffic_config"] = {
             "routes": [
-                {"served_model_name": n, "served_entity_name": n, "traffic_percentage": round(100 * share / total)}
-                for n, share in entities.items()
+                {"served_model_name": name, "served_entity_name": name, "traffic_percentage": percentage}
+                for name, percentage in _split(entities).items()
             ]
         }
     return config
 
 
-def _shape_entity(deployment: Deployment, name: str, created: int, *, full: bool) -> JSON:
+def _split(shares: Mapping[str, float]) -> dict[str, int]:
+    """Whole percentages that sum to 100; the last takes what rounding leaves."""
+    total = sum(shares.values()) or 1.0
+    result = {name: round(100 * share / total) for name, share in shares.items()}
+    last = next(reversed(result))
+    return {**result, last: 100 - sum(result.values()) + result[last]}
+
+
+def _shape_entity(deployment: Deployment, name: str, created: int, *, full: bool) -> dict[str, JSON]:
     entity = str(trait(deployment, "entity") or deployment.model or deployment.name)
     shape: dict[str, JSON] = {"name": name, "entity_name": entity}
     if deployment.mode == "external":

@@ -49,7 +49,7 @@ from emulator.vendors.databricks.tools import (
     check_tool_choice,
     missing,
 )
-from emulator.vendors.databricks.wire import COMMON, Query, find_by_model
+from emulator.vendors.databricks.wire import COMMON, Query, find_by_model, refuse_messages
 
 _FORBIDDEN = ("background", "store", "conversation", "service_tier")
 _BUILT_IN = frozenset(
@@ -102,8 +102,7 @@ def read_responses(query: Query) -> Call:
     if not (is_agent(deployment) or query.traits.get("responses_api")):
         raise refuse(f"Responses API passthrough is not supported for model {deployment.name}")  # databricks-ai-bridge
     if query.get("messages") is not None:
-        text = "Invalid request: 'messages' field is not supported. Please use 'input' field instead."
-        raise refuse(text, "messages")
+        raise refuse_messages()
     query.check("responses", lambda _habits: _FIELDS)
     _check_forbidden(query)
     if query.get("input") in (None, []):

@@ -56,7 +56,7 @@ def _read_item(query: Query, item: JSON, where: str) -> list[Message]:
     if not isinstance(item, dict):
         raise mistyped(where, OBJECT, item)
     kind = item.get("type")
-    if kind is None and "role" in item:
+    if kind is None and ("role" in item or "content" in item):
         kind = "message"
     if not isinstance(kind, str):
         raise refuse(f"Missing required parameter: '{where}.type'.", where)

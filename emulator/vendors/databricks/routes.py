@@ -12,17 +12,17 @@ from typing import Any
 from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
-from emulator.vendors.databricks import auth, management
+from emulator.vendors.databricks import auth, details, gateway, management
 from emulator.vendors.databricks.catalogue import is_agent, is_custom, list_deployments
 from emulator.vendors.databricks.chat import parse_chat, read_chat
 from emulator.vendors.databricks.completions import parse_completions, read_completions
 from emulator.vendors.databricks.custom import predict
 from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
-from emulator.vendors.databricks.errors import render_error
+from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error
 from emulator.vendors.databricks.late_errors import render_late_error
 from emulator.vendors.databricks.responses import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.wire import find_named
+from emulator.vendors.databricks.wire import find_deployment, find_named
 
 Parse = Callable[[WireRequest, Service[Any]], Call | WireResponse]
 
@@ -46,6 +46,17 @@ def parse_invocations(request: WireRequest, service: Service[Any]) -> Call | Wir
     if reader is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
     return reader(query)
+
+
+def parse_direct(request: WireRequest, service: Service[Any]) -> Call | WireResponse:
+    """``POST /{workspace}/serving-endpoints/{name}/invocations``: the route-optimized address of custom models.
+
+    Raises:
+        EmulatedError: there is no such model, or as :func:`parse_invocations`.
+    """
+    if not is_custom(find_deployment(request.params["name"], service)):
+        raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
+    return parse_invocations(request, service)
 
 
 def name_environment(base_url: str) -> Mapping[str, str]:
@@ -80,7 +91,17 @@ _QUESTIONS: tuple[tuple[str, Parse, bool], ...] = (
     ("/serving-endpoints/models", management.list_models, False),
     ("/serving-endpoints/v1/models", management.list_models, False),
     ("/api/2.0/serving-endpoints", management.list_endpoints, False),
+    ("/api/2.0/serving-endpoints:foundation-models", management.list_foundation_models, False),
     ("/api/2.0/serving-endpoints/{name}", management.get_endpoint, False),
+    ("/api/2.0/serving-endpoints/{name}/metrics", details.show_metrics, False),
+    ("/api/2.0/serving-endpoints/{name}/openapi", details.show_openapi, False),
+    ("/api/2.0/serving-endpoints/{name}/served-models/{served}/build-logs", details.show_logs, False),
+    ("/api/2.0/serving-endpoints/{name}/served-models/{served}/logs", details.show_logs, False),
+    ("/api/2.0/serving-endpoints/get-model-optimization-info/{model}/{version}", details.show_optimization, False),
+    ("/api/2.0/permissions/serving-endpoints/{id}", details.show_permissions, False),
+    ("/api/2.0/permissions/serving-endpoints/{id}/permissionLevels", details.show_permission_levels, False),
+    ("/api/ai-gateway/v2/endpoints", management.list_foundation_models, False),
+    ("/api/2.1/unity-catalog/model-services", gateway.list_model_services, False),
 )
 
 
@@ -89,6 +110,9 @@ def _list_endpoints() -> Iterable[Endpoint]:
         yield from _both("POST", f"/serving-endpoints{path}", parse)
         if "{" not in path:
             yield from _both("POST", f"/serving-endpoints/v1{path}", parse)
+    for path, parse in gateway.INFERENCE:
+        yield from _both("POST", path, parse)
+    yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", parse_direct)
     for path, parse, is_open in _QUESTIONS:
         yield from _both("GET", path, parse, open=is_open)
     yield from _both("POST", "/oidc/v1/token", auth.serve_token, open=True)

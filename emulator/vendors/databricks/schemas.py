@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.vendors.databricks.catalogue import Family
 from emulator.vendors.databricks.fields import refuse
@@ -46,29 +45,28 @@ def count_keys(schema: JSON) -> int:
     return sum(len(properties) for properties in found if isinstance(properties, dict))
 
 
-def check_strict(schema: JSON, family: Family) -> None:
+def check_strict(schema: JSON, family: Family, of: str) -> None:
     """A schema that is to be followed strictly uses only what the service supports.
+
+    Args:
+        of: whose schema it is, as OpenAI's models name it.
 
     Raises:
         EmulatedError: the first keyword that it does not.
     """
     for one in walk_schemas(schema):
         if family == "gpt":
-            _check_closed(one)
+            _check_closed(one, of)
             continue
         if problem := _find_unsupported(one):
             raise refuse(f"Invalid JSON schema - {problem}\n")
 
 
-def _check_closed(schema: dict[str, JSON]) -> None:
-    """Source: databricks-ai-bridge issue 350; the text behind the name is OpenAI's."""
+def _check_closed(schema: dict[str, JSON], of: str) -> None:
+    """Source: databricks-ai-bridge issue 350; the text behind ``of`` is OpenAI's."""
     if (schema.get("type") == "object" or "properties" in schema) and schema.get("additionalProperties") is not False:
-        raise bad_format_schema("In context=(), 'additionalProperties' is required to be supplied and to be false.")
-
-
-def bad_format_schema(reason: str) -> EmulatedError:
-    """Source: databricks-ai-bridge issue 350."""
-    return refuse(f"Invalid schema for response_format 'response_schema': {reason}")
+        reason = "In context=(), 'additionalProperties' is required to be supplied and to be false."
+        raise refuse(f"Invalid schema for {of}: {reason}")
 
 
 def _find_unsupported(schema: dict[str, JSON]) -> str | None:

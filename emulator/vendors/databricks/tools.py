@@ -61,7 +61,7 @@ def check_function(query: Query, function: dict[str, JSON], position: int = 0) -
         raise refuse(f'Bad request: the "parameters" of function "{function["name"]}" are not a JSON schema', "tools")
     _check_keys(query, function["name"], len(properties or ()), parameters)
     if function.get("strict") and settings.strict_schemas:
-        check_strict(parameters, query.family)
+        check_strict(parameters, query.family, f"function '{function['name']}'")
 
 
 def _check_keys(query: Query, name: str, keys: int, parameters: JSON) -> None:
@@ -119,7 +119,7 @@ def check_format(query: Query, value: JSON, where: str = "response_format", inne
     if (keys := count_keys(schema)) > most:
         raise refuse(f"Invalid JSON schema - the schema has {keys} keys, but at most {most} are supported\n", where)
     if wanted.get("strict") and query.settings.strict_schemas:
-        check_strict(schema, query.family)
+        check_strict(schema, query.family, f"response_format '{wanted['name']}'")
 
 
 def missing(name: str) -> Exception:

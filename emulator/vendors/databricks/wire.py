@@ -14,7 +14,17 @@ from emulator.core.seed import draw_uniform
 from emulator.core.vendor import Service, WireRequest
 from emulator.vendors.databricks.catalogue import Family, family_of, is_agent, is_custom, traits_of
 from emulator.vendors.databricks.errors import NO_ENDPOINT
-from emulator.vendors.databricks.fields import INTEGER, NUMBER, OBJECT, STRING, Shape, Struct, check_shape, refuse
+from emulator.vendors.databricks.fields import (
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    STRING,
+    Shape,
+    Struct,
+    check_shape,
+    mistyped,
+    refuse,
+)
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 # Fields the serving API itself defines and takes beside every task's own. Source: databricks-sdk,
@@ -53,6 +63,7 @@ class Habits:
         family, traits: whose habits the endpoint has, and which.
         tolerant: fields that no table lists may stay: not on open models, unless a setting says otherwise.
         lists: ``content`` may be a list of parts.
+        chats: the endpoint takes chats.
         entities: what stands behind the endpoint, and each one's share of the traffic.
         fields, replies: what each task takes, and how it is answered; kept once worked out.
     """
@@ -63,6 +74,7 @@ class Habits:
     traits: Mapping[str, JSON]
     tolerant: bool
     lists: bool
+    chats: bool
     entities: dict[str, float]
     fields: dict[str, Struct] = field(default_factory=dict)
     replies: dict[tuple[str, bool], JSON] = field(default_factory=dict)
@@ -103,6 +115,12 @@ def _find_habits(deployment: Deployment, settings: DatabricksSettings) -> Habits
         traits=traits,
         tolerant=mode == "off" or (mode == "by-model" and (foreign or family not in _STRICT)),
         lists=settings.content_lists == "model" and bool(traits.get("content_parts")),
+        chats=(
+            deployment.task == "chat"
+            and not traits.get("responses_only")
+            and not is_agent(deployment)
+            and not is_custom(deployment)
+        ),
         entities=served_entities(deployment, traits),
     )
 
@@ -162,6 +180,12 @@ def make_query(request: WireRequest, service: Service[Any], body: JSON, deployme
     )
 
 
+def refuse_messages() -> EmulatedError:
+    """What an endpoint that speaks Responses says to a chat."""
+    text = "Invalid request: 'messages' field is not supported. Please use 'input' field instead."
+    return refuse(text, "messages")
+
+
 def read_body(request: WireRequest, limit: int) -> dict[str, JSON]:
     """The JSON object of a request.
 
@@ -178,7 +202,7 @@ def read_body(request: WireRequest, limit: int) -> dict[str, JSON]:
     if _nests_deeply(request.body, body):
         raise EmulatedError(ErrorKind.INVALID_REQUEST, "Bad request: invalid JSON: exceeded max depth")
     if not isinstance(body, dict):
-        check_shape(body if body is not None else [], Struct(), "", lambda _path, _name: True)
+        raise mistyped("", Struct(), body)
     result: dict[str, JSON] = body
     return result
 
@@ -208,13 +232,18 @@ def find_named(request: WireRequest, service: Service[Any]) -> Query:
 def find_by_model(request: WireRequest, service: Service[Any]) -> Query:
     """The query of an OpenAI-style route: ``model`` names the endpoint."""
     body = read_body(request, service.settings.payload_limit_bytes)
+    deployment = find_deployment(read_model(body), service)
+    return make_query(request, service, body, deployment)
+
+
+def read_model(body: Mapping[str, JSON]) -> str:
+    """The endpoint's name in a body."""
     model = body.get("model")
     if model is None or model == "":
         raise refuse("Missing required parameter: 'model'", "model")
     if not isinstance(model, str):
-        check_shape(body, Struct({"model": STRING}), "", lambda _path, _name: True)
-    deployment = find_deployment(str(model), service)
-    return make_query(request, service, body, deployment)
+        raise mistyped("model", STRING, model)
+    return model
 
 
 def find_deployment(name: str, service: Service[Any]) -> Deployment:

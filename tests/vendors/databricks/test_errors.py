@@ -24,6 +24,13 @@ def read(response: WireResponse) -> JSON:
     return json.loads(response.body)
 
 
+@pytest.mark.parametrize("body", [b"null", b"[]", b'"x"', b"5"], ids=["null", "a list", "a text", "a number"])
+def test_body_that_is_no_object(body: bytes) -> None:
+    kind = {b"n": "null", b"[": "array", b'"': "string", b"5": "number"}[body[:1]]
+    text = f"Unable to parse json body for request, the body expects input with json type 'object' but got '{kind}'"
+    assert invoke(LLAMA, body).message == text
+
+
 def test_every_kind_is_worded() -> None:
     assert set(WIRE) == set(ErrorKind)
     for kind in ErrorKind:
@@ -106,6 +113,40 @@ def test_every_kind_is_worded() -> None:
 )
 def test_own_words(error: EmulatedError, code: JSON, message: str) -> None:
     body = read(word(error))
+    assert body["error_code"] == code
+    assert message in body["message"]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        pytest.param(EmulatedError(ErrorKind.UNAUTHENTICATED, status=403), "Invalid access token. [ReqId: ", id="403"),
+        pytest.param(EmulatedError(ErrorKind.UNAUTHENTICATED, "Go away"), "Go away", id="a scenario's words"),
+    ],
+)
+def test_credentials_are_refused_with_a_request_id(error: EmulatedError, message: str) -> None:
+    body = read(word(error))
+    assert body["error_code"] == (error.status or 401)
+    assert body["message"].startswith(message)
+    assert ("[ReqId: " in body["message"]) is (error.message is None)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        pytest.param(
+            EmulatedError(ErrorKind.FORBIDDEN),
+            "PERMISSION_DENIED",
+            "User does not have permission 'View' on Endpoint e",
+            id="View",
+        ),
+        pytest.param(EmulatedError(ErrorKind.NOT_FOUND), "RESOURCE_DOES_NOT_EXIST", "name 'e' does not", id="missing"),
+        pytest.param(EmulatedError(ErrorKind.INVALID_PARAMETER), "INVALID_PARAMETER_VALUE", "", id="a bad value"),
+    ],
+)
+def test_management_has_words_of_its_own(error: EmulatedError, code: str, message: str) -> None:
+    request = WireRequest(method="GET", path="/api/2.0/serving-endpoints/e", params={"name": "e"})
+    body = read(render_error(error, request, make_service({}, ())))
     assert body["error_code"] == code
     assert message in body["message"]
 

@@ -274,3 +274,14 @@ def test_custom_models_predict(body: JSON, rows: int | None) -> None:
     answer = invoke("mine", body, deployments=CUSTOM)
     assert answer.status == (400 if rows is None else 200), answer.text
     assert rows is None or len(answer.body["predictions"]) == rows
+
+
+def test_custom_models_and_agents_do_not_chat() -> None:
+    agent = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
+    own = Deployment(vendor="databricks", name="scorer", mode="custom")
+    messages: JSON = [{"role": "user", "content": "hi"}]
+    for name, text in (("agent", "Please use 'input' field instead"), ("scorer", "does not support the chat task")):
+        body = {"model": name, "messages": messages}
+        answer = send("/serving-endpoints/chat/completions", body, deployments=(agent, own))
+        assert answer.status == 400
+        assert text in answer.message

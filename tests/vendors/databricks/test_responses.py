@@ -126,7 +126,7 @@ def block(**fields: JSON) -> JSON:
         pytest.param({"role": "tool", "content": "x"}, "role must be one of", id="an odd role"),
         pytest.param({"role": "user"}, "Missing required parameter: 'input[0].content'.", id="no content"),
         pytest.param({"role": "user", "content": 5}, "field 'input[0].content' expects", id="a number for content"),
-        pytest.param({"content": "x"}, "Missing required parameter: 'input[0].type'.", id="neither role nor type"),
+        pytest.param({"content": "x"}, "input[0].role must be one of", id="neither role nor type"),
         pytest.param({"type": "telepathy"}, "Invalid value: 'telepathy'", id="an odd item"),
         pytest.param("x", "field 'input[0]' expects input with json type 'object'", id="a text among items"),
         pytest.param({**USER, "status": "completed"}, "Unknown parameter: 'input[0].status'.", id="a status"),

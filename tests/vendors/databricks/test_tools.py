@@ -250,3 +250,12 @@ def test_families_differ(name: str, fields: JSON, text: str | None) -> None:
     answer = chat(name, **fields)
     assert answer.status == (200 if text is None else 400), answer.text
     assert text is None or text in answer.message
+
+
+def test_strict_schemas_of_gpt_are_named() -> None:
+    open_schema: JSON = {"type": "object", "properties": {"a": {"type": "string"}}}
+    reason = "In context=(), 'additionalProperties' is required to be supplied and to be false."
+    tool = {"type": "function", "function": {"name": "look", "strict": True, "parameters": open_schema}}
+    assert chat(GPT, tools=[tool]).message == f"Invalid schema for function 'look': {reason}"
+    wanted = {"type": "json_schema", "json_schema": {"name": "city", "strict": True, "schema": open_schema}}
+    assert chat(GPT, response_format=wanted).message == f"Invalid schema for response_format 'city': {reason}"
