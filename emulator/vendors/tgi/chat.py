@@ -5,7 +5,6 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest), ``router
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Message
@@ -121,13 +120,13 @@ def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: M
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
     ask = _read_ask(body)
     (count,) = service.count_prompt(ask, deployment)
-    valid = validate(service, deployment, "-", read_parameters(body), stream=body["stream"], count=count)
     shown = bool(body["logprobs"])
-    sampling = replace(valid.sampling, logprobs=valid.sampling.logprobs or 0 if shown else None)
+    parameters = read_parameters(body)
+    valid = validate(service, deployment, "-", parameters, stream=body["stream"], count=count, weighed=shown)
     return Call(
         request=request,
         deployment=deployment,
-        ask=_constrain(ask, replace(valid, sampling=sampling)),
+        ask=_constrain(ask, valid),
         codec=CHAT,
         stream=body["stream"],
         prompt_tokens=(count,),
@@ -165,7 +164,7 @@ def _named(function: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 def read_message(message: JSON) -> Message:
     """One turn that fits :data:`CHAT_REQUEST`."""
-    return openai.read_message({**message, "tool_calls": message.get("tool_calls") or []})
+    return openai.read_message(message)
 
 
 def _read_tool_choice(choice: JSON, offered: bool) -> tuple[openai.ToolChoice, str | None]:
@@ -212,9 +211,15 @@ def _constrain(ask: ChatAsk, valid: Validated) -> Ask:
     if grammar is not None and grammar.bare:
         prompt = "\n".join(message.text for message in ask.messages)
         return CompletionAsk(prompts=(prompt,), sampling=valid.sampling, raw=False, schema=grammar.schema, bare=True)
-    if grammar is not None:
-        return replace(ask, sampling=valid.sampling, format="json_schema", schema=grammar.schema)
-    return replace(ask, sampling=valid.sampling)
+    return ChatAsk(
+        messages=ask.messages,
+        sampling=valid.sampling,
+        tools=ask.tools,
+        tool_choice=ask.tool_choice,
+        tool_name=ask.tool_name,
+        format="text" if grammar is None else "json_schema",
+        schema=None if grammar is None else grammar.schema,
+    )
 
 
 def _next_call_id(messages: list[JSON]) -> str | None:

@@ -80,16 +80,15 @@ def parse_completions_body(request: WireRequest, service: Service[TgiSettings], 
     deployments = tuple(service.deployments.values())
     deployment = check_ready(serves(deployments, body["model"] or ""))
     parameters = read_parameters(body)
-    found = [validate(service, deployment, prompt, parameters, stream=body["stream"]) for prompt in prompts]
+    stream = body["stream"]
+    found = [validate(service, deployment, prompt, parameters, stream=stream, weighed=False) for prompt in prompts]
     limits = tuple(valid.limit for valid in found)
     return Call(
         request=request,
         deployment=deployment,
-        ask=CompletionAsk(
-            prompts=tuple(prompts), sampling=replace(found[0].sampling, max_tokens=max(limits), logprobs=None)
-        ),
+        ask=CompletionAsk(prompts=tuple(prompts), sampling=replace(found[0].sampling, max_tokens=max(limits))),
         codec=COMPLETIONS,
-        stream=body["stream"],
+        stream=stream,
         prompt_tokens=tuple(valid.count for valid in found),
         context=Completions(limits=limits, characters=sum(map(len, prompts)), model=serves(deployments).name),
         repeatable=True,

@@ -157,11 +157,13 @@ def validate(
     *,
     stream: bool,
     count: int | None = None,
+    weighed: bool | None = None,
 ) -> Validated:
     """Every check of the router, in its order.
 
     Args:
         count: tokens of a prompt that is already a template's.
+        weighed: the answer tells log-probabilities; ``None``: if it has details.
     """
     settings = service.settings
     best_of = _check_best_of(parameters, settings, stream=stream)
@@ -188,7 +190,7 @@ def validate(
         ids=ids if shown else (),
         limit=limit,
         grammar=read_grammar(parameters["grammar"], settings),
-        sampling=_shape_sampling(parameters, best_of, limit, stream=stream),
+        sampling=_shape_sampling(parameters, best_of, limit, stream=stream, weighed=weighed),
         seeded=_samples(parameters),
     )
 
@@ -279,8 +281,11 @@ def _measure_limit(settings: TgiSettings, deployment: Deployment, count: int, as
 _KNOBS = ("temperature", "repetition_penalty", "frequency_penalty", "top_k", "top_p", "typical_p")
 
 
-def _shape_sampling(parameters: Mapping[str, Any], best_of: int, limit: int, *, stream: bool) -> Sampling:
-    detailed = stream or parameters["details"] or parameters["decoder_input_details"]
+def _shape_sampling(
+    parameters: Mapping[str, Any], best_of: int, limit: int, *, stream: bool, weighed: bool | None
+) -> Sampling:
+    if weighed is None:
+        weighed = stream or best_of > 1 or parameters["details"] or parameters["decoder_input_details"]
     return Sampling(
         max_tokens=limit,
         greedy=not _samples(parameters) or parameters["top_k"] == 1,
@@ -290,5 +295,5 @@ def _shape_sampling(parameters: Mapping[str, Any], best_of: int, limit: int, *, 
         keep_stop=True,
         show_eos=True,
         n=best_of,
-        logprobs=(parameters["top_n_tokens"] or 0) if detailed or best_of > 1 else None,
+        logprobs=(parameters["top_n_tokens"] or 0) if weighed else None,
     )

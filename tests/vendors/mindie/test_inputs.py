@@ -170,9 +170,27 @@ def test_media_refused(part: JSON, text: str) -> None:
 
 def test_picture_of_more_than_twenty_megabytes() -> None:
     data = base64.b64encode(bytes(20 * 1024**2 + 1)).decode()
-    assert error({"inputs": [image(data)]}, "vendors: {mindie: {max_input_chars: 40000000}}\n") == (
-        f"{FAILED}ValueError: The size of image_url cannot exceed 20.0 MB"
-    )
+    assert error({"inputs": [image(data)]}) == f"{FAILED}ValueError: The size of image_url cannot exceed 20.0 MB"
+
+
+@pytest.mark.parametrize("form", ["{}", "data:image/png;base64,{}"], ids=["plain", "data URL"])
+def test_picture_of_exactly_twenty_megabytes(form: str) -> None:
+    data = form.format(base64.b64encode(bytes(20 * 1024**2)).decode())
+    accepted("mindie", "/", {"inputs": [TEXT, image(data)]})
+
+
+def test_texts_of_a_list_are_bounded_beside_a_large_picture() -> None:
+    data = base64.b64encode(bytes(1024**2)).decode()
+    body = {"inputs": [{"type": "text", "text": "a" * 4194304}, image(data)]}
+    length = len(json.dumps(body["inputs"], separators=(",", ":")))
+    assert error(body) == f"Inputs length must be in (0, 4194304], but got {length}"
+
+
+def test_chat_with_a_large_picture() -> None:
+    data = "data:image/png;base64," + base64.b64encode(bytes(5 * 1024**2)).decode()
+    message = {"role": "user", "content": [TEXT, image({"url": data})]}
+    call = accepted("mindie", "/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
+    assert call.ask.prompt == PROMPT
 
 
 def test_twenty_media_of_all_kinds_together() -> None:

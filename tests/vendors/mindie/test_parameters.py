@@ -284,3 +284,11 @@ def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
 def test_largest_seed_keeps_every_digit() -> None:
     context: Generation = accepted("mindie", "/", ask({"seed": MAX_UINT64})).context
     assert context.seed == MAX_UINT64
+
+
+@pytest.mark.parametrize("field", ["temperature", "top_p", "typical_p", "repetition_penalty"])
+@pytest.mark.parametrize("number", [b"1e400", b"-1e400"])
+def test_number_beyond_doubles_is_no_json(field: str, number: bytes) -> None:
+    body = b'{"inputs":"a","parameters":{"%b":%b}}' % (field.encode(), number)
+    answer = refused("mindie", "/", body)
+    assert json.loads(answer.body)["error"] == "Failed to parse context to json body"

@@ -7,7 +7,7 @@ import pytest
 from emulator.core.call import Call
 from emulator.core.json import JSON
 from emulator.core.vendor import WireResponse
-from tests.vendors.mindie.direct import put, refused
+from tests.vendors.mindie.direct import accepted, put, refused
 
 FIT = "Failed to deserialize the JSON body into the target type: "
 
@@ -31,6 +31,16 @@ def body(parameters: str) -> bytes:
         ),
         pytest.param(
             b'{"inputs":["x"]}', "inputs: invalid type: sequence, expected a string at line 1 column 10", id="a list"
+        ),
+        pytest.param(
+            b"[]",
+            "invalid length 0, expected struct CompatGenerateRequest with 3 elements at line 1 column 2",
+            id="an empty sequence as the whole",
+        ),
+        pytest.param(
+            b'["x",{"stop":1}]',
+            "[1].stop: invalid type: integer `1`, expected a sequence at line 1 column 14",
+            id="a wrong type inside a sequence",
         ),
         pytest.param(
             b'{"inputs":"x",\n "parameters":null}',
@@ -148,3 +158,14 @@ def test_any_of_three_forms() -> None:
     assert "data did not match any variant of untagged enum SagemakerRequest" in answer.body.decode()
     for form in ({"inputs": "x"}, {"messages": [{"role": "user", "content": "x"}]}, {"prompt": "x"}):
         assert isinstance(put("tgi", "/invocations", form), Call)
+
+
+def test_struct_as_the_sequence_of_its_fields() -> None:
+    plain = accepted("tgi", "/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
+    parameters = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
+    flat = accepted("tgi", "/", ["x", parameters, True])
+    assert (flat.ask, flat.stream, flat.context) == (plain.ask, plain.stream, plain.context)
+    assert (
+        accepted("tgi", "/", {"inputs": "x", "parameters": []}).ask
+        == accepted("tgi", "/", {"inputs": "x", "parameters": {}}).ask
+    )

@@ -32,6 +32,9 @@ CASES = [
     pytest.param({"frequency_penalty": 2.1}, "`frequency_penalty` must be >= -2.0 and <= 2.0", id="frequency_penalty"),
     pytest.param({"top_p": 0.0}, "`top_p` must be > 0.0 and < 1.0", id="top_p 0"),
     pytest.param({"top_p": 1.0}, "`top_p` must be > 0.0 and < 1.0", id="top_p 1"),
+    pytest.param({"temperature": 1e-46}, "`temperature` must be strictly positive", id="0 in single precision"),
+    pytest.param({"top_p": 0.99999999}, "`top_p` must be > 0.0 and < 1.0", id="1 in single precision"),
+    pytest.param({"typical_p": 0.99999999}, "`typical_p` must be > 0.0 and < 1.0", id="typical_p of nearly 1"),
     pytest.param({"typical_p": 1.0}, "`typical_p` must be > 0.0 and < 1.0", id="typical_p 1, which MindIE takes"),
     pytest.param({"top_k": 0}, "`top_k` must be strictly positive", id="top_k 0"),
     pytest.param({"max_new_tokens": 0}, "`max_new_tokens` must be strictly positive", id="no new tokens"),
@@ -48,6 +51,20 @@ CASES = [
         id="a grammar without properties",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param({"temperature": 1.5e-45}, id="the smallest temperature"),
+        pytest.param({"top_p": 0.9999999}, id="the largest top_p"),
+        pytest.param({"frequency_penalty": 2.0000001}, id="2 in single precision"),
+        pytest.param({"frequency_penalty": -2}, id="frequency_penalty -2"),
+        pytest.param({"temperature": 1e300}, id="a temperature beyond single precision"),
+    ],
+)
+def test_accepted(parameters: JSON) -> None:
+    accepted("tgi", "/", ask(parameters))
 
 
 @pytest.mark.parametrize(("parameters", "text"), CASES)
