@@ -92,7 +92,7 @@ def _read_inputs(accepted: Accepted) -> Inputs:
         return (value,)
     if not isinstance(value, list):
         refuse("input should be string, array of strings or array of integers")
-    strict = accepted.release.handshake  # the checks for emptiness came with the same release
+    strict = accepted.release.empty_input_checks
     if not value and strict:
         refuse("input array should not be empty")
     kind = _check_alike(value)

@@ -71,6 +71,7 @@ class Release:
     executor_names: bool = False
     responses_endpoint: bool = False
     tokenize: Tokenize = "none"
+    empty_input_checks: bool = False
 
 
 R2025_0 = Release()
@@ -126,7 +127,7 @@ R2025_3 = replace(
 R2025_4 = replace(
     R2025_3, name="2025.4", api_keys=True, response_format="any", metrics_text=True, tokenize="embeddings"
 )
-R2026_0 = replace(R2025_4, name="2026.0", tokenize="all")
+R2026_0 = replace(R2025_4, name="2026.0", tokenize="all", empty_input_checks=True)
 R2026_1 = replace(R2026_0, name="2026.1", tool_calls_reason=True, finish_reason_last=True, handshake=True)
 R2026_2 = replace(
     R2026_1,

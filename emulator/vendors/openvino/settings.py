@@ -97,6 +97,7 @@ class OpenVinoSettings(VendorSettings):
     executor_names: bool | None = _switch("Nodes of embeddings and rerank graphs have names of their own.")
     responses_endpoint: bool | None = _switch("/v3/responses is served.")
     tokenize: Tokenize | None = _switch("Paths that end in tokenize give ids: of no graph, of embeddings, of all.")
+    empty_input_checks: bool | None = _switch("Embeddings of nothing are refused in words of their own.")
 
     node_name: str | None = Field(default=None, description="Name of the graph's node, as error texts show it.")
     best_of_limit: int = Field(default=20, ge=1, description="best_of must be below it.")
