@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from emulator import __version__
-from emulator.core.json import JSON
+from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan
 from emulator.core.record import record
 from emulator.core.seed import derive, draw_alphanumeric, draw_hex
@@ -56,10 +56,12 @@ def read_text(choice: Choice, shown: Shown) -> str:
     return f"{THINK[0]}{thoughts}{THINK[1]}{text}" if thoughts else text
 
 
-def read_thoughts(choice: Choice, shown: Shown) -> JSON:
-    """``reasoning_content`` of a message, if its model has any."""
-    thoughts = "" if shown.inline else choice.text("reasoning")
-    return {"reasoning_content": thoughts} if thoughts else {}
+def read_thoughts(choice: Choice, shown: Shown) -> bytes:
+    """The member ``reasoning_content`` of a message, if its model has any, with a comma before it."""
+    if shown.inline or (len(choice.spans) == 1 and choice.spans[0].kind == "text"):
+        return b""
+    thoughts = choice.text("reasoning")
+    return b',"reasoning_content":%b' % dump_json(thoughts) if thoughts else b""
 
 
 def read_finish(choice: Choice, shown: Shown) -> FinishReason:
@@ -71,7 +73,9 @@ def read_finish(choice: Choice, shown: Shown) -> FinishReason:
 
 def list_calls(choice: Choice, plan: Plan, index: int, shown: Shown) -> list[tuple[str, str, str]]:
     """Id, name and arguments of each tool call of a choice."""
-    calls = []
+    calls: list[tuple[str, str, str]] = []
+    if len(choice.spans) == 1 and choice.spans[0].kind == "text":
+        return calls
     for position, span in enumerate(s for s in choice.spans if s.kind == "tool_call"):
         call_id = span.id or draw_call_id(plan, index, position, shown)
         calls.append((call_id, span.name, "".join(choice.tokens[span.start : span.end])))
@@ -89,12 +93,12 @@ def shape_logprobs(entries: Sequence[Logprob]) -> JSON:
     return {"content": [shape_logprob(entry) for entry in entries]}
 
 
-def read_logprobs(choice: Choice) -> JSON:
-    """``logprobs`` of the spoken tokens, ``None`` where none were asked for."""
+def dump_logprobs(choice: Choice) -> bytes:
+    """``logprobs`` of the spoken tokens, ``null`` where none were asked for."""
     if choice.logprobs is None:
-        return None
+        return b"null"
     spoken = [s for s in choice.spans if s.kind in ("text", "refusal")]
-    return shape_logprobs([entry for s in spoken for entry in choice.logprobs[s.start : s.end]])
+    return dump_json(shape_logprobs([entry for s in spoken for entry in choice.logprobs[s.start : s.end]]))
 
 
 def count_usage(plan: Plan) -> JSON:
@@ -107,23 +111,21 @@ def count_usage(plan: Plan) -> JSON:
     }
 
 
-def sort_usage(plan: Plan) -> JSON:
+def dump_sorted_usage(plan: Plan) -> bytes:
     """``usage`` of a serverless endpoint: keys in alphabetical order."""
-    return dict(sorted(count_usage(plan).items()))
+    usage = plan.usage
+    return b'{"completion_tokens":%d,"prompt_tokens":%d,"total_tokens":%d}' % (
+        usage.completion_tokens,
+        usage.prompt_tokens,
+        usage.total_tokens,
+    )
 
 
-def detail_usage(plan: Plan) -> JSON:
+def dump_detailed_usage(plan: Plan) -> bytes:
     """``usage`` of Azure OpenAI."""
     usage = plan.usage
-    return {
-        "completion_tokens": usage.completion_tokens,
-        "completion_tokens_details": {
-            "accepted_prediction_tokens": 0,
-            "audio_tokens": 0,
-            "reasoning_tokens": usage.reasoning_tokens,
-            "rejected_prediction_tokens": 0,
-        },
-        "prompt_tokens": usage.prompt_tokens,
-        "prompt_tokens_details": {"audio_tokens": 0, "cached_tokens": 0},
-        "total_tokens": usage.total_tokens,
-    }
+    return (
+        b'{"completion_tokens":%d,"completion_tokens_details":{"accepted_prediction_tokens":0,"audio_tokens":0,'
+        b'"reasoning_tokens":%d,"rejected_prediction_tokens":0},"prompt_tokens":%d,'
+        b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":0},"total_tokens":%d}'
+    ) % (usage.completion_tokens, usage.reasoning_tokens, usage.prompt_tokens, usage.total_tokens)

@@ -8,29 +8,33 @@ from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import WireResponse, WireStream
+from emulator.dialects.sse import quote
 from emulator.vendors.azure.catalogue import model_name
 from emulator.vendors.azure.gate import AzureService
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.parts import (
     Shown,
     answer_id,
-    count_usage,
-    detail_usage,
+    dump_detailed_usage,
+    dump_logprobs,
+    dump_sorted_usage,
     fingerprint,
     list_calls,
     read_finish,
-    read_logprobs,
     read_text,
     read_thoughts,
-    sort_usage,
 )
 from emulator.vendors.azure.stream import stream_chat
 
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
 _UNSEEN: JSON = {"filtered": False, "detected": False}
 _HARMS: JSON = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
-_PROMPT_RESULTS: JSON = {"hate": _SAFE, "jailbreak": _UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
+_PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": _UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
 _MATERIAL: JSON = {"protected_material_code": _UNSEEN, "protected_material_text": _UNSEEN}
+_ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json({**_HARMS, **_MATERIAL})
+_PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(
+    [{"prompt_index": 0, "content_filter_results": _PROMPT_HARMS}]
+)
 
 
 class ChatCodec:
@@ -42,12 +46,10 @@ class ChatCodec:
         if service.settings.filtered_output == "error" and _is_filtered(plan):
             return WireResponse(400, dump_json(_render_blocked(plan)), headers)
         if shown.openai:
-            body = _render_openai(plan, call, shown)
-        elif service.settings.profile == "seed":
-            body = _render_seed(plan, call, shown)
-        else:
-            body = _render_serverless(plan, call, shown)
-        return WireResponse(200, dump_json(body), headers)
+            return WireResponse(200, _render_openai(plan, call, shown), headers)
+        if service.settings.profile == "seed":
+            return WireResponse(200, _render_seed(plan, call, shown), headers)
+        return WireResponse(200, _render_serverless(plan, call, shown), headers)
 
     def stream(self, plan: Plan, call: Call, service: AzureService) -> WireStream:
         return WireStream(stream_chat(plan, call), answer_headers(plan, call, service, stream=True))
@@ -60,93 +62,103 @@ def _is_filtered(plan: Plan) -> bool:
     return any(choice.finish_reason == "content_filter" for choice in plan.choices)
 
 
-def _render_seed(plan: Plan, call: Call, shown: Shown) -> JSON:
+def _render_seed(plan: Plan, call: Call, shown: Shown) -> bytes:
     """Keys in the order of the documented sample; what it lacks follows."""
-    choices = []
-    for index, choice in enumerate(plan.choices):
-        message = {"role": "assistant", "content": read_text(choice, shown), **read_thoughts(choice, shown)}
-        if calls := list_calls(choice, plan, index, shown):
-            message["tool_calls"] = [
-                {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-                for call_id, name, arguments in calls
-            ]
-        shaped = {"index": index, "finish_reason": choice.finish_reason, "message": message}
-        if choice.logprobs is not None:
-            shaped["logprobs"] = read_logprobs(choice)
-        choices.append(shaped)
     name = model_name(call.deployment)
-    return {
-        "id": answer_id(plan, openai=False),
-        "model": name,
-        "choices": choices,
-        "created": int(plan.created),
-        "object": "chat.completion",
-        "usage": count_usage(plan),
-        "system_fingerprint": fingerprint(name),
-    }
+    usage = plan.usage
+    return (
+        b'{"id":"%b","model":%b,"choices":[%b],"created":%d,"object":"chat.completion","usage":{"prompt_tokens":%d,'
+        b'"completion_tokens":%d,"total_tokens":%d},"system_fingerprint":"%b"}'
+    ) % (
+        answer_id(plan, openai=False).encode(),
+        quote(name),
+        b",".join([_shape_seed(choice, plan, index, shown) for index, choice in enumerate(plan.choices)]),
+        int(plan.created),
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.total_tokens,
+        fingerprint(name).encode(),
+    )
 
 
-def _render_serverless(plan: Plan, call: Call, shown: Shown) -> JSON:
-    choices = []
-    for index, choice in enumerate(plan.choices):
-        calls = [
-            {"function": {"arguments": arguments, "call_id": None, "name": name}, "id": call_id, "type": "function"}
-            for call_id, name, arguments in list_calls(choice, plan, index, shown)
+def _shape_seed(choice: Choice, plan: Plan, index: int, shown: Shown) -> bytes:
+    more = read_thoughts(choice, shown)
+    if calls := list_calls(choice, plan, index, shown):
+        listed = [
+            {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            for call_id, name, arguments in calls
         ]
-        shaped: JSON = {"finish_reason": choice.finish_reason, "index": index}
-        if choice.logprobs is not None:
-            shaped["logprobs"] = read_logprobs(choice)
-        shaped["message"] = {
-            "content": read_text(choice, shown),
-            **read_thoughts(choice, shown),
-            "role": "assistant",
-            "tool_calls": calls or None,
-        }
-        choices.append(shaped)
-    return {
-        "choices": choices,
-        "created": int(plan.created),
-        "id": answer_id(plan, openai=False),
-        "model": model_name(call.deployment),
-        "object": "chat.completion",
-        "usage": sort_usage(plan),
-    }
+        more += b',"tool_calls":%b' % dump_json(listed)
+    return b'{"index":%d,"finish_reason":%b,"message":{"role":"assistant","content":%b%b}%b}' % (
+        index,
+        quote(choice.finish_reason),
+        dump_json(read_text(choice, shown)),
+        more,
+        b"" if choice.logprobs is None else b',"logprobs":%b' % dump_logprobs(choice),
+    )
 
 
-def _render_openai(plan: Plan, call: Call, shown: Shown) -> JSON:
+def _render_serverless(plan: Plan, call: Call, shown: Shown) -> bytes:
+    return b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion","usage":%b}' % (
+        b",".join([_shape_serverless(choice, plan, index, shown) for index, choice in enumerate(plan.choices)]),
+        int(plan.created),
+        answer_id(plan, openai=False).encode(),
+        quote(model_name(call.deployment)),
+        dump_sorted_usage(plan),
+    )
+
+
+def _shape_serverless(choice: Choice, plan: Plan, index: int, shown: Shown) -> bytes:
+    calls = [
+        {"function": {"arguments": arguments, "call_id": None, "name": name}, "id": call_id, "type": "function"}
+        for call_id, name, arguments in list_calls(choice, plan, index, shown)
+    ]
+    return b'{"finish_reason":%b,"index":%d,%b"message":{"content":%b%b,"role":"assistant","tool_calls":%b}}' % (
+        quote(choice.finish_reason),
+        index,
+        b"" if choice.logprobs is None else b'"logprobs":%b,' % dump_logprobs(choice),
+        dump_json(read_text(choice, shown)),
+        read_thoughts(choice, shown),
+        dump_json(calls) if calls else b"null",
+    )
+
+
+def _render_openai(plan: Plan, call: Call, shown: Shown) -> bytes:
     name = model_name(call.deployment)
-    prompt = {"prompt_filter_results": [{"prompt_index": 0, "content_filter_results": _PROMPT_RESULTS}]}
-    return {
-        "choices": [_shape_openai(choice, plan, index, shown) for index, choice in enumerate(plan.choices)],
-        "created": int(plan.created),
-        "id": answer_id(plan, openai=True),
-        "model": name,
-        "object": "chat.completion",
-        **(prompt if shown.filtered else {}),
-        "system_fingerprint": fingerprint(name),
-        "usage": detail_usage(plan),
-    }
+    return (
+        b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion",%b'
+        b'"system_fingerprint":"%b","usage":%b}'
+    ) % (
+        b",".join([_shape_openai(choice, plan, index, shown) for index, choice in enumerate(plan.choices)]),
+        int(plan.created),
+        answer_id(plan, openai=True).encode(),
+        quote(name),
+        _PROMPT_RESULTS if shown.filtered else b"",
+        fingerprint(name).encode(),
+        dump_detailed_usage(plan),
+    )
 
 
-def _shape_openai(choice: Choice, plan: Plan, index: int, shown: Shown) -> JSON:
+def _shape_openai(choice: Choice, plan: Plan, index: int, shown: Shown) -> bytes:
     calls = [
         {"function": {"arguments": arguments, "name": name}, "id": call_id, "type": "function"}
         for call_id, name, arguments in list_calls(choice, plan, index, shown)
     ]
-    text: str | None = read_text(choice, shown)
-    refusal = choice.text("refusal") or None
-    if not text and (calls or refusal):
-        text = None
-    message = {"content": text, **read_thoughts(choice, shown), "refusal": refusal, "role": "assistant"}
-    if calls:
-        message["tool_calls"] = calls
-    return {
-        **({"content_filter_results": {**_HARMS, **_MATERIAL}} if shown.filtered else {}),
-        "finish_reason": read_finish(choice, shown),
-        "index": index,
-        "logprobs": read_logprobs(choice),
-        "message": message,
-    }
+    text = read_text(choice, shown)
+    refusal = choice.text("refusal") if len(choice.spans) != 1 or choice.spans[0].kind == "refusal" else ""
+    silent = not text and (calls or refusal)
+    return (
+        b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
+    ) % (
+        _ANSWER_RESULTS if shown.filtered else b"",
+        quote(read_finish(choice, shown)),
+        index,
+        dump_logprobs(choice),
+        b"null" if silent else dump_json(text),
+        read_thoughts(choice, shown),
+        dump_json(refusal) if refusal else b"null",
+        b',"tool_calls":%b' % dump_json(calls) if calls else b"",
+    )
 
 
 def _render_blocked(plan: Plan) -> JSON:

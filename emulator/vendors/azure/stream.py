@@ -18,13 +18,13 @@ from emulator.vendors.azure.parts import (
     THINK,
     Shown,
     answer_id,
-    detail_usage,
     draw_call_id,
+    dump_detailed_usage,
+    dump_sorted_usage,
     fingerprint,
     list_calls,
     read_finish,
     shape_logprobs,
-    sort_usage,
 )
 
 Event = tuple[float, bytes]
@@ -61,7 +61,7 @@ def stream_chat(plan: Plan, call: Call) -> Iterator[Event]:
     streams = [say(frame, last=frame.index == end[1]) for frame in frames]
     yield from streams[0] if len(streams) == 1 else merge(*streams, key=itemgetter(0))
     if shown.openai and shown.usage:
-        yield end[0], b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, dump_json(detail_usage(plan)))
+        yield end[0], b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, dump_detailed_usage(plan))
     yield end[0], DONE
 
 
@@ -112,7 +112,7 @@ def _say_serverless(frame: _Frame, *, last: bool) -> Iterator[Event]:
         for position, (call_id, name, arguments) in enumerate(list_calls(choice, plan, frame.index, shown))
     ]
     delta = b'"tool_calls":%b' % dump_json(calls) if calls else b'"content":""'
-    usage = b',"usage":%b' % dump_json(sort_usage(plan)) if last and shown.usage else b""
+    usage = b',"usage":%b' % dump_sorted_usage(plan) if last and shown.usage else b""
     yield last_due(choice, plan), frame.chunk(delta, quote(choice.finish_reason), usage=usage)
 
 
