@@ -211,6 +211,19 @@ def scenario(tmp_path: Path) -> Callable[[str], str]:
         pytest.param(
             "version: 1\nvendors: {tgi: {}, x: {}}\n", 1, [("error", 2, 23, "vendors.x")], id="no such vendor"
         ),
+        pytest.param(
+            "version: 1\nvendors: {azur: {}, tgi: 5, mindie: {profil: strict}}\nseed: x\n"
+            "deployments: [{vendor: azure, name: a}, {vendor: tgl, name: b}]\n",
+            1,
+            [
+                ("error", 2, 11, "vendors.azur"),
+                ("error", 2, 26, "vendors.tgi"),
+                ("error", 2, 38, "vendors.mindie.profil"),
+                ("error", 3, 7, "seed"),
+                ("error", 4, 50, "deployments[1].vendor"),
+            ],
+            id="the language's mistakes and the vendors' at once",
+        ),
     ],
 )
 def test_check_gives_rows(

@@ -44,9 +44,19 @@ def _find(paths: Sequence[Path]) -> Iterator[Finding]:
             loaded = load_scenario(sources)
             catalogue = _ask_vendors(loaded) if _concerns_vendors(loaded.scenario) else None
         except ScenarioError as error:
-            yield from (("error", row) for row in error.rows)
+            yield from (("error", row) for row in _complete(error).rows)
         else:
             yield from (("warning", row) for row in lint(loaded, VENDOR_NAMES, catalogue))
+
+
+def _complete(error: ScenarioError) -> ScenarioError:
+    """The mistakes, with those in the vendors' sections."""
+    if not any(part.scenario.vendors or part.scenario.deployments for part in error.parts):
+        return error
+    from emulator.server.serving import complete
+    from emulator.vendors import VENDORS
+
+    return complete(error, VENDORS)
 
 
 def _concerns_vendors(scenario: Scenario) -> bool:

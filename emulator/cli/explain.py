@@ -17,7 +17,9 @@ from emulator.scenario.errors import ScenarioError, nearest
 from emulator.scenario.load import LoadedScenario, load_paths
 from emulator.scenario.match import Verdict
 from emulator.server.build import build
+from emulator.server.serving import judged_by
 from emulator.settings import Settings, SettingsError
+from emulator.vendors import VENDORS
 
 
 class Request(BaseModel):
@@ -54,7 +56,8 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     """Print what each rule says to a request that is the first since the start; 1 if the scenario has mistakes."""
     request = _read_request(request_path)
     try:
-        loaded, _ = load_paths([Path(path)], settings.scenario)
+        with judged_by(VENDORS):
+            loaded, _ = load_paths([Path(path)], settings.scenario)
         verdicts, refusal = asyncio.run(_try_out(loaded, request, settings.seed))
     except ScenarioError as error:
         print(error, file=sys.stderr)

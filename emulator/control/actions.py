@@ -14,7 +14,7 @@ from emulator.control.stage import Stage
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
 from emulator.scenario.errors import nearest
-from emulator.scenario.load import LoadedScenario, load_text
+from emulator.scenario.load import LoadedScenario
 from emulator.scenario.match import Verdict
 
 _END = 253402300799.0  # 9999-12-31T23:59:59Z, the last second that has a date
@@ -45,7 +45,7 @@ class Actions:
     async def put_scenario(self, query: models.PutQuery, body: bytes, name: str) -> models.ScenarioState:
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
-        self._stage.put(load_text(body, "scenario") if query.name is None else self._select(query.name))
+        self._stage.put(self._stage.load(body) if query.name is None else self._select(query.name))
         return await self.get_scenario(models.NoQuery(), b"", "")
 
     def _select(self, name: str) -> LoadedScenario:

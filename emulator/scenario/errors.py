@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
+    from emulator.scenario.load import LoadedScenario
+
 KeyPath = tuple[str | int, ...]
 
 
@@ -38,10 +40,14 @@ class Row:
 
 
 class ScenarioError(Exception):
-    """A scenario that cannot be loaded; its text has one line per row."""
+    """A scenario that cannot be loaded; its text has one line per row.
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    ``parts``: what can be read of it all the same, so that others can add what they find wrong with theirs.
+    """
+
+    def __init__(self, rows: Iterable[Row], parts: Iterable[LoadedScenario] = ()) -> None:
         self.rows = tuple(rows)
+        self.parts = tuple(parts)
         super().__init__("\n".join(map(str, self.rows)))
 
 
@@ -117,7 +123,7 @@ def explain_errors(error: ValidationError, data: JSON, schema: JSON) -> list[Mis
     for detail in error.errors(include_url=False):
         mistake = _explain_error(detail, data, schema)
         mistakes.setdefault((mistake.path, mistake.at_key), mistake)
-    inner = {path[:-1] for path, _ in mistakes}
+    inner = {path[:length] for path, _ in mistakes for length in range(len(path))}
     return [found for found in mistakes.values() if not (found.is_count and found.path in inner)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import blake2b
@@ -108,6 +109,7 @@ def load_library(folder: Path) -> dict[str, LoadedScenario]:
     """
     library: dict[str, LoadedScenario] = {}
     rows: list[Row] = []
+    parts: list[LoadedScenario] = []
     for path in find_files(folder):
         name = _stem(path)
         if name in library:
@@ -117,8 +119,9 @@ def load_library(folder: Path) -> dict[str, LoadedScenario]:
             library[name] = load_scenario([path])
         except ScenarioError as error:
             rows.extend(error.rows)
+            parts.extend(error.parts)
     if rows:
-        raise ScenarioError(rows)
+        raise ScenarioError(rows, parts)
     return library
 
 
@@ -183,13 +186,30 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     rows = [_make_row(joined.places, joined.key_places, mistake, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
-        files = [document.places[()].file for document in documents if document.places]
-        raise ScenarioError(sorted(rows, key=lambda row: (row.file in files and files.index(row.file), *_order(row))))
+        part = LoadedScenario(_salvage(joined.data, name), sources, joined.data, joined.places, joined.key_places)
+        raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
     return LoadedScenario(scenario, sources, joined.data, joined.places, joined.key_places)
 
 
 def _order(row: Row) -> tuple[int, int]:
     return row.line, row.column
+
+
+def sort_rows(rows: Iterable[Row], files: Sequence[str]) -> list[Row]:
+    """Rows by their files, in the order given, and in a file by their places."""
+    return sorted(rows, key=lambda row: (row.file in files and files.index(row.file), *_order(row)))
+
+
+def _salvage(data: JSON, name: str) -> Scenario:
+    """The sections that vendors judge, as far as they can be read."""
+    sections = data if isinstance(data, dict) else {}
+    vendors = sections.get("vendors")
+    known = vendors if isinstance(vendors, dict) else {}
+    readable = {key: value for key, value in known.items() if value is False or isinstance(value, dict)}
+    kept: dict[str, JSON] = {"version": 1, "name": name, "vendors": readable}
+    with suppress(ValidationError):
+        return Scenario.model_validate({**kept, "deployments": sections.get("deployments", [])})
+    return Scenario.model_validate(kept)
 
 
 @cache

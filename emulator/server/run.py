@@ -17,6 +17,7 @@ from emulator.scenario.load import LoadedScenario, ScenarioError, load_paths
 from emulator.server.build import Built, build
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
+from emulator.server.serving import judged_by
 from emulator.server.tls import load_context, make_certificate
 from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
@@ -26,7 +27,8 @@ from emulator.vendors import VENDORS
 def run(settings: Settings) -> int:
     """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
     try:
-        loaded, library = load_paths(settings.paths, settings.scenario)
+        with judged_by(VENDORS):
+            loaded, library = load_paths(settings.paths, settings.scenario)
         built = build(
             loaded,
             library=library,

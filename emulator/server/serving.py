@@ -1,6 +1,7 @@
 """What a scenario makes of each vendor: its settings, deployments and keys."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from pydantic import ValidationError
 
@@ -11,7 +12,7 @@ from emulator.core.vendor import Metrics, Service, Vendor, VendorSettings
 from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.scenario.errors import KeyPath, Row, ScenarioError, nearest
-from emulator.scenario.load import LoadedScenario
+from emulator.scenario.load import LoadedScenario, sort_rows
 from emulator.scenario.schema import Scenario
 
 
@@ -43,6 +44,26 @@ def read_vendors(loaded: LoadedScenario, vendors: Sequence[Vendor]) -> Mapping[s
     if rows:
         raise ScenarioError(rows)
     return settings
+
+
+@contextmanager
+def judged_by(vendors: Sequence[Vendor]) -> Iterator[None]:
+    """Whatever is loaded meanwhile and has mistakes is told those in its vendors' sections at the same time."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise complete(error, vendors) from None
+
+
+def complete(error: ScenarioError, vendors: Sequence[Vendor]) -> ScenarioError:
+    """The mistakes of a scenario, with those in its vendors' sections."""
+    rows = list(error.rows)
+    for part in error.parts:
+        try:
+            read_vendors(part, vendors)
+        except ScenarioError as more:
+            rows += more.rows
+    return ScenarioError(sort_rows(rows, list(dict.fromkeys(row.file for row in rows))))
 
 
 def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Row:

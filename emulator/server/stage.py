@@ -10,10 +10,10 @@ from emulator.core.vendor import Metrics, Vendor
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario import schema
-from emulator.scenario.load import LoadedScenario
+from emulator.scenario.load import LoadedScenario, load_text
 from emulator.server.app import VendorApp
 from emulator.server.metrics import VendorMetrics
-from emulator.server.serving import read_vendors, serve
+from emulator.server.serving import judged_by, read_vendors, serve
 from emulator.state.memory import MemoryState
 
 
@@ -71,6 +71,15 @@ class Stage:
     def metrics(self) -> Mapping[str, Metrics]:
         """Totals of each vendor since the process began."""
         return self._metrics
+
+    def load(self, text: bytes) -> LoadedScenario:
+        """A scenario that somebody sends.
+
+        Raises:
+            ScenarioError: with every mistake.
+        """
+        with judged_by(self.vendors):
+            return load_text(text, "scenario")
 
     def put(self, loaded: LoadedScenario) -> None:
         """Begin another scenario: fresh clock, counters and quotas.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import find_files, load_paths
+from emulator.server.serving import judged_by
 from emulator.server.stage import Stage
 
 log = logging.getLogger("emulator")
@@ -53,7 +54,8 @@ class Watcher:
         active = stage.running.loaded
         name = next((key for key, loaded in stage.library.items() if loaded is active), None)
         is_folder = any(path.is_dir() for path in self._paths)
-        loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
+        with judged_by(stage.vendors):
+            loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
         if loaded.digest != (active.digest if name is not None else self._digest):
             stage.put(loaded)
             log.info("reloaded scenario %s", loaded.scenario.name)

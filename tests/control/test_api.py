@@ -110,6 +110,11 @@ async def test_the_scenario_at_work_is_shown_as_written(toy: Running) -> None:
         pytest.param("version: 1\nrulez: []\nseed: x\n", [(2, "rulez", "rules"), (3, "seed", None)], id="two mistakes"),
         pytest.param("a: b: c", [(1, "", None)], id="not YAML"),
         pytest.param("version: 1\nvendors: {toi: {}}\n", [(2, "vendors.toi", "toy")], id="no such vendor"),
+        pytest.param(
+            "version: 1\nrulez: []\nvendors: {toy: {load: 1}}\ndeployments: [{vendor: toi}]\n",
+            [(2, "rulez", "rules"), (3, "vendors.toy.load", "loud"), (4, "deployments[0].name", None)],
+            id="the vendor's mistakes too",
+        ),
     ],
 )
 async def test_a_bad_scenario_changes_nothing_and_names_every_mistake(

@@ -324,6 +324,11 @@ def test_mistake(text: str, row: str) -> None:
             id="sequence and outcome",
         ),
         pytest.param(
+            "sequence: [{eror: {kind: timeout}}]",
+            "a.yaml:4:16: rules[0].sequence[0].eror: unknown key; did you mean error?",
+            id="a step with a wrong key is no missing step",
+        ),
+        pytest.param(
             "sequence: []", "a.yaml:4:15: rules[0].sequence: expected a list of at least 1, got a list", id="no steps"
         ),
         pytest.param(
