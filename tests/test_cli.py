@@ -63,10 +63,20 @@ def test_wrong_usage_is_one_clear_line_and_2(
     assert error.count("\n") == 1
 
 
-def test_an_unknown_flag_is_2() -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["serve", "--no-such-flag"], id="an unknown flag"),
+        pytest.param(["serve", "--log-level", "loud"], id="a choice that is none"),
+        pytest.param(["env", "nobody"], id="an unknown vendor"),
+        pytest.param(["no-such-verb"], id="an unknown verb"),
+    ],
+)
+def test_a_bad_flag_is_one_clear_line_and_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["serve", "--no-such-flag"])
+        main(arguments)
     assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

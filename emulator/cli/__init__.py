@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from emulator import __version__
 from emulator.settings import FRONT_PORT, LOG_FORMATS, LOG_LEVELS, Settings, SettingsError, load_settings, variable
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Every verb, flag and default."""
-    parser = argparse.ArgumentParser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
+    parser = _Parser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
     parser.add_argument("--version", action="version", version=f"emulator {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     _add_serve(verbs.add_parser("serve", help="answer as the vendors do", formatter_class=_Help))
@@ -56,6 +57,13 @@ def build_parser() -> argparse.ArgumentParser:
     env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
     env.set_defaults(run=_run_env)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}; {self.prog} --help says more\n")
 
 
 class _Help(argparse.HelpFormatter):
