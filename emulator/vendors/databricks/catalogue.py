@@ -32,6 +32,7 @@ _TRAITS: Mapping[Family, Mapping[str, JSON]] = MappingProxyType(
         "gemini": {"usage_style": "every", "reasoning": "hidden", "vision": True, "content_parts": True},
     }
 )  # fmt: skip
+_THOUGHTLESS = ("gpt-3", "gpt-4", "gpt-35")  # OpenAI's models that say at once what they say
 _TOKENIZERS: Mapping[Family, str] = MappingProxyType({"gpt-oss": "gpt", "claude": "claude", "gpt": "gpt"})
 
 
@@ -51,7 +52,11 @@ def _family(trait: str, name: str, model: str) -> Family:
 
 def traits_of(deployment: Deployment, family: Family) -> Mapping[str, JSON]:
     """An endpoint's traits: its family's, and its own in their place."""
-    return {**_TRAITS[family], **deployment.traits}
+    traits = {**_TRAITS[family], **deployment.traits}
+    model = (deployment.model or deployment.name).lower()
+    if family == "gpt" and any(name in model for name in _THOUGHTLESS) and "reasoning" not in deployment.traits:
+        traits["reasoning"] = ""
+    return traits
 
 
 def trait(deployment: Deployment, name: str) -> JSON:

@@ -29,6 +29,8 @@ def stream_chat(plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
         f'"created":{int(plan.created)},"model":'
     ).encode() + quote(reply.model)
     choices = [_pieces(plan, number, reply) for number in range(len(plan.choices))]
+    if reply.role_everywhere:
+        choices = [_repeat_role(pieces) for pieces in choices]
     pieces = choices[0] if len(choices) == 1 else merge(*choices, key=_order)
     counted = _count_all if reply.usage_style == "every" else _count_some
     yield from counted(head + b',"choices":[', pieces, plan, reply)
@@ -104,11 +106,19 @@ def _pieces(plan: Plan, number: int, reply: Reply) -> Iterator[Piece]:
     yield choice.due[-1] if len(choice.due) else 0.0, number, ~len(choice.tokens), before + delta + finish
 
 
+def _repeat_role(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The same chunks, each with the role in front."""
+    for due, number, tokens, body in pieces:
+        head, mark, rest = body.partition(b'"delta":{')
+        if not rest.startswith(b'"role"'):
+            rest = (b'"role":"assistant"%b' if rest.startswith(b"}") else b'"role":"assistant",%b') % rest
+        yield due, number, tokens, head + mark + rest
+
+
 def _stream_text(choice: Choice, number: int, span: Span, reply: Reply) -> Iterator[Piece]:
     """One chunk a token; a token without text has none."""
     field = b"refusal" if span.kind == "refusal" and reply.family == "gpt" else b"content"
-    role = b'"role":"assistant",' if reply.role_everywhere else b""
-    before = b'{"index":%d,"delta":{%b"%b":' % (number, role, field)
+    before = b'{"index":%d,"delta":{"%b":' % (number, field)
     after = b'},"finish_reason":null,"logprobs":null}'
     tokens, due, logprobs = choice.tokens, choice.due, choice.logprobs
     if logprobs is None:

@@ -217,6 +217,37 @@ def test_stream_traits(traits: JSON, probe: JSON, value: JSON) -> None:
     assert probe([e["choices"][0]["delta"] for e in events]) == value
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({}, id="a text"),
+        pytest.param({"logprobs": True, "max_tokens": 4}, id="log-probabilities"),
+        pytest.param(
+            {"tools": [{"type": "function", "function": {"name": "f", "description": "d"}}], "tool_choice": "required"},
+            id="a call",
+        ),
+    ],
+)
+@pytest.mark.parametrize("reasoning", ["", "always"])
+def test_role_stands_in_every_chunk(fields: JSON, reasoning: str) -> None:
+    named = mine(with_traits(role_in_every_chunk=True, reasoning=reasoning), stream=True, **fields).events[:-1]
+    plain = mine(with_traits(reasoning=reasoning), stream=True, **fields).events[:-1]
+    assert len(named) == len(plain) > 2
+    for one, other in zip(named, plain, strict=True):
+        delta = one["choices"][0]["delta"]
+        assert next(iter(delta)) == "role"
+        assert delta == {"role": "assistant", **other["choices"][0]["delta"]}
+
+
+def test_external_models_that_do_not_think_answer_at_once() -> None:
+    for model, thinks in (("gpt-4o", False), ("gpt-35-turbo", False), ("gpt-5-mini", True)):
+        external = Deployment(vendor="databricks", name="mine", mode="external", model=model)
+        body = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}
+        answer = invoke("mine", body, deployments=(external,)).body
+        assert ("reasoning_tokens" in answer["usage"]) is thinks
+        assert bool(answer["choices"][0]["message"]["content"]) is not thinks
+
+
 def test_further_traits() -> None:
     listed = mine(with_traits(content_style="list")).body["choices"][0]["message"]["content"]
     assert [part["type"] for part in listed] == ["text"]
