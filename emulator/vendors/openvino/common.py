@@ -32,6 +32,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "temperature": (0.0, 2.0, "(0.0, 2.0)"),
     "top_p": (0.0, 1.0, "(0.0, 1.0)"),
 }
+_SPEECH = frozenset(("modalities", "audio", "chunk_frames"))
 _ENDLESS = (-inf, inf, "")
 
 
@@ -54,9 +55,9 @@ def read_fields(accepted: Accepted) -> Fields:
             reader(read, name)
     if release.speculative == "strict":
         _read_speculative(read)
-    if release.full_checks:
+    if release.full_checks and "skip_special_tokens" in body:
         _read_special_tokens(read)
-    if release.modalities:
+    if release.modalities and not _SPEECH.isdisjoint(body):
         _read_modalities(read)
     return read
 
@@ -217,7 +218,7 @@ def _check_threshold(value: JSON) -> None:
 
 
 def _read_special_tokens(read: Fields) -> None:
-    value = read.body.get("skip_special_tokens", True)
+    value = read.body["skip_special_tokens"]
     if not isinstance(value, bool):
         refuse("skip_special_tokens is not a bool")
     read.plain = not value

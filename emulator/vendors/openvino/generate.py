@@ -116,10 +116,11 @@ def _read_max_completion_tokens(read: Fields) -> None:
 
 def _read_template_options(read: Fields) -> bool:
     """Whether the model thinks aloud: it has the trait ``reasoning``, and the template is not told otherwise."""
-    release = read.release
-    options = read.body.get("chat_template_kwargs", _NO_OPTIONS) if release.chat_template_kwargs else _NO_OPTIONS
-    if not isinstance(options, dict):
-        refuse("chat_template_kwargs must be an object")
+    options = _NO_OPTIONS
+    if "chat_template_kwargs" in read.body and read.release.chat_template_kwargs:
+        options = read.body["chat_template_kwargs"]
+        if not isinstance(options, dict):
+            refuse("chat_template_kwargs must be an object")
     return options.get("enable_thinking") is not False and bool(read.accepted.deployment.traits.get("reasoning"))
 
 

@@ -49,8 +49,11 @@ def split_with_lag(
             yield moment, prefix + quote("".join(waiting)) + suffix
             waiting.clear()
         elif len(waiting) > _LAG:
-            ready = "".join(waiting[:-_LAG])
-            del waiting[:-_LAG]
+            if len(waiting) == _LAG + 1:
+                ready = waiting.pop(0)
+            else:
+                ready = "".join(waiting[:-_LAG])
+                del waiting[:-_LAG]
             if ready:
                 yield moment, prefix + quote(ready) + suffix
     return "".join(waiting)
