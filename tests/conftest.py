@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from emulator.core.vendor import Vendor
 from emulator.scenario.load import load_text
@@ -18,6 +19,8 @@ from emulator.vendors import VENDORS
 from tests.wire import Running
 
 Start = Callable[..., Awaitable[Running]]
+settings.register_profile("emulator", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("emulator")
 FROZEN = "version: 1\nname: test\nclock: frozen\n"
 
 
