@@ -18,7 +18,7 @@ from emulator.vendors.tgi.invocations import parse_invocations
 from emulator.vendors.tgi.metrics import answer_metrics
 from emulator.vendors.tgi.settings import TgiSettings, list_deployments
 from emulator.vendors.tgi.tokens import list_tokens
-from emulator.vendors.tgi.wire import PLAIN, parse_generate, parse_generate_stream, parse_root
+from emulator.vendors.tgi.wire import PLAIN, measure_input, parse_generate, parse_generate_stream, parse_root
 
 Parse = Callable[[WireRequest, Service[TgiSettings]], Call | WireResponse]
 
@@ -52,15 +52,17 @@ def answer_info(request: WireRequest, service: Service[TgiSettings]) -> WireResp
 
 def _describe(service: Service[TgiSettings]) -> JSON:
     settings = service.settings
+    deployment = find_served(service)
+    most, total = measure_input(settings, deployment)
     return {
-        "model_id": find_served(service).name,
+        "model_id": deployment.name,
         "model_sha": settings.model_sha,
         "model_pipeline_tag": settings.pipeline_tag,
         "max_concurrent_requests": settings.max_concurrent_requests,
         "max_best_of": settings.max_best_of,
         "max_stop_sequences": settings.max_stop_sequences,
-        "max_input_tokens": settings.max_input_tokens,
-        "max_total_tokens": settings.max_total_tokens,
+        "max_input_tokens": most,
+        "max_total_tokens": total,
         "validation_workers": settings.validation_workers,
         "max_client_batch_size": settings.max_client_batch_size,
         "router": "text-generation-router",
@@ -72,8 +74,10 @@ def _describe(service: Service[TgiSettings]) -> JSON:
 
 def _describe_old(service: Service[TgiSettings]) -> JSON:
     settings = service.settings
+    deployment = find_served(service)
+    most, total = measure_input(settings, deployment)
     return {
-        "model_id": find_served(service).name,
+        "model_id": deployment.name,
         "model_sha": settings.model_sha,
         "model_dtype": "torch.float16",
         "model_device_type": "cuda",
@@ -81,8 +85,8 @@ def _describe_old(service: Service[TgiSettings]) -> JSON:
         "max_concurrent_requests": settings.max_concurrent_requests,
         "max_best_of": settings.max_best_of,
         "max_stop_sequences": settings.max_stop_sequences,
-        "max_input_length": settings.max_input_tokens,
-        "max_total_tokens": settings.max_total_tokens,
+        "max_input_length": most,
+        "max_total_tokens": total,
         "waiting_served_ratio": 1.2,
         "max_batch_total_tokens": 32000,
         "max_waiting_tokens": 20,

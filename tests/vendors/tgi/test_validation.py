@@ -54,6 +54,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(
+    ("section", "asked", "limit"),
+    [
+        pytest.param("", {}, 7, id="none asked"),
+        pytest.param("", {"max_new_tokens": 9}, 9, id="some asked"),
+        pytest.param(OLD, {}, 7, id="none asked of 0.9.4"),
+    ],
+)
+def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
+    deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
+    assert accepted("tgi", "/", ask(asked), section + deployment).ask.sampling.max_tokens == limit
+
+
+@pytest.mark.parametrize(
     "parameters",
     [
         pytest.param({"temperature": 1.5e-45}, id="the smallest temperature"),
