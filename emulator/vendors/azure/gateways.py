@@ -45,6 +45,9 @@ def word_foundry(refusal: Refusal) -> Worded:
 
 def word_aoai(refusal: Refusal) -> Worded:
     """As ``openai.azure.com``: OpenAI's own words behind the gateway."""
+    if refusal.kind is ErrorKind.NOT_FOUND and "task" in refusal.details:
+        message = refusal.message or _wrong_operation(refusal)
+        return _add_headers(Worded(_coded("OperationNotSupported", message), status=400), refusal)
     return _add_headers(_word_gateway(refusal) or _word_azure_openai(refusal), refusal)
 
 
@@ -58,8 +61,6 @@ def _word_gateway(refusal: Refusal) -> Worded | None:
     details = refusal.details
     if refusal.kind is ErrorKind.UNAUTHENTICATED:
         return _word_unauthenticated(refusal)
-    if refusal.kind is ErrorKind.NOT_FOUND and "task" in details:
-        return Worded(_coded("OperationNotSupported", refusal.message or _wrong_operation(refusal)), status=400)
     if refusal.kind is ErrorKind.NOT_FOUND and "deployment" in details:
         return Worded(_coded("DeploymentNotFound", refusal.message or _NO_DEPLOYMENT))
     if refusal.kind is ErrorKind.NOT_FOUND or refusal.code == "invalid_api_version":

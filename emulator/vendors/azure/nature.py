@@ -51,7 +51,7 @@ def _find_nature(deployment: Deployment, settings: AzureSettings) -> Nature:
             usage=usage,
             named_tool=named_tool,
             filtered=openai and settings.content_filter_results,
-            mistral=traits.get("provider") == "Mistral",
+            mistral=not openai and traits.get("provider") == "Mistral",
             inline=traits.get("reasoning") == "inline",
         )
 

@@ -1,11 +1,26 @@
 """What happens before a model sees a request."""
 
 import pytest
+from multidict import CIMultiDict
 
-from emulator.core.call import ChatAsk
+from emulator.core.call import Call, ChatAsk
 from emulator.core.json import JSON
 from emulator.core.vendor import WireResponse
-from tests.vendors.azure.service import CHAT, HELLO, VERSION, Refused, accept, chat, refuse, send
+from emulator.server.routing import Router
+from emulator.vendors.azure import VENDOR
+from tests.conftest import Start
+from tests.vendors.azure.service import (
+    CHAT,
+    HELLO,
+    VERSION,
+    Refused,
+    accept,
+    chat,
+    make_request,
+    refuse,
+    send,
+    serve,
+)
 
 FIRST = "mistral-small-2503"
 
@@ -304,10 +319,12 @@ def test_a_route_the_model_does_not_serve(profile: str, status: int, body: JSON)
     assert (refused.response.body if isinstance(body, bytes) else refused.json()) == body
 
 
-@pytest.mark.parametrize("profile", ["foundry", "aoai"])
-def test_an_operation_the_model_does_not_know(profile: str) -> None:
+@pytest.mark.parametrize(
+    ("profile", "status", "code"), [("foundry", 404, "404"), ("aoai", 400, "OperationNotSupported")]
+)
+def test_an_operation_the_model_does_not_know(profile: str, status: int, code: str) -> None:
     refused = refuse(chat(model="embed-v-4-0"), CHAT, f"profile={profile}")
-    assert (refused.status, refused.json()["error"]["code"]) == (400, "OperationNotSupported")
+    assert (refused.status, refused.json()["error"]["code"]) == (status, code)
 
 
 @pytest.mark.parametrize(("state", "status"), [("loading", 503), ("stopped", 503), ("retired", 404)])
@@ -466,3 +483,56 @@ def test_the_clients_request_id_comes_back() -> None:
     headers = {"x-ms-client-request-id": "d9a11e7a"}
     assert refuse({}, headers=headers).headers["x-ms-client-request-id"] == "d9a11e7a"
     assert "x-ms-client-request-id" not in refuse({}).headers
+
+
+READ: JSON = {
+    "/chat/completions": chat(max_tokens=3, stream=True, tools=[{"type": "function", "function": {"name": "f"}}]),
+    "/completions": {"prompt": ["a", "b"]},
+    "/embeddings": {"input": ["a"]},
+    "/images/embeddings": {"input": [{"image": "data:,a"}]},
+}
+
+
+@pytest.mark.parametrize("route", READ)
+def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> None:
+    service = serve()
+    first, second = (make_request(f"{route}{VERSION}", READ[route]) for _ in range(2))
+    second.key = b"another key 1234"
+    second.headers = CIMultiDict({**second.headers, "x-ms-client-request-id": "i", "User-Agent": "u"})
+    calls = []
+    for request in (first, second):
+        endpoint, request.params = Router(VENDOR.endpoints).resolve(request.method, request.path)
+        call = endpoint.parse(request, service)
+        assert isinstance(call, Call)
+        calls.append(call)
+    for name in ("deployment", "ask", "codec", "stream", "prompt_tokens", "context"):
+        assert getattr(calls[0], name) == getattr(calls[1], name)
+    assert calls[0].repeatable
+    assert calls[1].repeatable
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({"azureml-model-deployment": "nobody"}, 404, id="azureml-model-deployment"),
+        pytest.param({"extra-parameters": "maybe"}, 400, id="extra-parameters"),
+        pytest.param({"x-ms-model-mesh-model-name": "llama2-7b"}, 404, id="x-ms-model-mesh-model-name"),
+        pytest.param({"Content-Type": "text/plain"}, 422, id="Content-Type"),
+        pytest.param({"api-key": "000"}, 401, id="api-key"),
+    ],
+)
+async def test_a_header_that_matters_is_read_each_time(start: Start, headers: dict[str, str], status: int) -> None:
+    running = await start()
+    good = {"api-key": "k"}
+    answers = [await running.ask("azure", CHAT, HELLO, headers=good) for _ in range(3)]
+    assert [answer.status for answer in answers] == [200, 200, 200]
+    assert len({answer.json()["id"] for answer in answers}) == 3
+    assert len({answer.json()["choices"][0]["message"]["content"] for answer in answers}) == 1
+    assert (await running.ask("azure", CHAT, HELLO, headers={**good, **headers})).status == status
+    echoed = await running.ask("azure", CHAT, HELLO, headers={**good, "x-ms-client-request-id": "mine"})
+    assert echoed.header("x-ms-client-request-id") == "mine"
+
+
+@pytest.mark.parametrize(("profile", "mistral"), [("seed", True), ("maas", True), ("aoai", False)])
+def test_an_openai_resource_has_no_mistral_ids(profile: str, mistral: bool) -> None:
+    assert accept(chat(model=FIRST), CHAT, f"profile={profile}").context.mistral is mistral
