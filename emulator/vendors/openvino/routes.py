@@ -169,6 +169,7 @@ VENDOR = Vendor(
     environment=environment,
     body_limit=1024**3,
     date=False,
+    lower_case=True,
     reads=("Content-Type",),
     render_late_error=render_late_error,
 )
