@@ -219,7 +219,7 @@ def scenario(tmp_path: Path) -> Callable[[str], str]:
         pytest.param(BAD, 1, [("error", 2, 19, "rules[0].retry")], id="a mistake"),
         pytest.param(ODD, 0, [("warning", 2, 34, "rules[0].when.vendor")], id="a warning"),
         pytest.param(
-            "version: 1\nvendors: {tgi: {}, x: {}}\n", 1, [("error", 2, 23, "vendors.x")], id="no such vendor"
+            "version: 1\nvendors: {tgi: {}, x: {}}\n", 1, [("error", 2, 20, "vendors.x")], id="no such vendor"
         ),
         pytest.param(
             "version: 1\nvendors: {azur: {}, tgi: 5, mindie: {profil: strict}}\nseed: x\n"

@@ -56,9 +56,10 @@ class LoadedScenario:
         place = _find_place(self.places, path)
         return str(place) if place else self.scenario.name
 
-    def row(self, path: KeyPath, message: str, suggestion: str | None = None) -> Row:
-        """A mistake found after loading."""
-        return _make_row(self.places, self.key_places, Mistake(path, message, suggestion), self.scenario.name)
+    def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Row:
+        """A mistake found after loading; ``at_key``: it is the key that is wrong, not its value."""
+        mistake = Mistake(path, message, suggestion, at_key=at_key)
+        return _make_row(self.places, self.key_places, mistake, self.scenario.name)
 
     def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> tuple[Row, ...]:
         """Mistakes another model found in a part of the data, such as a vendor's settings."""

@@ -67,7 +67,7 @@ def complete(error: ScenarioError, vendors: Sequence[Vendor]) -> ScenarioError:
 
 
 def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Row:
-    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known))
+    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known), at_key=path[0] == "vendors")
 
 
 def list_deployments(vendor: Vendor, settings: VendorSettings, scenario: Scenario) -> dict[str, Deployment]:

@@ -325,7 +325,7 @@ def test_mistake(text: str, row: str) -> None:
         ),
         pytest.param(
             "sequence: [{eror: {kind: timeout}}]",
-            "a.yaml:4:16: rules[0].sequence[0].eror: unknown key; did you mean error?",
+            "a.yaml:4:17: rules[0].sequence[0].eror: unknown key; did you mean error?",
             id="a step with a wrong key is no missing step",
         ),
         pytest.param(
