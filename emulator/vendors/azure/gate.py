@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from contextlib import suppress
+from functools import lru_cache
 
 from emulator.core.call import Deployment, Task
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -49,12 +50,15 @@ def check_api_version(request: WireRequest, settings: AzureSettings) -> None:
         return
     given = request.query.get("api-version")
     known = settings.api_versions
-    if given is None and not settings.api_version_required:
-        return
-    if settings.api_version_required and (given is None or not _VERSION.fullmatch(given)):
+    if settings.api_version_required and (given is None or not _is_version(given)):
         raise refusals.wrong_api_version(given)
     if given is not None and known is not None and given not in known:
         raise refusals.wrong_api_version(given)
+
+
+@lru_cache(maxsize=256)
+def _is_version(text: str) -> bool:
+    return _VERSION.fullmatch(text) is not None
 
 
 def admit(request: WireRequest, service: AzureService, task: Task) -> tuple[Deployment, JSON]:

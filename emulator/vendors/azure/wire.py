@@ -15,12 +15,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     PlainValidator,
     TypeAdapter,
     ValidationError,
     model_validator,
 )
-from pydantic_core import InitErrorDetails
+from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
 from emulator.core.json import JSON
 from emulator.vendors.azure.refusals import breaks_schema
@@ -78,15 +79,6 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, BeforeValidator(read_whole), Field(ge=-(2**63), le=2**63 - 1)]
-
-
-class Role(StrEnum):
-    """``developer`` came later and is let through beside them."""
-
-    system = "system"
-    user = "user"
-    assistant = "assistant"
-    tool = "tool"
 
 
 class Detail(StrEnum):
@@ -160,13 +152,19 @@ class CalledTool(WireModel):
     function: CalledFunction
 
 
-_ROLE = TypeAdapter(Role)
-_ROLES = frozenset({"developer", *(role.value for role in Role)})
+_ROLES = "'system', 'user', 'assistant' or 'tool'"  # ``developer`` came later and is let through beside them
+
+
+class _RoleSchema:
+    """One of the roles; the error is that of the container's enumeration."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: JSON, handler: GetCoreSchemaHandler) -> CoreSchema:
+        roles = core_schema.literal_schema(["system", "user", "assistant", "tool", "developer"])
+        return core_schema.custom_error_schema(roles, "enum", custom_error_context={"expected": _ROLES})
+
+
 _PARTS = TypeAdapter(list[ContentPart])
-
-
-def _read_role(value: JSON) -> str:
-    return value if isinstance(value, str) and value in _ROLES else _ROLE.validate_python(value).value
 
 
 def _read_content(value: JSON) -> str | list[ContentPart] | None:
@@ -182,7 +180,7 @@ def _read_content(value: JSON) -> str | list[ContentPart] | None:
 
 
 class ChatMessage(WireModel):
-    role: Annotated[str, PlainValidator(_read_role)]
+    role: Annotated[str, _RoleSchema]
     content: Annotated[str | list[ContentPart] | None, PlainValidator(_read_content)] = None
     tool_calls: list[CalledTool] | None = None
     tool_call_id: str | None = None
