@@ -19,7 +19,7 @@ from emulator.dialects.tgi import report_counts
 from emulator.vendors.mindie.checks import count_units
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.openai_fields import StopIds
-from emulator.vendors.mindie.render import accumulate, clean, end_at_token, find_end, release, sampling_of
+from emulator.vendors.mindie.render import accumulate, clean, end_at_token, find_end, quote_clean, release, sampling_of
 from emulator.vendors.mindie.settings import MindieSettings
 
 
@@ -65,6 +65,9 @@ class ChatCodec:
     def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
         asked: Chat = call.context
         choices = [end_at_token(choice, asked.stop_ids) for choice in plan.choices]
+        spans = choices[0].spans if len(choices) == 1 else ()
+        if len(spans) == 1 and spans[0].kind == "text" and asked.top is None:
+            return WireResponse(200, _fill_plain(plan, call, choices[0]), closing_headers(plan.key), close=True)
         body = {
             "id": pick_id(plan.key),
             "object": "chat.completion",
@@ -80,6 +83,29 @@ class ChatCodec:
 
 
 CHAT = ChatCodec()
+
+
+_PLAIN = (
+    b'{"id":"%b","object":"chat.completion","created":%d,"model":%b,"choices":[{"index":0,"message":'
+    b'{"role":"assistant","content":%b,"tool_calls":[]},"logprobs":null,"finish_reason":"%b"}],'
+    b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}'
+)
+
+
+def _fill_plain(plan: Plan, call: Call, choice: Choice) -> bytes:
+    """The answer of one text, and nothing else."""
+    asked: Chat = call.context
+    prompt, count = report_counts(plan, call.prompt_tokens[0], len(choice.ids))
+    return _PLAIN % (
+        pick_id(plan.key).encode(),
+        int(plan.created),
+        quote(asked.model),
+        quote_clean("".join(choice.tokens)),
+        name_finish(choice, asked.limit).encode(),
+        prompt,
+        count,
+        prompt + count,
+    )
 
 
 def _shape_choice(plan: Plan, choice: Choice, index: int, asked: Chat) -> JSON:

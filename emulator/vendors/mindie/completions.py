@@ -5,12 +5,13 @@ Source: MindIE-LLM, ``single_req_vllm_openai_completions_infer_interface.cpp``.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from emulator.core.call import Call, CompletionAsk, Sampling
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
-from emulator.dialects.sse import DONE, frame
+from emulator.dialects.sse import DONE, quote
 from emulator.dialects.tgi import check_ready
 from emulator.vendors.mindie.chat import check_count
 from emulator.vendors.mindie.chat_render import name_finish, pick_id, shape_usage
@@ -18,7 +19,16 @@ from emulator.vendors.mindie.checks import count_units, parse_body, read_boolean
 from emulator.vendors.mindie.generate import BROKEN_REQUEST, MAX_PROMPT_TOKENS, measure_room
 from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
 from emulator.vendors.mindie.openai_fields import Fields, StopIds, read_max_tokens, read_model, read_sampling
-from emulator.vendors.mindie.render import clean, end_at_token, find_end, release, sampling_of
+from emulator.vendors.mindie.render import (
+    accumulate,
+    clean,
+    end_at_token,
+    find_end,
+    quote_clean,
+    quote_token,
+    release,
+    sampling_of,
+)
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_LOGPROBS = 5
@@ -103,18 +113,18 @@ class CompletionsCodec:
         asked: Completion = call.context
         choices = [end_at_token(choice, asked.stop_ids) for choice in plan.choices]
         rows = [
-            {
-                "index": index,
-                "text": clean(choice.text()),
-                "logprobs": _shape_logprobs(choice, range(len(choice.tokens)), asked),
-                "stop_reason": None,
-                "finish_reason": name_finish(choice, asked.limit),
-            }
+            _ROW
+            % (
+                index,
+                quote_clean(choice.text()),
+                dump_json(_shape_logprobs(choice, range(len(choice.tokens)), asked)),
+                name_finish(choice, asked.limit).encode(),
+            )
             for index, choice in enumerate(choices)
         ]
-        usage = shape_usage(plan, call, choices, reasoning=False)
-        body = {**_head(plan, asked), "choices": rows, "usage": usage}
-        return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
+        usage = dump_json(shape_usage(plan, call, choices, reasoning=False))
+        body = b'%b,"choices":[%b],"usage":%b}' % (_write_head(plan, asked), b",".join(rows), usage)
+        return WireResponse(200, body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
         return WireStream(_stream(plan, call, service), stream_headers(plan.key))
@@ -123,13 +133,16 @@ class CompletionsCodec:
 COMPLETIONS = CompletionsCodec()
 
 
-def _head(plan: Plan, asked: Completion) -> dict[str, JSON]:
-    return {
-        "id": pick_id(plan.key),
-        "object": "text_completion",
-        "created": int(plan.created),
-        "model": asked.model,
-    }
+_ROW = b'{"index":%d,"text":%b,"logprobs":%b,"stop_reason":null,"finish_reason":"%b"}'
+
+
+def _write_head(plan: Plan, asked: Completion) -> bytes:
+    """Where every answer and chunk begins."""
+    return b'{"id":"%b","object":"text_completion","created":%d,"model":%b' % (
+        pick_id(plan.key).encode(),
+        int(plan.created),
+        quote(asked.model),
+    )
 
 
 def _shape_logprobs(choice: Choice, indices: Sequence[int], asked: Completion) -> JSON:
@@ -166,21 +179,17 @@ def _stream_choice(
     plan: Plan, call: Call, service: Service[MindieSettings], choice: Choice, number: int
 ) -> Iterator[tuple[float, bytes]]:
     asked: Completion = call.context
-    head = _head(plan, asked)
     window = max(map(count_units, sampling_of(call).stop), default=0)
     end = find_end(choice, service.tokenizer(call.deployment))
     due = release(choice, end, window) if window else choice.due
-    so_far = ""
-    for index in range(end + 1):
-        so_far += choice.tokens[index]
-        row = {
-            "index": number,
-            "text": clean(so_far if service.settings.full_text else choice.tokens[index]),
-            "logprobs": _shape_logprobs(choice, (index,), asked),
-            "stop_reason": None,
-            "finish_reason": name_finish(choice, asked.limit) if index == end else None,
-        }
-        chunk = {**head, "choices": [row]}
-        if index == end:
-            chunk["usage"] = shape_usage(plan, call, [choice], reasoning=False)
-        yield due[index], frame(chunk)
+    texts = accumulate(map(clean, choice.tokens)) if service.settings.full_text else map(quote_token, choice.tokens)
+    weights = [b"null"] * (end + 1)
+    if asked.top is not None:
+        weights = [dump_json(_shape_logprobs(choice, (index,), asked)) for index in range(end + 1)]
+    before = b'data: %b,"choices":[{"index":%d,"text":' % (_write_head(plan, asked), number)
+    between, after = b',"logprobs":', b',"stop_reason":null,"finish_reason":null}]}\n\n'
+    for moment, text, weight in zip(due, islice(texts, end), weights, strict=False):
+        yield moment, b"".join((before, text, between, weight, after))
+    usage = dump_json(shape_usage(plan, call, [choice], reasoning=False))
+    last = (before, next(texts), between, weights[end], quote(name_finish(choice, asked.limit)), usage)
+    yield due[end], b'%b%b%b%b,"stop_reason":null,"finish_reason":%b}],"usage":%b}\n\n' % last

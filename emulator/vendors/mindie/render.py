@@ -7,6 +7,7 @@ Source: MindIE documentation, "text/stream inference", samples and tables of bot
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 from emulator.core.call import Call, EmbeddingAsk, Sampling
@@ -91,6 +92,8 @@ def release(choice: Choice, end: int, window: int) -> list[float]:
 
 def end_at_token(choice: Choice, stop: StopIds) -> Choice:
     """The answer up to the first of the given ids, whose text goes unless it is kept."""
+    if not stop.ids:
+        return choice
     index = next((i for i, token in enumerate(choice.ids) if token in stop.ids), None)
     if index is None:
         return choice
@@ -132,8 +135,16 @@ GENERATE_ARRAY = GenerateCodec(array=True)
 def quote_answer(text: str, asked: Generation) -> bytes:
     """``generated_text`` as JSON."""
     whole = text if asked.echo is None else f"{asked.echo} {text}"
-    quoted = dump_json(whole)
-    return dump_json(clean(whole)) if b"\\" in quoted or b"\x7f" in quoted else quoted
+    return quote_clean(whole)
+
+
+def quote_clean(text: str) -> bytes:
+    """Text that the server has cleaned, as JSON; only what JSON escapes, or DEL, can need it."""
+    quoted = dump_json(text)
+    return dump_json(clean(text)) if b"\\" in quoted or b"\x7f" in quoted else quoted
+
+
+quote_token = lru_cache(maxsize=65536)(quote_clean)
 
 
 def _details(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:

@@ -159,7 +159,7 @@ def _render_prefill(plan: Plan, ids: Sequence[int], tokenizer: Tokenizer) -> str
 
 
 def _token_lists(choice: Choice, tokenizer: Tokenizer, top: int) -> str:
-    rows = ",".join(row.decode() for row in render_tokens(choice, tokenizer))
+    rows = b",".join([_TOKEN % row for row in zip(*_columns(choice, tokenizer), strict=True)]).decode()
     if not top:
         return f'"tokens":[{rows}]'
     tops = ",".join(f"[{row.decode()}]" for row in render_top_tokens(choice, tokenizer, top))
@@ -174,14 +174,9 @@ def _columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[JSON], ...]
         texts[-1] = quote(special_text(tokenizer, tokenizer.eos))
         specials[-1] = b"true"
     weights = [b"0.0"] * len(texts)
-    if choice.logprobs is not None:
-        weights = [dump_json(entry.logprob) for entry in choice.logprobs]
+    if choice.logprobs:
+        weights = dump_json([entry.logprob for entry in choice.logprobs])[1:-1].split(b",")
     return choice.ids, texts, weights, specials
-
-
-def render_tokens(choice: Choice, tokenizer: Tokenizer) -> Iterator[bytes]:
-    """Each token as an object."""
-    return (_TOKEN % row for row in zip(*_columns(choice, tokenizer), strict=True))
 
 
 def render_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterator[bytes]:
