@@ -82,7 +82,8 @@ def _word_kind(first: JSON, param: str) -> JSON:
         expected = first["ctx"]["expected"].replace(" or ", " and ")
         message = f"Invalid value: '{first['input']}'. Supported values are: {expected}."
         return _shape(message, param, "invalid_value")
-    return _shape(f"Invalid '{param}': {first['msg'].removeprefix('Value error, ')}", param, "invalid_value")
+    reason = first["msg"].removeprefix("Value error, ")
+    return _shape(f"Invalid '{param}': {reason}" if reason else f"Invalid value for '{param}'.", param, "invalid_value")
 
 
 def _word_bound(violation: JSON, param: str) -> JSON:

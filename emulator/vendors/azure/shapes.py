@@ -18,6 +18,20 @@ from emulator.vendors.azure.wording import MODEL_ERROR, Refusal, Worded, Words, 
 _SHORT = frozenset({ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.RATE_LIMITED})
 _UNAUTHENTICATED = "Auth token validation failed. Please provide a valid key or a valid AAD token"
 _UNSAFE_INPUT = "request input violates azure ai content safety setting."
+_FAILED = "An error occurred during the request processing: internal error"
+_CODES = {  # all that the container has words for
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    422: "Invalid input",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
 _TASK_TYPES = {"chat": "chat-completion", "completions": "text-generation", "embeddings": "embeddings"}
 _ROUTES = {"chat": "chat completions API", "completions": "text generation API", "embeddings": "embeddings API"}
 
@@ -103,7 +117,8 @@ def word_managed(refusal: Refusal) -> Worded:
         route = _ROUTES[refusal.details["task"]]
         return Worded(_envelope(400, "Bad Request", f"task_type {there} not available with {route}."), status=400)
     if refusal.kind is ErrorKind.CONTENT_FILTER:
-        return Worded(_envelope(refusal.status, refusal.phrase, refusal.message or _UNSAFE_INPUT))
+        code = _CODES.get(refusal.status, "Unknown Status Code")
+        return Worded(_envelope(refusal.status, code, refusal.message or _UNSAFE_INPUT))
     return _word_container(refusal)
 
 
@@ -116,7 +131,8 @@ def _word_container(refusal: Refusal) -> Worded:
         return Worded({"detail": refusal.text}, _allow(refusal))
     if refusal.details.get("bare"):
         return Worded({"detail": refusal.text})
-    return Worded(_envelope(refusal.status, refusal.phrase, refusal.text))
+    text = _FAILED if refusal.kind is ErrorKind.INTERNAL and refusal.message is None else refusal.text
+    return Worded(_envelope(refusal.status, _CODES.get(refusal.status, "Unknown Status Code"), text))
 
 
 def _envelope(status: int, code: str, message: str) -> JSON:

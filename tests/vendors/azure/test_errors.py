@@ -194,6 +194,26 @@ FILTERED = (
             b'{"error":{"code":"Service Unavailable","message":"busy","status":503}}',
             id="managed 503",
         ),
+        pytest.param(
+            "managed",
+            EmulatedError(K.INTERNAL),
+            b'{"error":{"code":"Internal Server Error","message":"An error occurred during the request processing: '
+            b'internal error","status":500}}',
+            id="managed 500",
+        ),
+        pytest.param(
+            "maas",
+            EmulatedError(K.RATE_LIMITED, "slow down"),
+            b'{"error":{"code":"Unknown Status Code","message":"slow down","status":429}}',
+            id="a status the container has no word for",
+        ),
+        pytest.param(
+            "aoai",
+            EmulatedError(K.INVALID_PARAMETER, param="top_p"),
+            b'{"error":{"message":"Invalid value for \'top_p\'.","type":"invalid_request_error","param":"top_p",'
+            b'"code":"invalid_value"}}',
+            id="aoai parameter without a reason",
+        ),
         pytest.param("foundry", EmulatedError(K.CONTENT_FILTER), FILTERED, id="foundry content filter"),
         pytest.param(
             "foundry",
