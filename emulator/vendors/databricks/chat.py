@@ -36,7 +36,8 @@ from emulator.vendors.databricks.tools import (
 from emulator.vendors.databricks.wire import Query, find_by_model, refuse_messages
 
 # Fields that set the checks and readers below to work.
-_SAMPLED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty", "presence_penalty"})
+_PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
+_SAMPLED = frozenset({"temperature", "top_p", "top_k", "n", *_PENALTIES})
 _TOOLING = frozenset({"tools", "tool_choice", "response_format"})
 _REASONING = frozenset({"reasoning_effort", "output_config", "thinking"})
 _CODEC = ChatCodec()
@@ -74,8 +75,9 @@ def read_chat(query: Query) -> Call:
     check_positive(query, "max_tokens")
     if not _SAMPLED.isdisjoint(body):
         check_sampling(query)
-        check_range(query, "frequency_penalty", -2, 2)
-        check_range(query, "presence_penalty", -2, 2)
+        if not _PENALTIES.isdisjoint(body):
+            check_range(query, "frequency_penalty", -2, 2)
+            check_range(query, "presence_penalty", -2, 2)
     if not _TOOLING.isdisjoint(body):
         _check_tools(query)
     if "top_logprobs" in body:

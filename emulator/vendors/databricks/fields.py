@@ -98,10 +98,10 @@ def type_of(value: JSON) -> str:
 
 def fits(value: JSON, shape: Shape) -> bool:
     """Whether a value has the type a shape asks for; not whether its inside has."""
-    if isinstance(shape, Struct):
-        return isinstance(value, dict)
     if isinstance(shape, Many):
         return isinstance(value, list)
+    if isinstance(shape, Struct):
+        return isinstance(value, dict)
     if isinstance(shape, Either):
         return any(fits(value, one) for one in shape.shapes)
     kind = shape.type
@@ -123,13 +123,20 @@ def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
     if value is None:
         return
     if isinstance(shape, Either):
-        shape = next((one for one in shape.shapes if fits(value, one)), shape.shapes[0])
+        shape = _choose(value, shape)
     if not fits(value, shape):
         raise mistyped(path, shape, value)
     if isinstance(shape, Struct):
         _check_fields(value, shape, path, allow)
     elif isinstance(shape, Many):
         _check_items(value, shape.item, path, allow)
+
+
+def _choose(value: JSON, shape: Either) -> Shape:
+    for one in shape.shapes:
+        if fits(value, one):
+            return one
+    return shape.shapes[0]
 
 
 def _check_items(values: list[JSON], shape: Shape, path: str, allow: Allow) -> None:

@@ -61,20 +61,19 @@ def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) 
     body = query.body
     if _SAMPLED.isdisjoint(body):
         return Sampling(max_tokens=limit, logprobs=logprobs)
-    temperature = query.get("temperature", 1)
+    get = body.get
     knobs: list[tuple[str, JSON]] = []
     for name, default in _KNOBS:
-        value = body.get(name)
+        value = get(name)
         if value is not None and value != default:
-            knobs.append((name, float(value) if isinstance(value, int) and name != "top_k" else value))
-    seed = query.get("seed")
+            knobs.append((name, float(value) if type(value) is int and name != "top_k" else value))
     return Sampling(
         max_tokens=limit,
-        greedy=temperature == 0 or query.get("top_k") == 1,
-        seed=seed if isinstance(seed, int) else None,
+        greedy=get("temperature") == 0 or get("top_k") == 1,
+        seed=get("seed"),
         knobs=tuple(knobs),
-        stop=tuple([stop for stop in read_stop(body.get("stop")) if stop]),
-        n=query.get("n", 1),
+        stop=tuple([stop for stop in read_stop(get("stop")) if stop]),
+        n=get("n") or 1,
         logprobs=logprobs,
     )
 

@@ -98,7 +98,7 @@ def shape_usage(usage: Usage, reply: Reply) -> dict[str, JSON]:
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
     }
-    if reply.reasoning and (reply.reasoning != "on-request" or usage.reasoning_tokens):
+    if usage.reasoning_tokens or reply.reasoning not in ("", "on-request"):
         shape["reasoning_tokens"] = usage.reasoning_tokens
         shape["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
     if reply.family == "gpt":
@@ -111,7 +111,7 @@ def shape_usage(usage: Usage, reply: Reply) -> dict[str, JSON]:
 
 def dump_usage(usage: Usage, reply: Reply) -> bytes:
     """:func:`shape_usage` as JSON."""
-    if reply.reasoning or reply.family in ("gpt", "claude"):
+    if usage.reasoning_tokens or reply.reasoning or reply.family in ("gpt", "claude"):
         return dump_json(shape_usage(usage, reply))
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
     return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (prompt, completion, prompt + completion)

@@ -7,12 +7,13 @@ import pytest
 
 from emulator.core.call import Call, Deployment
 from emulator.core.json import JSON
-from emulator.core.plan import Plan
+from emulator.core.plan import Plan, Usage
 from emulator.core.vendor import WireRequest, WireResponse
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
 from emulator.server.routing import Router
 from emulator.vendors.databricks import VENDOR
+from emulator.vendors.databricks.render import dump_usage, shape_usage
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
 
 USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}
@@ -77,3 +78,13 @@ def test_the_short_way_writes_what_the_long_one_does(name: str, fields: JSON) ->
     call, service = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], **fields})
     long_way = replace(call, context=replace(call.context, plain=False))
     assert say(call, service, bytes(16)) == say(long_way, service, bytes(16))
+
+
+@pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS])
+@pytest.mark.parametrize("thought", [0, 3])
+def test_usage_is_the_same_in_bytes(name: str, thought: int) -> None:
+    call, _ = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER]})
+    usage = Usage(11, 7, thought)
+    shape = shape_usage(usage, call.context)
+    assert dump_usage(usage, call.context) == json.dumps(shape, separators=(",", ":")).encode()
+    assert shape.get("reasoning_tokens", 0) == thought
