@@ -93,7 +93,8 @@ def find_any(request: WireRequest, service: AzureService) -> Deployment:
         if request.body:
             with suppress(ValueError):
                 body = request.json()
-        deployment = _find_model(request, service, body)
+        model = _read_model(request, body)
+        deployment = _look_up(service, model) if model else None
     return deployment or next(iter(service.deployments.values()))
 
 
@@ -150,10 +151,9 @@ def _find_addressed(request: WireRequest, service: AzureService) -> Deployment |
 
 def _find_model(request: WireRequest, service: AzureService, body: JSON) -> Deployment | None:
     """The deployment that the body's ``model`` names; a model nobody has matters only where there are many."""
-    model = body.get("model") if isinstance(body, dict) else None
-    if model is not None and not isinstance(model, str):
-        return None  # a violation of the schema
-    model = model or request.headers.get("x-ms-model-mesh-model-name")
+    model = _read_model(request, body)
+    if model is None:
+        return None
     settings = service.settings
     if not model:
         if settings.require_model:
@@ -165,6 +165,14 @@ def _find_model(request: WireRequest, service: AzureService, body: JSON) -> Depl
     if deployment is None and settings.require_model:
         raise refusals.unknown_model(model)
     return deployment
+
+
+def _read_model(request: WireRequest, body: JSON) -> str | None:
+    """The model by its name, ``""`` without one; ``None``: what is there breaks the schema."""
+    model = body.get("model") if isinstance(body, dict) else None
+    if model is not None and not isinstance(model, str):
+        return None
+    return model or request.headers.get("x-ms-model-mesh-model-name", "")
 
 
 def _look_up(service: AzureService, name: str) -> Deployment | None:

@@ -70,6 +70,7 @@ def test_info_is_of_whom_header_or_model_name() -> None:
         pytest.param(f"/info{VERSION}", "seed", {"azureml-model-deployment": "x"}, 404, id="nobody of that name"),
         pytest.param(f"/info{VERSION}", "foundry", {}, 404, id="foundry has none"),
         pytest.param(f"/models/info{VERSION}", "aoai", {}, 404, id="nor Azure OpenAI"),
+        pytest.param(f"/info{VERSION}", "seed, require_model=true", {}, 200, id="nobody needs to be named"),
         pytest.param("/", "managed", {}, 200, id="a container is alive"),
         pytest.param("/health", "managed", {}, 200, id="and healthy"),
         pytest.param("/swagger.json", "managed", {}, 200, id="and describes itself"),
