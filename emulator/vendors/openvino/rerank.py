@@ -5,7 +5,6 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from __future__ import annotations
 
-from struct import pack, unpack
 
 from emulator.core.call import Call, EmbeddingAsk
 from emulator.core.floats import format_float
@@ -18,6 +17,7 @@ from emulator.vendors.openvino.errors import refuse
 from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.numbers import is_int32
 from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.weights import promote
 
 _DIMENSIONS = 16  # of the vectors that tell documents apart that share as many words with the query
 
@@ -73,8 +73,7 @@ def _score(ranking: Ranking, plan: Plan) -> list[float]:
         found = words & set(text.lower().split())
         likeness = sum(a * b for a, b in zip(query, row, strict=True))
         weight = 8.0 * (len(found) / len(words) if words else 0.0) + 2.0 * likeness - 3.0
-        (score,) = unpack("<f", pack("<f", 0.5 + 0.5 * weight / (1.0 + abs(weight))))
-        scores.append(score)
+        scores.append(promote(0.5 + 0.5 * weight / (1.0 + abs(weight))))
     return scores
 
 

@@ -13,6 +13,7 @@ from emulator.vendors.openvino.fields import Fields, read_limit
 from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.media import check_picture
 from emulator.vendors.openvino.numbers import is_uint32
+from emulator.vendors.openvino.weights import promote
 
 IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
 _TEXTS = ("input_text", "output_text", "text")
@@ -46,12 +47,13 @@ def check_start(accepted: Accepted) -> None:
 def echo_request(read: Fields) -> Echoed:
     """What the answer will repeat; without tools the choice is ``none``."""
     tools = read.body.get("tools") or []
+    numbers = {name: promote(read.numbers[name]) for name in ("temperature", "top_p", "min_p") if name in read.numbers}
     return Echoed(
         tools=tools,
         tool_choice=read.body.get("tool_choice", "auto") if tools else "none",
-        temperature=read.numbers.get("temperature"),
-        top_p=read.numbers.get("top_p"),
-        min_p=read.numbers.get("min_p"),
+        temperature=numbers.get("temperature"),
+        top_p=numbers.get("top_p"),
+        min_p=numbers.get("min_p"),
         max_output_tokens=read.max_tokens,
     )
 

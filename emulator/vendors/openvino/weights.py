@@ -10,12 +10,17 @@ from emulator.core.plan import Logprob, PromptTokens
 from emulator.vendors.openvino.body import quote
 
 
+def promote(value: float) -> float:
+    """A number the server keeps as a float, read back as a double."""
+    (promoted,) = unpack("<f", pack("<f", value))
+    return float(promoted)
+
+
 def format_logprob(value: float) -> bytes:
     """A log-probability; no probability is above 1, so such a value is null."""
     if value > 0:
         return b"null"
-    (promoted,) = unpack("<f", pack("<f", value))
-    return format_float(promoted).encode()
+    return format_float(promote(value)).encode()
 
 
 def render_chat_logprobs(entries: Iterable[Logprob]) -> bytes:

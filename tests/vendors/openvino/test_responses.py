@@ -126,6 +126,11 @@ def render(plan: Plan, **fields: JSON) -> JSON:
     return json.loads(call.codec.render(plan, call, LATEST.service).body)
 
 
+def test_numbers_that_are_repeated_are_floats() -> None:
+    body = render(say("Hi"), temperature=0.7, top_p=1, min_p=0.1)
+    assert (body["temperature"], body["top_p"], body["min_p"]) == (0.699999988079071, 1.0, 0.10000000149011612)
+
+
 def test_answer() -> None:
     fields = {"temperature": 0.5, "top_p": 0.5, "min_p": 0.1, "max_output_tokens": 9}
     answer = render(say("Hi", " you"), **fields)
