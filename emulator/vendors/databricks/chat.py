@@ -72,12 +72,7 @@ def read_chat(query: Query) -> Call:
         raise refuse("Missing required Chat parameter: 'messages'", "messages")
     check_messages(query, messages)
     _check_family(query)
-    check_positive(query, "max_tokens")
-    if not _SAMPLED.isdisjoint(body):
-        check_sampling(query)
-        if not _PENALTIES.isdisjoint(body):
-            check_range(query, "frequency_penalty", -2, 2)
-            check_range(query, "presence_penalty", -2, 2)
+    _check_numbers(query)
     if not _TOOLING.isdisjoint(body):
         _check_tools(query)
     if "top_logprobs" in body:
@@ -85,6 +80,16 @@ def read_chat(query: Query) -> Call:
     if not _REASONING.isdisjoint(body):
         _check_reasoning(query)
     return _make_call(query, messages)
+
+
+def _check_numbers(query: Query) -> None:
+    check_positive(query, "max_tokens")
+    if _SAMPLED.isdisjoint(query.body):
+        return
+    check_sampling(query)
+    if not _PENALTIES.isdisjoint(query.body):
+        check_range(query, "frequency_penalty", -2, 2)
+        check_range(query, "presence_penalty", -2, 2)
 
 
 def _check_family(query: Query) -> None:
