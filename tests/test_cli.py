@@ -403,3 +403,13 @@ def test_strict_on_the_command_line_refuses_what_no_rule_takes(tmp_path: Path, s
         assert refused.value.code == 501
         assert "'a': vendor does not hold" in refused.value.read().decode()
         refused.value.close()
+
+
+def test_the_schema_knows_every_switch_of_every_vendor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    sections = json.loads(capsys.readouterr().out)["properties"]["vendors"]["properties"]
+    for vendor in VENDORS:
+        known = sections[vendor.name]["oneOf"][1]
+        assert set(known["properties"]) == set(vendor.settings.model_fields)
+        assert all(field.get("description") for field in known["properties"].values())
+        assert known["additionalProperties"] is False

@@ -2,9 +2,22 @@
 
 import json
 
+from emulator.core.json import JSON
 from emulator.scenario.schema import schema_json
+from emulator.vendors import VENDORS
 
 
 def render_schema() -> str:
-    """JSON Schema 2020-12 of scenario files, as text for people."""
-    return json.dumps(schema_json(), indent=2, ensure_ascii=False) + "\n"
+    """JSON Schema 2020-12 of scenario files, every vendor's switches among them, as text for people."""
+    schema = schema_json()
+    vendors = schema["properties"]["vendors"]
+    vendors["properties"] = {vendor.name: _section(vendor.settings.model_json_schema()) for vendor in VENDORS}
+    vendors["additionalProperties"] = False
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _section(settings: JSON) -> JSON:
+    """A vendor's section: its settings, or ``false`` where it is not served."""
+    if "$defs" in settings:
+        raise ValueError("settings of a vendor are flat, so that their schema stands by itself")
+    return {"oneOf": [{"const": False}, settings], "description": settings.get("description", "")}
