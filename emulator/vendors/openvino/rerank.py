@@ -5,7 +5,6 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from __future__ import annotations
 
-
 from emulator.core.call import Call, EmbeddingAsk
 from emulator.core.floats import format_float
 from emulator.core.json import JSON
