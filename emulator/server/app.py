@@ -31,7 +31,7 @@ from emulator.server.memo import Known, Memo
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player
 from emulator.server.pump import Sent
-from emulator.server.refuse import refuse_unmatched, with_headers
+from emulator.server.refuse import NO_WAIT, refuse_unmatched, with_headers
 from emulator.server.routing import Router
 
 log = logging.getLogger("emulator")
@@ -200,12 +200,14 @@ class VendorApp:
 
     def _refuse(self, error: EmulatedError, wire: WireRequest) -> WireResponse:
         """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
-        clock = self.emulator.clock
-        if error.retry_after is not None:
+        clock, headers = self.emulator.clock, error.headers
+        if error.retry_after:
             until = clock.now() + error.retry_after
             error.retry_after = clock.to_client(error.retry_after)
+            if not error.retry_after:
+                headers = {**NO_WAIT, **headers}
             asyncio.get_running_loop().call_soon(clock.leave_client, until)
-        return with_headers(self.vendor.render_error(error, wire, self.service), error.headers)
+        return with_headers(self.vendor.render_error(error, wire, self.service), headers)
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         """What each rule said to a recorded request, up to the one that took it."""

@@ -10,6 +10,12 @@ from emulator.scenario.match import Verdict
 
 log = logging.getLogger("emulator")
 
+NO_WAIT = {"retry-after-ms": "1"}
+"""Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they heed.
+
+Source: openai-python, src/openai/_base_client.py, ``_parse_retry_after_header`` and ``_calculate_retry_timeout``.
+"""
+
 
 def refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
     """The answer of a strict scenario to a call that no rule takes."""

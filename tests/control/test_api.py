@@ -325,6 +325,7 @@ async def test_a_client_is_told_to_wait_in_its_own_seconds(
     begun = running.built.clock.now()
     answer = await ask(running)
     assert answer.header("x-retry") == str(told)
+    assert answer.header("retry-after-ms") == (None if told else "1")
     if moved is not None:
         assert running.built.clock.now() - begun == moved
 
