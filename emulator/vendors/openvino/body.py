@@ -40,11 +40,12 @@ def _is_odd(text: bytes, written: bytes) -> bool:
 
     ``written`` is the body once more, from what was read: with fewer keys if one came twice.
     """
+    keys = text.count(b'":')
     return (
-        text.count(b'":') != written.count(b'":')
+        keys != written.count(b'":')
         or b"Infinity" in written
         or b"\\u00" in text
-        or _SPACED.search(text) is not None
+        or (keys != text.count(b":") and _SPACED.search(text) is not None)
     )
 
 
