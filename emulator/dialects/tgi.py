@@ -1,7 +1,6 @@
 """The shapes of Hugging Face text-generation-inference that more than one vendor speaks."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from emulator.core.call import Deployment
@@ -75,10 +74,11 @@ def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
     return (models or list(deployments))[-1]
 
 
-@lru_cache(maxsize=64)
 def find_served(service: Service[Any]) -> Deployment:
     """The deployment that answers where a request names none."""
-    return serves(tuple(service.deployments.values()))
+    deployments = tuple(service.deployments.values())
+    newest = deployments[-1]
+    return serves(deployments) if newest.kind == "lora" else newest
 
 
 def check_ready(deployment: Deployment) -> Deployment:

@@ -127,11 +127,9 @@ def parse_body(request: WireRequest, settings: MindieSettings, message: str) -> 
 
 
 def _is_deeper(value: JSON, limit: int) -> bool:
-    """Something stands inside more than ``limit`` arrays and objects."""
-    level = [value]
-    for _ in range(limit + 1):
-        containers = [v for v in level if isinstance(v, dict | list)]
-        level = [inner for v in containers for inner in (v.values() if isinstance(v, dict) else v)]
-        if not level:
-            return False
-    return True
+    """More than ``limit`` arrays and objects stand inside one another."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        inner = [v for outer in level for v in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [v for v in inner if isinstance(v, dict | list)]
+    return bool(level)

@@ -87,9 +87,7 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Mi
     if request.path in HEALTH and error.status is None and error.message is None:
         return _word_health(error, request)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
-        if settings.coordinator:
-            return _respond(error, request, 429, _word_memory(request), "text/plain")
-        return WireResponse(DROPPED, b"", (), close=True)
+        return _refuse_overload(error, request, settings)
     status, text = _words(error, settings)
     return _respond(error, request, status, *_body(error, status, text, settings))
 
@@ -99,6 +97,15 @@ def _word_health(error: EmulatedError, request: WireRequest) -> WireResponse:
     status, text = _HEALTH_WORDS.get((error.kind, request.path)) or _HEALTH_WORDS.get((error.kind, ""), (500, ABNORMAL))
     body = dump_json({"message": text}) if text else b""
     return WireResponse(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
+
+
+def _refuse_overload(error: EmulatedError, request: WireRequest, settings: MindieSettings) -> WireResponse:
+    """The server drops the connection; who words its errors as TGI, or the Coordinator, answers."""
+    if settings.coordinator:
+        return _respond(error, request, 429, _word_memory(request), "text/plain")
+    if settings.error_shape == "tgi":
+        return _respond(error, request, 429, wrap(WORDS[ErrorKind.RATE_LIMITED][1], 429, settings), JSON_TYPE)
+    return WireResponse(DROPPED, b"", (), close=True)
 
 
 def _word_memory(request: WireRequest) -> bytes:
@@ -148,12 +155,16 @@ def _words(error: EmulatedError, settings: MindieSettings) -> tuple[int, str]:
 
 
 def _body(error: EmulatedError, status: int, text: str, settings: MindieSettings) -> tuple[bytes, str]:
-    if error.kind is ErrorKind.RATE_LIMITED or (settings.coordinator and _is_coordinators(error)):
+    """Body and content type; what stands outside the envelope would break clients made for TGI."""
+    if settings.coordinator and _is_coordinators(error):
         return f"{text}\r\n".encode(), "text/plain"
     if error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
         return dump_json({"message": text}), JSON_TYPE
-    if error.kind is ErrorKind.INTERNAL and error.message is None:
-        return text.encode(), JSON_TYPE  # the text itself under a JSON content type
+    if settings.error_shape != "tgi":
+        if error.kind is ErrorKind.RATE_LIMITED:
+            return f"{text}\r\n".encode(), "text/plain"
+        if error.kind is ErrorKind.INTERNAL and error.message is None:
+            return text.encode(), JSON_TYPE  # the text itself under a JSON content type
     return wrap(text, status, settings), JSON_TYPE
 
 

@@ -23,7 +23,7 @@ def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes
 @pytest.mark.parametrize("profile", ["strict", "tgi", "motor"])
 def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
     status, body, content_type = word(kind, f"vendors: {{mindie: {{profile: {profile}}}}}\n")
-    if kind is ErrorKind.OVERLOADED and profile != "motor":
+    if kind is ErrorKind.OVERLOADED and profile == "strict":
         assert (status, body) == (DROPPED, b"")
     elif kind is ErrorKind.METHOD_NOT_ALLOWED:
         assert (status, body) == (404, b"")
@@ -133,6 +133,20 @@ def test_coordinator_without_memory(path: str, body: str) -> None:
     response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, service("mindie", settings))
     assert (response.status, response.body.decode()) == (429, body)
     assert dict(response.headers)["Content-Type"] == "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "body"),
+    [
+        (ErrorKind.OVERLOADED, 429, {"error": "Too many requests", "error_type": "overloaded"}),
+        (ErrorKind.RATE_LIMITED, 429, {"error": "Too many requests", "error_type": "overloaded"}),
+        (ErrorKind.INTERNAL, 500, {"error": "Server internal error", "error_type": "incomplete_generation"}),
+    ],
+    ids=["overload", "rate limit", "internal"],
+)
+def test_clients_of_tgi_read_every_error(kind: ErrorKind, status: int, body: JSON) -> None:
+    answer = word(kind, "vendors: {mindie: {profile: tgi}}\n")
+    assert (answer[0], json.loads(answer[1]), answer[2]) == (status, body, "application/json")
 
 
 def test_overload_of_another_status_has_words() -> None:

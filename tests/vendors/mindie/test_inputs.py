@@ -48,6 +48,7 @@ def image(value: JSON) -> JSON:
         pytest.param(b'{"inputs": NaN}', "Failed to parse context to json body", id="NaN"),
         pytest.param(b'{"inputs": "\xff"}', "Failed to parse context to json body", id="bytes that are no UTF-8"),
         pytest.param(b'{"inputs": "\\ud800"}', "Failed to parse context to json body", id="half a surrogate pair"),
+        pytest.param(b"[" * 11 + b"]" * 11, "Failed to parse context to json body", id="eleven levels of nothing"),
         pytest.param(b"[" * 500 + b"]" * 500, "Failed to parse context to json body", id="500 levels of nesting"),
         pytest.param(
             b'{"a":' * 11 + b"1" + b"}" * 11, "Failed to parse context to json body", id="eleven levels of nesting"
