@@ -12,7 +12,8 @@ from emulator.vendors.azure.refusals import echo
 from emulator.vendors.azure.shapes import SHAPES
 from emulator.vendors.azure.wording import WORDS, Refusal
 
-_TEXT_TYPE = ("Content-Type", "text/plain; charset=utf-8")
+_TEXT_TYPE = ("Content-Type", "text/plain")
+_UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 _JSON_TYPE = ("Content-Type", "application/json")
 
 
@@ -22,7 +23,7 @@ def render_error(error: EmulatedError, request: WireRequest, service: AzureServi
     worded = SHAPES[service.settings.shape](refusal)
     status = error.status or worded.status or refusal.status
     body = worded.body if error.body is None else error.body
-    kind = _TEXT_TYPE if isinstance(body, str) else _JSON_TYPE
+    kind = _JSON_TYPE if not isinstance(body, str) else _TEXT_TYPE if error.body is None else _UTF8_TYPE
     content = body.encode("utf-8", "replace") if isinstance(body, str) else dump_json(body)
     retry = _retry_after(error, refusal)
     return WireResponse(status, content, (kind, *worded.headers, *retry, *echo_request_id(request)))

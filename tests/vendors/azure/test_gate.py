@@ -317,6 +317,7 @@ def test_a_route_the_model_does_not_serve(profile: str, status: int, body: JSON)
     refused = refuse(HELLO, CHAT, f"profile={profile}", {"azureml-model-deployment": "llama2-7b"})
     assert refused.status == status
     assert (refused.response.body if isinstance(body, bytes) else refused.json()) == body
+    assert refused.headers["Content-Type"] == ("text/plain" if isinstance(body, bytes) else "application/json")
 
 
 @pytest.mark.parametrize(
