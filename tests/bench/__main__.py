@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import streams
+from tests.bench import rules, streams
 from tests.bench.load import Rate, measure
 
 _CHAT = "databricks-meta-llama-3-3-70b-instruct"
@@ -141,6 +141,7 @@ def main() -> None:
         f"{'memory, idle / after one answer':<34} {own[1]:5.0f} / {own[2]:3.0f} MiB   "
         f" bare {bare[1]:5.0f} / {bare[2]:3.0f} MiB"
     )
+    print(rules.report())
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {0})
     with server(_EMULATOR, "databricks") as (url, pid, _), server(_REFERENCE, "reference") as (bare_url, bare_pid, _):
