@@ -10,7 +10,7 @@ from emulator.core.clock import Clock
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Metrics, Service, Vendor, VendorSettings
 from emulator.engine.prompt import count_prompt
-from emulator.engine.tokenizer import tokenizer_for
+from emulator.engine.tokenizer import PROFILES, tokenizer_for
 from emulator.scenario.errors import KeyPath, Row, ScenarioError, nearest
 from emulator.scenario.load import LoadedScenario, sort_rows
 from emulator.scenario.schema import Scenario
@@ -36,11 +36,12 @@ def read_vendors(loaded: LoadedScenario, vendors: Sequence[Vendor]) -> Mapping[s
             settings[name] = vendor.settings.model_validate(section)
         except ValidationError as error:
             rows += loaded.rows(error, vendor.settings, ("vendors", name))
-    rows += [
-        _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, known)
-        for position, entry in enumerate(loaded.scenario.deployments)
-        if entry.vendor not in known
-    ]
+    for position, entry in enumerate(loaded.scenario.deployments):
+        if entry.vendor not in known:
+            rows.append(_unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, known))
+        if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
+            text = f"unknown tokenizer {entry.tokenizer!r}"
+            rows.append(loaded.row(("deployments", position, "tokenizer"), text, nearest(entry.tokenizer, PROFILES)))
     if rows:
         raise ScenarioError(rows)
     return settings
