@@ -10,12 +10,12 @@ from typing import Any
 
 from emulator.core.call import Call
 from emulator.core.json import JSON, dump_json
-from emulator.core.plan import Choice, Plan
+from emulator.core.plan import Plan
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Service, WireResponse, WireStream
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.sse import quote
-from emulator.vendors.databricks.chat_shapes import shape_call, shape_text, shape_thought, thinks_aloud
+from emulator.vendors.databricks.chat_shapes import is_plain, shape_call, shape_text, shape_thought, thinks_aloud
 from emulator.vendors.databricks.chat_stream import stream_chat
 from emulator.vendors.databricks.render import Reply, answer_headers, dump_usage, shape_usage
 
@@ -25,7 +25,7 @@ class ChatCodec:
 
     def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
         reply: Reply = call.context
-        if reply.plain and len(plan.choices) == 1 and _is_text(plan.choices[0]):
+        if is_plain(plan, reply):
             return WireResponse(200, _fill(plan, reply, service.settings.chat_object), answer_headers(call, service))
         body = {
             "id": f"chatcmpl_{draw_uuid(plan.key, 'chat')}",
@@ -39,11 +39,6 @@ class ChatCodec:
 
     def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
         return WireStream(stream_chat(plan, call.context), answer_headers(call, service, stream=True))
-
-
-def _is_text(choice: Choice) -> bool:
-    """Whether a choice is one text and nothing else."""
-    return len(choice.spans) == 1 and choice.spans[0].kind == "text" and choice.logprobs is None
 
 
 def _fill(plan: Plan, reply: Reply, name: str) -> bytes:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON
-from emulator.core.plan import Span
+from emulator.core.plan import Plan, Span
 from emulator.core.seed import draw_hex
 from emulator.vendors.databricks.render import Reply, draw_opaque
+
+
+def is_plain(plan: Plan, reply: Reply) -> bool:
+    """Whether an answer is one text and nothing else, of an endpoint that sends it as a string."""
+    if not reply.plain or len(plan.choices) != 1:
+        return False
+    choice = plan.choices[0]
+    return len(choice.spans) == 1 and choice.spans[0].kind == "text" and choice.logprobs is None
 
 
 def thinks_aloud(reply: Reply) -> bool:

@@ -14,8 +14,8 @@ from emulator.core.plan import Choice, Plan, Span
 from emulator.core.seed import draw_uuid
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.sse import DONE, quote
-from emulator.vendors.databricks.chat_shapes import shape_call, sign, thinks_aloud
-from emulator.vendors.databricks.render import Reply, shape_usage
+from emulator.vendors.databricks.chat_shapes import is_plain, shape_call, sign, thinks_aloud
+from emulator.vendors.databricks.render import Reply, dump_usage, shape_usage
 
 # One chunk's choice: when it is due, which choice, how many tokens it has by then, and the bytes.
 # The last of a choice has its count negated, bit by bit.
@@ -28,6 +28,31 @@ def stream_chat(plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
         f'data: {{"id":"chatcmpl_{draw_uuid(plan.key, "chat")}","object":"chat.completion.chunk",'
         f'"created":{int(plan.created)},"model":'
     ).encode() + quote(reply.model)
+    if reply.usage_style == "every" and not reply.role_everywhere and is_plain(plan, reply):
+        return _stream_plain(head, plan, reply)
+    return _stream_any(head, plan, reply)
+
+
+def _stream_plain(head: bytes, plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
+    """The usual stream, which is what :func:`_stream_any` makes of it."""
+    choice = plan.choices[0]
+    due, prompt = choice.due, plan.usage.prompt_tokens
+    first, last = (due[0], due[-1]) if len(due) else (0.0, 0.0)
+    before = head + b',"choices":[{"index":0,"delta":{'
+    after = b'},"finish_reason":null,"logprobs":null}],"usage":{"prompt_tokens":%d,"completion_tokens":' % prompt
+    yield first, b'%b"role":"assistant","content":""%b0,"total_tokens":%d}}\n\n' % (before, after, prompt)
+    # Every % of the head stands for itself.
+    template = before.replace(b"%", b"%%") + b'"content":%b' + after + b'%d,"total_tokens":%d}}\n\n'
+    for number, (token, when) in enumerate(zip(choice.tokens, due, strict=True), 1):
+        if token:
+            yield when, template % (quote(token), number, prompt + number)
+    delta = b'"delta":{}' if reply.family == "gpt" else b'"delta":{"content":""}'
+    finish = b'%b,"choices":[{"index":0,%b,"finish_reason":%b,"logprobs":null}],"usage":%b}\n\n'
+    yield last, finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, reply))
+    yield last, DONE
+
+
+def _stream_any(head: bytes, plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
     choices = [_pieces(plan, number, reply) for number in range(len(plan.choices))]
     if reply.role_everywhere:
         choices = [_repeat_role(pieces) for pieces in choices]

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.core.call import Call, Deployment
 from emulator.core.json import JSON
-from emulator.core.plan import Plan, Usage
+from emulator.core.plan import Choice, Plan, Span, Usage
 from emulator.core.vendor import WireRequest, WireResponse
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
@@ -18,11 +18,13 @@ from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MP
 
 USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}
 SPLIT = Deployment(vendor="databricks", name="ab", traits={"served_entities": {"a": 50, "b": 50}})
+ODD = Deployment(vendor="databricks", name="odd", model='100 %b of "x" %d')
+USUAL_GPT = Deployment(vendor="databricks", name="usual", model="gpt-4o", traits={"usage_style": "every"})
 ROUTER = Router(VENDOR.endpoints)
 
 
 def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[Call, JSON]:
-    service = make_service({}, (SPLIT,))
+    service = make_service({}, (SPLIT, ODD, USUAL_GPT))
     request = WireRequest(method="POST", path=path, body=json.dumps(body).encode(), key=key)
     endpoint, request.params = ROUTER.resolve("POST", path)
     call = endpoint.parse(request, service)
@@ -72,12 +74,27 @@ def test_a_call_whose_entity_was_drawn_is_read_anew() -> None:
     assert {call.context.served for call in calls} == {"a", "b"}
 
 
-@pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, GEMINI, OSS])
-@pytest.mark.parametrize("fields", [{}, {"max_tokens": 3}, {"logprobs": True}], ids=["plain", "cut", "logprobs"])
-def test_the_short_way_writes_what_the_long_one_does(name: str, fields: JSON) -> None:
-    call, service = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], **fields})
+@pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, GEMINI, OSS, "odd", "usual"])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    "fields", [{}, {"max_tokens": 3}, {"logprobs": True}, {"stop": ["e"]}], ids=["plain", "cut", "logprobs", "stop"]
+)
+def test_the_short_way_writes_what_the_long_one_does(name: str, stream: bool, fields: JSON) -> None:
+    call, service = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], "stream": stream, **fields})
     long_way = replace(call, context=replace(call.context, plain=False))
     assert say(call, service, bytes(16)) == say(long_way, service, bytes(16))
+
+
+@pytest.mark.parametrize("tokens", [(), ("",), ("a", "", "b"), ("a", "")], ids=["none", "no text", "a gap", "a cut"])
+def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> None:
+    call, service = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})
+    due = [float(number) for number, _ in enumerate(tokens)]
+    span = Span("text", 0, len(tokens))
+    choice = Choice(tokens=tokens, ids=(0,) * len(tokens), due=due, finish_reason="stop", spans=(span,))
+    plan = Plan(key=bytes(16), created=5.0, choices=(choice,), usage=Usage(9, len(tokens)))
+    long_way = replace(call, context=replace(call.context, plain=False))
+    short, long = (list(one.codec.stream(plan, one, service).events) for one in (call, long_way))
+    assert short == long
 
 
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS])
