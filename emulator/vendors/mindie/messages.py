@@ -47,8 +47,9 @@ def _check_length(messages: list[JSON], most: int) -> None:
 
 
 def _calls(message: _Fields) -> list[JSON]:
-    calls = message.get("tool_calls")
-    return calls if isinstance(calls, list) else []
+    """Calls of an assistant, which have been checked; nobody looks at another's."""
+    calls = message["tool_calls"]
+    return calls if message["role"] == "assistant" and isinstance(calls, list) else []
 
 
 def _check_message(message: JSON) -> None:

@@ -7,7 +7,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest), ``router
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Message
+from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import Service, WireRequest, WireResponse
@@ -72,11 +72,13 @@ _BODY = serde.untagged(
 
 
 def _message(value: JSON) -> JSON:
-    """``Message``: a role, and either content or tool calls."""
-    _MESSAGE(value)
-    if not isinstance(value.get("content"), str):
-        _BODY(value)
-    return value
+    """``Message``: a role, and either content or tool calls; with content the calls are not looked at."""
+    plain = isinstance(value, dict) and isinstance(value.get("role"), str) and isinstance(value.get("content"), str)
+    if not plain or "name" in value:
+        _MESSAGE(value)
+    if not plain:
+        plain = "content" in _BODY(value)
+    return {**value, "tool_calls": None} if plain and "tool_calls" in value else value
 
 
 _STREAM_OPTIONS = serde.struct("StreamOptions", (Field("include_usage", serde.boolean, False),))
@@ -133,7 +135,7 @@ def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: M
         context=Chat(
             limit=valid.limit,
             model=find_served(service).name if model in (None, "tgi") else model,
-            characters=sum(len(message.text) for message in ask.messages),
+            characters=sum([len(message.text) for message in ask.messages]),
             usage=body["stream_options"]["include_usage"],
             logprobs=shown,
             top=body["top_logprobs"] or 0,
@@ -146,12 +148,12 @@ def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: M
 def _read_ask(body: Mapping[str, Any]) -> ChatAsk:
     if body["response_format"] is not None and body["tools"] is not None:
         raise _refuse_tools("Grammar and tools are mutually exclusive")
-    tools = tuple(openai.read_tool({"function": _named(tool["function"])}) for tool in body["tools"] or ())
+    tools = tuple([openai.read_tool({"function": _named(tool["function"])}) for tool in body["tools"] or ()])
     choice, name = _read_tool_choice(body["tool_choice"], bool(tools))
     if name is not None and tools and all(tool.name != name for tool in tools):
         raise _refuse_tools(f"Tool with name {name} not found")
     return ChatAsk(
-        messages=tuple(read_message(message) for message in body["messages"]),
+        messages=tuple([openai.read_message(message) for message in body["messages"]]),
         tools=tools if choice != "none" else (),
         tool_choice=choice,
         tool_name=name,
@@ -160,11 +162,6 @@ def _read_ask(body: Mapping[str, Any]) -> ChatAsk:
 
 def _named(function: Mapping[str, JSON]) -> Mapping[str, JSON]:
     return {"name": function["name"], "description": function["description"], "parameters": function["arguments"]}
-
-
-def read_message(message: JSON) -> Message:
-    """One turn that fits :data:`CHAT_REQUEST`."""
-    return openai.read_message(message)
 
 
 def _read_tool_choice(choice: JSON, offered: bool) -> tuple[openai.ToolChoice, str | None]:
@@ -225,6 +222,8 @@ def _constrain(ask: ChatAsk, valid: Validated) -> Ask:
 def _next_call_id(messages: list[JSON]) -> str | None:
     """Call ids count up from 0 through a conversation; after an id of another kind comes a UUID: ``None``."""
     ids = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+    if not ids:
+        return "0"
     if not all(text.isascii() and text.isdigit() for text in ids):
         return None
-    return str(max((int(text) + 1 for text in ids), default=0))
+    return str(max(int(text) + 1 for text in ids))

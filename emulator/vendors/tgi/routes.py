@@ -9,9 +9,10 @@ from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.dialects.openai import read_message
 from emulator.dialects.tgi import check_ready, find_served
 from emulator.vendors.tgi import serde
-from emulator.vendors.tgi.chat import CHAT_REQUEST, parse_chat, read_message
+from emulator.vendors.tgi.chat import CHAT_REQUEST, parse_chat
 from emulator.vendors.tgi.completions import parse_completions
 from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error, render_late_error
 from emulator.vendors.tgi.invocations import parse_invocations

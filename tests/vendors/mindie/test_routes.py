@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from emulator.core.call import ChatAsk
 from emulator.core.json import JSON
 from tests.conftest import Start
 from tests.vendors.mindie.direct import accepted, refused
@@ -305,3 +306,12 @@ async def test_adapters_are_listed(start: Start) -> None:
     rows = {row["id"]: row["parent"] for row in (await running.ask("mindie", "/v1/models")).json()["data"]}
     assert rows == {MODEL: "null", "poet": MODEL}
     assert (await running.ask("mindie", "/v1/models/poet")).json()["parent"] == MODEL
+
+
+@pytest.mark.parametrize("calls", ["abc", 5, [1], {}, [None], [{"id": 5}]], ids=repr)
+@pytest.mark.parametrize("content", ["x", [{"type": "text", "text": "x"}]], ids=["text", "parts"])
+def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
+    message = {"role": "user", "content": content, "tool_calls": calls}
+    call = accepted("mindie", "/v1/chat/completions", {"model": "llama_65b", "messages": [message]})
+    assert isinstance(call.ask, ChatAsk)
+    assert (call.ask.prompt, call.ask.messages[0].tool_calls) == ("x", ())

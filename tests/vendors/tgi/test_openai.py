@@ -185,3 +185,12 @@ async def test_chat_tokenize(start: Start) -> None:
     assert list(answer) == ["tokenize_response", "templated_text"]
     assert "Hello" in answer["templated_text"]
     assert "".join(token["text"] for token in answer["tokenize_response"]) == answer["templated_text"]
+
+
+@pytest.mark.parametrize("calls", ["abc", 5, [1], {}, [None], [{"id": 5}]], ids=repr)
+@pytest.mark.parametrize("content", ["x", [{"type": "text", "text": "x"}]], ids=["text", "parts"])
+def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
+    message = {"role": "user", "content": content, "tool_calls": calls}
+    call = accepted("tgi", "/v1/chat/completions", {"model": "tgi", "messages": [message]})
+    assert isinstance(call.ask, ChatAsk)
+    assert (call.ask.prompt, call.ask.messages[0].tool_calls) == ("x", ())
