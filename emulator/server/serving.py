@@ -36,15 +36,19 @@ def read_vendors(loaded: LoadedScenario, vendors: Sequence[Vendor]) -> Mapping[s
             settings[name] = vendor.settings.model_validate(section)
         except ValidationError as error:
             rows += loaded.rows(error, vendor.settings, ("vendors", name))
-    for position, entry in enumerate(loaded.scenario.deployments):
-        if entry.vendor not in known:
-            rows.append(_unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, known))
-        if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
-            text = f"unknown tokenizer {entry.tokenizer!r}"
-            rows.append(loaded.row(("deployments", position, "tokenizer"), text, nearest(entry.tokenizer, PROFILES)))
+    rows += _check_deployments(loaded, known)
     if rows:
         raise ScenarioError(rows)
     return settings
+
+
+def _check_deployments(loaded: LoadedScenario, vendors: Iterable[str]) -> Iterator[Row]:
+    for position, entry in enumerate(loaded.scenario.deployments):
+        if entry.vendor not in vendors:
+            yield _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, vendors)
+        if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
+            text = f"unknown tokenizer {entry.tokenizer!r}"
+            yield loaded.row(("deployments", position, "tokenizer"), text, nearest(entry.tokenizer, PROFILES))
 
 
 @contextmanager
