@@ -47,7 +47,7 @@ def _one_of(node: Node, branches: list[JSON], key: bytes, strict: bool) -> list[
         option: Option = (node.below(branch),)
         if strict:
             others = branches[:index] + branches[index + 1 :]
-            option += tuple(node.below({"not": other}) for other in others if other is not False)
+            option += (node.below({"not": {"anyOf": others}}),)
         found.append(option)
     return _rotate(found, key)
 

@@ -23,6 +23,7 @@ from emulator.engine.json_schema.regex import (
     children,
 )
 
+_MANY = 50_000  # ways to share out one text that are too many to try
 _SHORT = 64  # characters tried against a pattern whose cost grows with a power of the length
 
 
@@ -50,7 +51,7 @@ def compile_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
 
 
 def _risk(part: Part) -> int:
-    if _ambiguous(part):
+    if _ambiguous(part) or _ways(part) >= _MANY:
         return 3
     return 2 if _count(part) > 2 else 1
 
@@ -62,15 +63,33 @@ def _ambiguous(part: Part) -> bool:
     return any(map(_ambiguous, children(part)))
 
 
+def _ways(part: Part) -> int:
+    """In how many ways, at most, its bounded parts can share out a text: what a search that goes back may try."""
+    if isinstance(part, Choice):
+        ways = list(map(_ways, part.options))
+        return min(_MANY, max(ways, default=1) if _disjoint(part) else sum(ways))
+    inner = 1
+    for below in children(part):
+        inner = min(_MANY, inner * _ways(below))
+    if not isinstance(part, Repeat) or part.high is None:
+        return inner
+    times = min(part.high, 20) if inner > 1 else 0
+    return int(min(_MANY, (part.high - part.low + 1) * inner**times))
+
+
+def _disjoint(choice: Choice) -> bool:
+    """No two options begin alike."""
+    firsts = [_first(option) for option in choice.options]
+    total = sum(map(charset.size, firsts))
+    return all(firsts) and charset.size(charset.union(r for ranges in firsts for r in ranges)) == total
+
+
 def _plain(part: Part) -> bool:
     """Matches texts of one length only, and no two of its options begin alike."""
     if isinstance(part, Repeat):
         return part.low == part.high and _plain(part.part)
-    if isinstance(part, Choice):
-        firsts = [_first(option) for option in part.options]
-        total = sum(map(charset.size, firsts))
-        if not all(firsts) or charset.size(charset.union(r for ranges in firsts for r in ranges)) != total:
-            return False
+    if isinstance(part, Choice) and not _disjoint(part):
+        return False
     return all(map(_plain, children(part)))
 
 

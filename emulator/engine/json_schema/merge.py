@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.json import JSON
 from emulator.engine.json_schema.bounds import Budget
-from emulator.engine.json_schema.equality import equal, exact
+from emulator.engine.json_schema.equality import exact, identity
 from emulator.engine.json_schema.keywords import contains_bounds, positional
 from emulator.engine.json_schema.negation import ATOMIC
 from emulator.engine.json_schema.resolve import Dialect, Node
@@ -37,9 +37,17 @@ def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
     shape.notes.append(schema)
     for keyword, argument in schema.items():
         if keyword in _NARROW:
+            budget.spend(_extent(argument))
             _NARROW[keyword](shape, node, argument)
     _absorb_below(shape, node, budget, depth)
     shape.settle()
+
+
+def _extent(argument: JSON) -> int:
+    """How many values a keyword lists, also behind a ``not``: the work they make."""
+    if isinstance(argument, dict):
+        argument = argument.get("enum", argument)
+    return len(argument) if isinstance(argument, list | dict) else 0
 
 
 def _absorb_below(shape: Shape, node: Node, budget: Budget, depth: int) -> None:
@@ -63,9 +71,12 @@ def _type(shape: Shape, node: Node, argument: JSON) -> None:
 
 
 def _enum(shape: Shape, node: Node, argument: JSON) -> None:
-    values = argument if shape.values is None else [v for v in shape.values if _among(v, argument)]
-    excluded = [value for node in shape.exclusions for value in _listed(node.schema)]
-    shape.values = [value for value in values if type_of(value) in shape.types and not _among(value, excluded)]
+    values = argument
+    if shape.values is not None:
+        allowed = set(map(identity, argument))
+        values = [value for value in shape.values if identity(value) in allowed]
+    excluded = {identity(value) for node in shape.exclusions for value in _listed(node.schema)}
+    shape.values = [value for value in values if type_of(value) in shape.types and identity(value) not in excluded]
 
 
 def _const(shape: Shape, node: Node, argument: JSON) -> None:
@@ -191,8 +202,8 @@ def _not(shape: Shape, node: Node, argument: JSON) -> None:
         shape.exclusions.append(node.below(argument))
         shape.types &= _ONLY_OF.get(keyword, shape.types)
         if shape.values is not None:
-            listed = _listed(argument)
-            shape.values = [v for v in shape.values if type_of(v) in shape.types and not _among(v, listed)]
+            excluded = set(map(identity, _listed(argument)))
+            shape.values = [v for v in shape.values if type_of(v) in shape.types and identity(v) not in excluded]
         shape.delicate = True
     else:
         shape.choices.append(Undecided("not", node))
@@ -244,7 +255,3 @@ def _listed(schema: JSON) -> list[JSON]:
     if "const" in schema:
         return [schema["const"]]
     return list(schema.get("enum", ()))
-
-
-def _among(value: JSON, values: list[JSON]) -> bool:
-    return any(equal(value, other) for other in values)

@@ -171,8 +171,16 @@ _LISTS = (
 
 def type_of(value: JSON) -> str:
     """Which of :data:`TYPES` a value is."""
+    plain = _PLAIN_TYPES.get(type(value))
+    if plain is not None:
+        return plain
     if has_type(value, "integer"):
         return "integer"
     if has_type(value, "number"):
         return "fraction"
     return next(name for name in TYPES if has_type(value, name))
+
+
+_PLAIN_TYPES = {
+    str: "string", int: "integer", bool: "boolean", type(None): "null", list: "array", dict: "object",
+}  # fmt: skip

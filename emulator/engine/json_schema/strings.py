@@ -27,13 +27,17 @@ _HOSTILE = (
 def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: Budget) -> str | None:
     """A string of the shape; ``None`` if none was found."""
     budget.fill(shape.length.low)
-    unwanted = _unwanted(shape)
+    ruled_out, unwanted = _ruled_out(shape), _unwanted(shape)
+    budget.spend(20 + len(ruled_out) // 4)
     for candidate in _candidates(shape, name, key, style, budget):
         fitted = _fit(candidate, shape) if not shape.formats and not shape.patterns else candidate
-        if _meets(fitted, shape, unwanted, budget):
+        if fitted not in ruled_out and _meets(fitted, shape, unwanted, budget):
             return _filled(fitted, budget)
-    if not (shape.patterns or unwanted):
+    if not (shape.patterns or unwanted or ruled_out):
         return None
+    for text in ruled_out:
+        budget.spend(20 * len(text))
+        unwanted.append(f"^{literal(text)}$")
     low, high = shape.length
     wanted = [*shape.patterns, *(FORMAT_PATTERNS[name] for name in shape.formats if name in FORMAT_PATTERNS)]
     text = find_text(wanted, unwanted, low, high, random_of(key), budget)
@@ -51,16 +55,15 @@ def random_of(key: bytes) -> Random:
 
 
 def _unwanted(shape: Shape) -> list[str]:
-    """Patterns the string must not match: those of ``not``, and each text that is ruled out."""
-    found = []
-    for node in shape.exclusions:
-        schema = node.schema
-        if "pattern" in schema:
-            found.append(schema["pattern"])
-        for text in schema.get("enum", [schema.get("const")]):
-            if isinstance(text, str):
-                found.append(f"^{literal(text)}$")
-    return found
+    """Patterns the string must not match."""
+    return [node.schema["pattern"] for node in shape.exclusions if "pattern" in node.schema]
+
+
+def _ruled_out(shape: Shape) -> dict[str, None]:
+    """Texts the string must not be, in order."""
+    schemas = [node.schema for node in shape.exclusions]
+    texts = [text for schema in schemas for text in schema.get("enum", [schema.get("const")])]
+    return dict.fromkeys(text for text in texts if isinstance(text, str))
 
 
 def literal(text: str) -> str:
