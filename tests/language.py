@@ -1,0 +1,282 @@
+"""The scenario language, table by table and name by name, side by side with the test that covers each.
+
+A test is ``file::function`` or ``file::function[case]``; ``tests/test_language.py`` checks that it exists, and that
+no name of the language is missing here.
+"""
+
+from collections.abc import Mapping
+
+Rows = Mapping[str, str]
+
+_MATCH = "tests/scenario/test_match.py::test_facet"
+_TIMES = "tests/scenario/test_match.py::test_times"
+_SEQUENCE = "tests/scenario/test_match.py::test_sequence"
+_FAULTS = "tests/faults/test_faults.py::"
+_POSITION = "tests/faults/test_position.py::test_position_in_a_stream"
+_WIRE = "tests/faults/test_wire.py::"
+_CLIENTS = "tests/faults/test_clients.py::"
+_QUANTILE = "tests/test_latency.py::test_quantile"
+_LATENCY = "tests/test_latency.py::"
+_GATE = "tests/limits/test_gate.py::"
+_LIMITS = "tests/limits/test_server.py::"
+_SAYS = "tests/test_replies.py::test_what_an_answer_says"
+_ERROR = "tests/test_replies.py::test_each_key_overrides_a_part_of_the_error"
+_INSTANCE = "tests/test_replies.py::test_an_instance_of_the_requests_schema"
+_REPLIES = "tests/test_replies.py::"
+_API = "tests/control/test_api.py::"
+_APP = "tests/server/test_app.py::"
+_PLAYER = "tests/server/test_player.py::"
+_LOAD = "tests/scenario/test_load.py::"
+_CLI = "tests/test_cli.py::"
+_KINDS = "tests/vendors/{}/test_errors.py::test_every_kind_has_words"
+
+SECTIONS: Rows = {
+    "version": f"{_LOAD}test_twelve_mistakes_are_twelve_rows",
+    "name": f"{_API}test_the_scenario_at_work_is_shown_as_written",
+    "description": f"{_API}test_the_scenario_at_work_is_shown_as_written",
+    "seed": "tests/scenario/test_match.py::test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules",
+    "clock": f"{_API}test_every_clock_can_be_moved",
+    "strict": f"{_API}test_a_strict_scenario_refuses_what_no_rule_takes",
+    "vendors": f"{_API}test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back",
+    "keys": f"{_APP}test_keys_name_the_principal",
+    "deployments": "tests/scenario/test_schema.py::test_deployment",
+    "latency": f"{_LATENCY}test_merge",
+    "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
+    "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
+}
+
+FACETS: Rows = {
+    "vendor": f"{_MATCH}[vendor, exact]",
+    "deployment": f"{_MATCH}[deployment, glob]",
+    "task": f"{_MATCH}[task]",
+    "endpoint": f"{_MATCH}[endpoint, glob]",
+    "principal": f"{_MATCH}[principal]",
+    "session": f"{_MATCH}[session]",
+    "stream": f"{_MATCH}[stream]",
+    "structured": f"{_MATCH}[structured by schema]",
+    "multimodal": f"{_MATCH}[multimodal]",
+    "prompt": f"{_MATCH}[prompt, equal]",
+    "system": f"{_MATCH}[system]",
+    "tools": f"{_MATCH}[any tool offered]",
+    "tool_result": f"{_MATCH}[tool result]",
+    "prompt_tokens": f"{_MATCH}[prompt tokens, equal]",
+    "max_tokens": f"{_MATCH}[max tokens]",
+    "messages": f"{_MATCH}[messages]",
+    "body_bytes": f"{_MATCH}[body bytes with a unit]",
+    "header.<name>": f"{_MATCH}[header]",
+    "query.<name>": f"{_MATCH}[query]",
+    "body.<path>": f"{_MATCH}[body, deep]",
+}
+
+COMPARISONS: Rows = {
+    "contains": f"{_MATCH}[prompt, contains]",
+    "prefix": f"{_MATCH}[prompt, prefix]",
+    "suffix": f"{_MATCH}[prompt, suffix]",
+    "regex": f"{_MATCH}[prompt, regex searches]",
+    "not": f"{_MATCH}[prompt, not a string]",
+    "above": f"{_MATCH}[above leaves out the bound]",
+    "below": f"{_MATCH}[below leaves out the bound]",
+}
+
+TIMES: Rows = {
+    "first": f"{_TIMES}[first]",
+    "nth": f"{_TIMES}[nth of a list]",
+    "every": f"{_TIMES}[every]",
+    "after": f"{_TIMES}[after]",
+    "probability": "tests/scenario/test_match.py::test_chance_is_as_likely_as_it_says",
+    "between": f"{_TIMES}[between is half open]",
+    "repeat": f"{_TIMES}[a burst opens each period]",
+    "per": f"{_TIMES}[per rule is the default]",
+}
+
+SCOPES: Rows = {
+    "rule": f"{_TIMES}[per rule]",
+    "request": f"{_TIMES}[per request, so a retry is attempt two]",
+    "principal": f"{_TIMES}[per principal]",
+    "deployment": f"{_TIMES}[per deployment]",
+}
+
+THEN: Rows = {
+    "pass": f"{_SEQUENCE}[then pass is the default]",
+    "repeat": f"{_SEQUENCE}[then repeat]",
+    "last": f"{_SEQUENCE}[then last]",
+}
+
+OUTCOMES: Rows = {
+    "error": f"{_APP}test_a_rule_refuses",
+    "reply": f"{_APP}test_a_rule_fixes_the_answer",
+    "latency": f"{_LATENCY}test_merge",
+    "faults": f"{_FAULTS}test_faults_compose_in_order",
+    "pass": f"{_SEQUENCE}[then pass]",
+    "sequence": f"{_SEQUENCE}[per beside it]",
+}
+
+ERROR_KEYS: Rows = {
+    "kind": "tests/scenario/test_schema.py::test_every_error_kind_has_its_name_in_the_language",
+    "param": f"{_REPLIES}test_the_parameter_at_fault_is_named",
+    "limit": f"{_ERROR}[limit]",
+    "status": f"{_ERROR}[status]",
+    "message": f"{_ERROR}[message]",
+    "retry_after": f"{_ERROR}[retry_after]",
+    "body": f"{_ERROR}[a body of JSON]",
+    "headers": f"{_ERROR}[headers]",
+    "after": f"{_ERROR}[after]",
+}
+
+REPLY_KEYS: Rows = {
+    "text": f"{_SAYS}[text]",
+    "tool_calls": f"{_REPLIES}test_a_tool_is_called",
+    "json": f"{_SAYS}[json]",
+    "refusal": f"{_SAYS}[refusal]",
+    "embedding": f"{_REPLIES}test_one_vector_for_every_input",
+    "reasoning": f"{_REPLIES}test_thoughts_go_with_the_text",
+    "finish_reason": f"{_SAYS}[finish_reason]",
+    "usage": f"{_REPLIES}test_counts_can_be_fixed",
+    "chunks": f"{_REPLIES}test_each_chunk_is_an_event",
+    "generate": f"{_INSTANCE}[typical]",
+}
+
+GENERATE: Rows = {mode: f"{_INSTANCE}[{mode}]" for mode in ("typical", "minimal", "boundary", "adversarial", "invalid")}
+
+ERROR_KINDS: Rows = {  # each test asks a vendor for every kind; one stands here for its kind, all for all
+    "invalid_request": _KINDS.format("azure"),
+    "invalid_parameter": _KINDS.format("tgi"),
+    "unauthenticated": "tests/vendors/openvino/test_errors.py::test_every_kind",
+    "forbidden": _KINDS.format("mindie"),
+    "not_found": "tests/vendors/databricks/test_errors.py::test_every_kind_is_worded",
+    "method_not_allowed": _KINDS.format("azure"),
+    "payload_too_large": _KINDS.format("tgi"),
+    "context_length": "tests/vendors/openvino/test_errors.py::test_every_kind",
+    "content_filter": _KINDS.format("mindie"),
+    "rate_limited": "tests/vendors/databricks/test_errors.py::test_every_kind_is_worded",
+    "overloaded": "tests/vendors/mindie/test_errors.py::test_overload_drops_the_connection",
+    "not_ready": _KINDS.format("tgi"),
+    "timeout": "tests/vendors/openvino/test_errors.py::test_every_kind",
+    "internal": _KINDS.format("mindie"),
+}
+
+FAULTS: Rows = {
+    "disconnect": f"{_WIRE}test_a_cut_inside_a_character_is_exact",
+    "truncate": f"{_CLIENTS}test_what_a_stream_says[an end that says nothing]",
+    "stall": f"{_PLAYER}test_a_stall_follows_the_clock",
+    "hang": f"{_PLAYER}test_a_hang_ends_when_the_client_leaves",
+    "drip": f"{_PLAYER}test_a_drip_comes_byte_by_byte_by_the_clock",
+    "late_error": f"{_WIRE}test_a_late_error_follows_what_was_said",
+    "garbage": f"{_FAULTS}test_garbage_breaks_the_event_at_its_position_only",
+    "drop": f"{_WIRE}test_what_is_dropped_is_gone_and_the_rest_is_as_it_was",
+    "duplicate": f"{_FAULTS}test_duplicate_sends_an_event_twice_at_the_same_time",
+    "reorder": f"{_FAULTS}test_reorder_exchanges_two_events_and_no_times",
+    "wrong_usage": f"{_WIRE}test_counts_do_not_add_up",
+    "wrong_content_type": f"{_FAULTS}test_heads_are_bent_and_bodies_stay",
+    "empty_body": f"{_FAULTS}test_what_ends_an_answer_in_one_piece[an empty body has length 0]",
+    "extra_fields": f"{_FAULTS}test_extra_fields_are_in_every_object",
+    "split": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes",
+    "status": f"{_CLIENTS}test_an_answer_that_fails[a status]",
+}
+
+POSITIONS: Rows = {
+    "after_tokens": f"{_WIRE}test_a_cut_after_tokens_leaves_just_those",
+    "after_bytes": f"{_POSITION}[bytes are bytes of the body]",
+    "at": f"{_POSITION}[in the middle]",
+    "before": f"{_WIRE}test_before_finish_all_is_said_but_why_it_ends",
+    "inside": f"{_WIRE}test_a_cut_inside_a_character_is_exact",
+    "before: first_token": f"{_POSITION}[before the first token, after the role]",
+    "before: usage": f"{_POSITION}[before the counts]",
+    "before: finish": f"{_POSITION}[before the finish reason's event]",
+    "before: done": f"{_POSITION}[before the mark of the end]",
+    "inside: utf8": f"{_POSITION}[inside the first wide character]",
+    "inside: escape": f"{_POSITION}[between a backslash and its letter]",
+    "inside: event": f"{_POSITION}[inside the event that follows]",
+}
+
+WRITES: Rows = {
+    "byte": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[byte]",
+    "line": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[line]",
+    "event": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[event]",
+    "utf8": f"{_CLIENTS}test_an_answer_that_can_be_read[inside characters]",
+}
+
+LATENCIES: Rows = {
+    "constant": f"{_QUANTILE}[a constant is low]",
+    "uniform": f"{_QUANTILE}[uniform, first quarter]",
+    "normal": f"{_QUANTILE}[normal, one deviation]",
+    "lognormal": f"{_QUANTILE}[lognormal, p99]",
+    "gamma": f"{_QUANTILE}[gamma of shape two, p90]",
+    "pareto": f"{_QUANTILE}[pareto, heavy tail]",
+    "empirical": f"{_QUANTILE}[empirical, between two quantiles]",
+    "histogram": f"{_QUANTILE}[histogram with an empty bin]",
+    "mixture": f"{_LATENCY}test_a_mixture_draws_its_parts_by_weight",
+}
+
+LATENCY_KEYS: Rows = {
+    "ttft": f"{_LATENCY}test_pace[ttft moves all tokens]",
+    "itl": f"{_LATENCY}test_pace[itl parts them]",
+    "prefill": f"{_LATENCY}test_pace[prefill counts prompt tokens]",
+    "load": f"{_LIMITS}test_load_stretches_the_gaps",
+    "max": f"{_LATENCY}test_max_clamps_what_exceeds_it",
+    "capacity": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
+    "factor": f"{_LATENCY}test_pace[half way to capacity]",
+    "queue": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
+}
+
+UNITS: Rows = {
+    "requests": f"{_LIMITS}test_sixty_a_minute_are_sixty_and_then_a_true_wait",
+    "input_tokens": f"{_GATE}test_each_unit_is_charged_and_settled[prompt tokens are counted exactly]",
+    "output_tokens": f"{_GATE}test_each_unit_is_charged_and_settled[an answer is settled with what was sent]",
+    "tokens": f"{_GATE}test_each_unit_is_charged_and_settled[both together]",
+    "concurrency": f"{_LIMITS}test_eight_at_a_time_are_eight",
+}
+
+STRATEGIES: Rows = dict.fromkeys(
+    ("bucket", "fixed", "sliding"), "tests/state/test_quotas.py::test_sixty_a_minute_are_exactly_sixty"
+)
+
+LIMIT_KEYS: Rows = {
+    "vendor": f"{_GATE}test_who_shares_a_quota[one vendor's]",
+    "deployment": f"{_GATE}test_who_shares_a_quota[one name's]",
+    "per": f"{_GATE}test_who_shares_a_quota[one for all]",
+    "unit": f"{_GATE}test_each_unit_is_charged_and_settled",
+    "amount": f"{_LIMITS}test_sixty_a_minute_are_sixty_and_then_a_true_wait",
+    "window": f"{_LIMITS}test_sixty_a_minute_are_sixty_and_then_a_true_wait",
+    "strategy": f"{_LIMITS}test_sixty_a_minute_are_sixty_and_then_a_true_wait",
+    "per: principal": f"{_GATE}test_who_shares_a_quota[each caller]",
+    "per: deployment": f"{_GATE}test_who_shares_a_quota[each deployment]",
+}
+
+CLOCKS: Rows = {
+    "real": f"{_API}test_every_clock_can_be_moved[real]",
+    "scale": f"{_API}test_every_clock_can_be_moved[scaled]",
+    "instant": f"{_API}test_every_clock_can_be_moved[instant]",
+    "frozen": f"{_API}test_every_clock_can_be_moved[frozen]",
+}
+
+HEADERS: Rows = {
+    "x-emulator-error": f"{_PLAYER}test_headers_win_over_rules",
+    "x-emulator-fault": f"{_PLAYER}test_headers_win_over_rules",
+    "x-emulator-ttft": f"{_PLAYER}test_a_header_sets_the_time_to_first_token",
+}
+
+CONTROL: Rows = {
+    "GET /health": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
+    "GET /ready": f"{_CLI}test_serve_answers_and_ends_with_0",
+    "GET /scenario": f"{_API}test_the_scenario_at_work_is_shown_as_written",
+    "PUT /scenario": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
+    "GET /scenarios": f"{_API}test_what_is_answered_is_what_is_documented",
+    "POST /reset": f"{_API}test_sessions_count_apart_and_are_reset_apart",
+    "GET /requests": f"{_API}test_the_journal_filters",
+    "GET /requests/{id}": f"{_API}test_a_request_explains_itself",
+    "GET /clock": f"{_API}test_every_clock_can_be_moved",
+    "POST /clock": f"{_API}test_every_clock_can_be_moved",
+    "GET /metrics": f"{_API}test_metrics_count_what_was_answered",
+    "GET /openapi.json": f"{_API}test_what_is_answered_is_what_is_documented",
+}
+
+COMMANDS: Rows = {
+    "serve": f"{_CLI}test_serve_answers_and_ends_with_0",
+    "check": f"{_CLI}test_check_gives_rows",
+    "explain": f"{_CLI}test_explain_says_why",
+    "schema": f"{_CLI}test_schema_is_json_schema",
+    "instance": f"{_CLI}test_instance_answers_each_line_by_itself",
+    "health": f"{_CLI}test_health_of_nothing_is_1",
+    "env": f"{_CLI}test_env_prints_what_to_export",
+}
