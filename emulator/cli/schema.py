@@ -1,12 +1,14 @@
 """``emulator schema``: what editors complete and check scenario files by."""
 
 import json
+from functools import cache
 
 from emulator.core.json import JSON
 from emulator.scenario.schema import schema_json
 from emulator.vendors import VENDORS
 
 
+@cache
 def render_schema() -> str:
     """JSON Schema 2020-12 of scenario files, every vendor's switches among them, as text for people."""
     schema = schema_json()
