@@ -18,8 +18,8 @@ CHAT: JSON = {
     "tools": [{"type": "function", "function": FUNCTION}],
     "max_tokens": 50,
 }
+SYSTEM: JSON = {"role": "system", "content": "Be terse."}
 RESPONSE: JSON = {
-    "instructions": "Be terse.",
     "input": [
         {"role": "user", "content": [{"type": "input_text", "text": "How is the weather?"}]},
         {"type": "function_call", "call_id": "call_123", "name": "get_weather", "arguments": "{}"},
@@ -42,7 +42,7 @@ rules:
     tools: get_*
     tool_result: {contains: degrees}
     max_tokens: {above: 49, below: 51}
-    messages: {above: 2, below: 6}
+    messages: 4
     prompt_tokens: {above: 5, below: 500}
     body_bytes: {above: 100, below: 4KiB}
   error: {kind: internal, status: 418}
@@ -56,14 +56,19 @@ rules:
         pytest.param(
             "databricks",
             "/serving-endpoints/responses",
-            {**RESPONSE, "model": "databricks-gpt-5"},
+            {**RESPONSE, "model": "databricks-gpt-5", "instructions": "Be terse."},
             id="a response of Databricks",
         ),
         pytest.param("azure", "/chat/completions?api-version=2024-05-01-preview", CHAT, id="a chat of Azure"),
         pytest.param("mindie", "/v1/chat/completions", {**CHAT, "model": "llama_65b"}, id="a chat of MindIE"),
         pytest.param("tgi", "/v1/chat/completions", {**CHAT, "model": "tgi"}, id="a chat of TGI"),
         pytest.param("openvino", "/v3/chat/completions", {**CHAT, "model": "llama3"}, id="a chat of OpenVINO"),
-        pytest.param("openvino", "/v3/responses", {**RESPONSE, "model": "llama3"}, id="a response of OpenVINO"),
+        pytest.param(
+            "openvino",
+            "/v3/responses",
+            {**RESPONSE, "model": "llama3", "input": [SYSTEM, *RESPONSE["input"]]},
+            id="a response of OpenVINO",
+        ),
     ],
 )
 async def test_a_conversation_is_seen(start: Start, vendor: str, path: str, body: JSON) -> None:
@@ -77,13 +82,11 @@ async def test_a_conversation_is_seen(start: Start, vendor: str, path: str, body
 @pytest.mark.parametrize(
     ("vendor", "path", "body", "task"),
     [
-        pytest.param("tgi", "/generate", {"inputs": "Tell me"}, "completions", id="inputs of TGI"),
-        pytest.param("tgi", "/", {"inputs": "Tell me"}, "completions", id="the root of TGI"),
-        pytest.param("mindie", "/generate", {"inputs": "Tell me"}, "completions", id="inputs of MindIE"),
-        pytest.param(
-            "mindie", "/v1/completions", {"model": "llama_65b", "prompt": "Tell me"}, "completions", id="MindIE"
-        ),
-        pytest.param("openvino", "/v3/completions", {"model": "llama3", "prompt": "Tell me"}, "completions", id="OVMS"),
+        pytest.param("tgi", "/generate", {"inputs": "Tell me"}, "chat", id="inputs of TGI"),
+        pytest.param("tgi", "/", {"inputs": "Tell me"}, "chat", id="the root of TGI"),
+        pytest.param("mindie", "/generate", {"inputs": "Tell me"}, "chat", id="inputs of MindIE"),
+        pytest.param("mindie", "/v1/completions", {"model": "llama_65b", "prompt": "Tell me"}, "chat", id="MindIE"),
+        pytest.param("openvino", "/v3/completions", {"model": "llama3", "prompt": "Tell me"}, "chat", id="OVMS"),
         pytest.param(
             "databricks",
             "/serving-endpoints/databricks-gte-large-en/invocations",
