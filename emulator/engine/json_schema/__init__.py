@@ -17,7 +17,7 @@ from emulator.engine.json_schema.style import STYLES, Mode
 
 __all__ = ["Invalid", "Mode", "Unsatisfiable", "generate", "generate_invalid", "is_instance"]
 
-_STEPS = 10_000
+_STEPS = 6_000
 _SIZE = 65_536
 
 

@@ -28,7 +28,7 @@ def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
     low, high = _lengths(shape)
     refusal = Unsatisfiable("no array has room for all it must contain")
     for count in _counts(builder, shape, place, low, high):
-        for turn in range(2 * min(count, _TURNS) if shape.contains else 1):
+        for turn in range(max(1, 2 * min(count, _TURNS)) if shape.contains else 1):
             room = builder.budget.size
             try:
                 return _write_items(builder, shape, place, count, turn)
@@ -49,7 +49,7 @@ def _write_items(builder: Builder, shape: Shape, place: Place, count: int, turn:
         if shape.twins and index == 1:
             items.append(items[0])
             continue
-        nodes = item_nodes(shape, index) + tuple(wanted.get(index, ()))
+        nodes = item_nodes(shape, index, index in wanted) + tuple(wanted.get(index, ()))
         if shape.twins and index == 0:
             nodes += item_nodes(shape, 1)
         try:
@@ -127,10 +127,14 @@ def _count(builder: Builder, shape: Shape, place: Place, low: int, high: int | N
     return count if high is None else min(count, high)
 
 
-def item_nodes(shape: Shape, index: int) -> tuple[Node, ...]:
-    """Every schema that speaks of the item at ``index``."""
+def item_nodes(shape: Shape, index: int, contained: bool = False) -> tuple[Node, ...]:
+    """Every schema that speaks of the item at ``index``.
+
+    Args:
+        contained: it is one of those that ``contains`` asks for.
+    """
     found = []
-    spoken = False
+    spoken = contained and all(c.evaluates and c.high is None for c in shape.contains)
     for node in shape.items:
         first, rest = positional(node.schema)
         below = first[index] if index < len(first) else rest

@@ -126,11 +126,12 @@ class Builder:
     def _written(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
         """Values made for the shape: several tries of each type where not every one need be an instance."""
         for kind in self._kinds(shape, place):
-            attempts = (_RETRIES + 8 * bool(shape.exclusions)) if shape.delicate else 1
+            attempts = (_RETRIES + 16 * bool(shape.exclusions)) if shape.delicate else 1
             for attempt in range(attempts):
                 room = self.budget.size
                 at = place._replace(key=derive(place.key, attempt), spare=attempt == attempts - 1) if attempt else place
-                wanted = shape.larger(attempt - _RETRIES) if attempt > _RETRIES else shape
+                grown = max(0, attempt - _RETRIES) // 2 if attempt % 2 else 0
+                wanted = shape.larger(grown) if grown else shape
                 try:
                     value = self._write(kind, wanted, at)
                 except Exhausted:
@@ -138,6 +139,8 @@ class Builder:
                 except Unsatisfiable as error:
                     self.reason = self.reason or str(error)
                     self.budget.size = room
+                    if grown:
+                        continue
                     break
                 if not shape.delicate or self.checker.all_valid(nodes, value):
                     yield value

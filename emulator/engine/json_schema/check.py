@@ -38,7 +38,7 @@ class Checker:
         schema = node.schema
         if not isinstance(schema, dict):
             return schema is not False
-        self.budget.spend()
+        self.budget.spend(20)
         if not self._depth:
             self._known.clear()
         self._depth += 1

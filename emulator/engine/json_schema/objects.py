@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
 
+_MOST = 150  # optional properties of one object, roughly
+
 
 def write_object(builder: Builder, shape: Shape, place: Place) -> JSON:
     """An object of the shape.
@@ -57,6 +59,7 @@ def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | 
     """Every schema that speaks of the property; ``None`` if one forbids it."""
     found: list[Node] = []
     spoken = False
+    budget.spend(2 * len(shape.members))
     for node in shape.members:
         schema = node.schema
         below = [schema["properties"][name]] if name in schema.get("properties", ()) else []
@@ -113,6 +116,7 @@ def _add_optional(builder: Builder, shape: Shape, place: Place, chosen: dict[str
         share = float(derive(place.key, "all")[0] % 2)
     elif not builder.style.hostile:
         share = min(share, 8 / max(1, len(names)))
+    share = min(share, _MOST / max(1, len(names)))
     for name in names:
         if draw_uniform(place.key, "optional", name) < share:
             more = [n for n in _closed(shape, [name]) if n not in chosen]

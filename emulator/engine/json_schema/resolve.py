@@ -233,5 +233,11 @@ def _follow(target: Node, reference: str, fragment: str) -> Node:
 
 
 def root_node(schema: JSON) -> Node:
-    """The whole document as a node."""
+    """The whole document as a node.
+
+    Raises:
+        Unsatisfiable: it is neither an object nor a boolean.
+    """
+    if not isinstance(schema, dict | bool):
+        raise Unsatisfiable("not a JSON Schema: it must be an object or a boolean")
     return Node(schema, (Library(schema).first,))

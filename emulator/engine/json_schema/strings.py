@@ -33,11 +33,11 @@ def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: Budg
         fitted = _fit(candidate, shape) if not shape.formats and not shape.patterns else candidate
         if fitted not in ruled_out and _meets(fitted, shape, unwanted, budget):
             return _filled(fitted, budget)
-    if not (shape.patterns or unwanted or ruled_out):
+    if not (shape.patterns or shape.formats or unwanted or ruled_out):
         return None
-    for text in ruled_out:
-        budget.spend(20 * len(text))
-        unwanted.append(f"^{literal(text)}$")
+    for taken in ruled_out:
+        budget.spend(20 * len(taken))
+        unwanted.append(f"^{literal(taken)}$")
     low, high = shape.length
     wanted = [*shape.patterns, *(FORMAT_PATTERNS[name] for name in shape.formats if name in FORMAT_PATTERNS)]
     text = find_text(wanted, unwanted, low, high, random_of(key), budget)
@@ -106,7 +106,17 @@ def _of_formats(shape: Shape, key: bytes) -> Iterator[str]:
         for attempt in range(8):
             text = format_text(name, derive(key, name, attempt))
             if text is not None:
-                yield text
+                yield _lengthened(name, text, shape.length.low)
+
+
+def _lengthened(name: str, text: str, low: int) -> str:
+    """A longer path of an address, or a longer name in front of it."""
+    missing = low - len(text)
+    if missing <= 0:
+        return text
+    if name in ("uri", "url", "iri", "uri-reference", "iri-reference"):
+        return text.rstrip("/") + "/" + "a" * missing
+    return "a" * missing + text if name in ("email", "idn-email") else text
 
 
 def _of_patterns(shape: Shape, key: bytes, budget: Budget) -> Iterator[str]:
