@@ -9,6 +9,7 @@ from typing import get_args
 from emulator.core.call import Task
 from emulator.core.json import JSON
 from emulator.scenario.conditions import Bounds, Comparison, When
+from emulator.scenario.errors import nearest
 from emulator.scenario.facets import compile_names, compile_number, compile_text, same_json
 
 _ANY_TEXT = "\0"  # what stands for a star in a name: only another star matches it
@@ -85,7 +86,8 @@ def find_contradiction(
     for name, names, what in known:
         wanted = getattr(when, name)
         if wanted is not None and names is not None and not any(map(compile_names(wanted), names)):
-            return name, f"{', '.join(wanted)} is not {what}"
+            close = nearest(wanted[0], names)
+            return name, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
     for name in _NUMBERS:
         bounds = getattr(when, name)
         if isinstance(bounds, Bounds) and _is_empty(bounds):

@@ -110,7 +110,9 @@ def _find_idle_limits(scenario: Scenario, served: Collection[str]) -> Iterator[F
     for position, limit in enumerate(scenario.limits):
         path: KeyPath = ("limits", position)
         if limit.vendor is not None and not any(map(compile_names(limit.vendor), served)):
-            yield (*path, "vendor"), "the limit is never reached: none of its vendors is served"
+            close = nearest(limit.vendor[0], served)
+            hint = f"; did you mean {close}?" if close else ""
+            yield (*path, "vendor"), f"the limit is never reached: {', '.join(limit.vendor)} is not served{hint}"
             continue
         if limit.unit == "concurrency" and room is not None and limit.amount >= room:
             yield (*path, "amount"), f"the limit is never reached: load lets {room} calls in at the same time"

@@ -88,6 +88,7 @@ def test_only_a_rule_that_always_takes_hides_others(times: str, shadows: bool) -
     ("text", "warning"),
     [
         pytest.param(rules("{vendor: tgi}"), "when.vendor: the rule is never reached: tgi is not served", id="vendor"),
+        pytest.param(rules("{vendor: azur}"), "azur is not served; did you mean azure?", id="a vendor's name misspelt"),
         pytest.param(
             "vendors: {azure: false}\n" + rules("{vendor: 'az*'}"), "az* is not served", id="a vendor left out"
         ),
@@ -185,6 +186,11 @@ def test_limits_that_both_matter(first: str, second: str) -> None:
 def test_tokens_cover_their_parts() -> None:
     (line,) = limits("unit: tokens, amount: 10, window: 1s", "unit: input_tokens, amount: 10, window: 1s")
     assert line.startswith("limits[1].amount")
+
+
+def test_a_limit_of_a_vendor_that_is_misspelt() -> None:
+    found = warn("limits: [{vendor: azur, unit: requests, amount: 1, window: 1s}]\n")
+    assert "limits[0].vendor: the limit is never reached: azur is not served; did you mean azure?" in found
 
 
 def test_a_limit_on_places_that_load_never_lets_be_taken() -> None:
