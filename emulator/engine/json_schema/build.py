@@ -20,7 +20,7 @@ from emulator.engine.json_schema.objects import narrow_members, write_object
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import TYPES, Shape
 from emulator.engine.json_schema.strings import write_string
-from emulator.engine.json_schema.style import Style
+from emulator.engine.json_schema.style import STYLES, Style
 from emulator.engine.json_schema.values import described, range_for
 
 _FEW = 4  # failures after which branches are kept apart
@@ -133,7 +133,7 @@ class Builder:
                 grown = max(0, attempt - _RETRIES) // 2 if attempt % 2 else 0
                 wanted = shape.larger(grown) if grown else shape
                 try:
-                    value = self._write(kind, wanted, at)
+                    value = (self._write if attempt <= _RETRIES else self._write_freely)(kind, wanted, at)
                 except Exhausted:
                     raise
                 except Unsatisfiable as error:
@@ -198,6 +198,14 @@ class Builder:
         if value is None:
             raise Unsatisfiable(_refusal(place))
         return value
+
+    def _write_freely(self, kind: str, shape: Shape, place: Place) -> JSON:
+        """In the typical style: at the bounds there are too few values to choose from."""
+        style, self.style = self.style, STYLES["typical"]
+        try:
+            return self._write(kind, shape, place)
+        finally:
+            self.style = style
 
     def _not_excluded(self, exclusions: list[Node], value: JSON) -> bool:
         return not any(self.checker.valid(node, value) for node in exclusions)

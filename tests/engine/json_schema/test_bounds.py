@@ -85,10 +85,26 @@ def deep_all_of() -> JSON:
             {"type": "array", "minItems": 3000, "items": {"anyOf": [{"not": STRING}, {"pattern": "^x"}]}},
             id="thousands of choices",
         ),
+        pytest.param(
+            {"enum": [f"v{i}" for i in range(20_000)], "not": {"enum": [f"v{i}" for i in range(19_999)]}},
+            id="a long list less another",
+        ),
+        pytest.param({**STRING, "pattern": "^" + "[a-z0-9]?" * 60 + "!$", "minLength": 200}, id="many optional parts"),
+        pytest.param(
+            {
+                "type": "object",
+                "required": ["a0"],
+                "properties": {"a60": False, "a61": False},
+                "dependentSchemas": {
+                    f"a{i}": {"anyOf": [{"required": [f"a{i + 1}"]}, {"required": [f"a{i + 2}"]}]} for i in range(60)
+                },
+            },
+            id="a chain of choices with a dead end",
+        ),
     ],
 )
 def test_hostile_schema_ends(schema: JSON) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(Unsatisfiable):
         generate(schema, b"k")  # not judged: the judge itself would not come to an end
-    assert time.perf_counter() - started < 5  # counted in steps; this only tells an endless search from a long one
+    assert time.process_time() - started < 2  # counted in steps; this only tells an endless search from a long one
