@@ -66,6 +66,8 @@ def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[
         return
     if keyword in ("additionalProperties", "unevaluatedProperties") and isinstance(value, dict):
         yield {**value, "unexpected": "value"}
+    if keyword == "propertyNames" and isinstance(value, dict):
+        yield from _misnamed(builder, spot, key)
     others = Node({name: below for name, below in schema.items() if name != keyword}, spot.node.path)
     for index, option in enumerate(islice(breaches(spot.node, keyword), _OPTIONS)):
         place = Place(derive(key, keyword, index), len(spot.path), str(spot.path[-1]) if spot.path else "")
@@ -75,6 +77,18 @@ def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[
             raise
         except Unsatisfiable:
             continue
+
+
+def _misnamed(builder: Builder, spot: Spot, key: bytes) -> Iterator[JSON]:
+    """The object with one more name, which is not allowed."""
+    wrong = {"type": "string", "not": spot.node.schema["propertyNames"]}
+    try:
+        name = builder.solve((spot.node._replace(schema=wrong),), Place(derive(key, "name"), len(spot.path)))
+    except Exhausted:
+        raise
+    except Unsatisfiable:
+        return
+    yield {**spot.value, name: next(iter(spot.value.values()), "value")}
 
 
 def _replaced(instance: JSON, path: Path, value: JSON) -> JSON:

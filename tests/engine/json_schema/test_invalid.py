@@ -35,6 +35,7 @@ PERSON: JSON = {
         pytest.param({"not": {"type": "string"}}, "not", (), id="what must not be"),
         pytest.param({"contains": {"const": 1}}, "contains", (), id="without what it must contain"),
         pytest.param({"$ref": "#/$defs/n", "$defs": {"n": {"type": "null"}}}, "type", (), id="behind a reference"),
+        pytest.param({"propertyNames": {"enum": ["a", "b"]}, "minProperties": 2}, None, None, id="a wrong name"),
         pytest.param(
             {
                 "properties": {"a": {"items": {"enum": [0]}, "minItems": 1, "type": "array"}},
@@ -85,3 +86,11 @@ def test_nothing_to_break(schema: JSON) -> None:
 def test_mode_invalid_is_the_same() -> None:
     assert generate(PERSON, b"k", mode="invalid") == generate_invalid(PERSON, b"k").instance
     assert not is_instance(PERSON, generate(PERSON, b"k", mode="invalid"))
+
+
+def test_breaks_one_name_of_several() -> None:
+    schema: JSON = {"type": "object", "propertyNames": {"pattern": "^[ab]$"}, "minProperties": 2}
+    broken = [generate_invalid(schema, bytes([i])) for i in range(20)]
+    misnamed = [set(found.instance) - {"a", "b"} for found in broken if found.keyword == "propertyNames"]
+    assert misnamed
+    assert all(len(names) == 1 for names in misnamed)
