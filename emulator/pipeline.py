@@ -47,9 +47,7 @@ class Emulator:
         """Which rule takes a request admitted at ``now``, and with what outcome."""
         if not self.rules:
             return _UNMATCHED
-        return await self._matcher.match(
-            see(vendor, wire, parsed, identity, attempt, now - self.started), self.state
-        )
+        return await self._matcher.match(see(vendor, wire, parsed, identity, attempt, now - self.started), self.state)
 
     def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
         """What each rule said to a request, up to the one that took it; counts nothing."""

@@ -79,9 +79,7 @@ class Choice:
     @property
     def tool_calls(self) -> tuple[tuple[str, str], ...]:
         """Name and arguments of each call."""
-        return tuple(
-            (s.name, "".join(self.tokens[s.start : s.end])) for s in self.spans if s.kind == "tool_call"
-        )
+        return tuple((s.name, "".join(self.tokens[s.start : s.end])) for s in self.spans if s.kind == "tool_call")
 
 
 @record(frozen=True, slots=True, eq=False)

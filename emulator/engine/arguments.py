@@ -22,7 +22,7 @@ _CHINESE_PLACE = re.compile(
     r"(?:今天|明天|请问|查询|告诉我|在|去|到)*([\u4e00-\u9fff]{2,4}?)市?(?:今天|明天|现在)?(?:的|天气)"
 )
 _NUMBER = re.compile(r"(?<![\w.:/-])-?\d{1,15}(?:\.\d{1,9})?(?![\w:/-]|\.\d)")
-_QUOTED = re.compile("[\"“„「](.{1,200}?)[\"”“」]")
+_QUOTED = re.compile('["“„「](.{1,200}?)["”“」]')
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://[^\s\"'<>()]+[^\s\"'<>().,;:!?]")

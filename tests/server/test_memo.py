@@ -15,9 +15,7 @@ def request(**fields: Any) -> WireRequest:
 
 def call(wire: WireRequest, *, repeatable: bool = True) -> Call:
     deployment = Deployment(vendor="toy", name="toy")
-    return Call(
-        request=wire, deployment=deployment, ask=ChatAsk(messages=()), codec=ToyCodec(), repeatable=repeatable
-    )
+    return Call(request=wire, deployment=deployment, ask=ChatAsk(messages=()), codec=ToyCodec(), repeatable=repeatable)
 
 
 def test_an_equal_request_is_known() -> None:
