@@ -82,9 +82,10 @@ def _type(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
 
 
 def _enum(checker: Checker, node: Node, argument: JSON, value: JSON) -> bool:
-    checker.budget.spend(len(argument) // 8)
     if isinstance(value, str):
+        checker.budget.spend(len(argument) // 8)
         return value in argument
+    checker.budget.spend(len(argument))
     return any(equal(value, member) for member in argument)
 
 

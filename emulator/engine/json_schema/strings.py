@@ -28,7 +28,7 @@ def write_string(shape: Shape, name: str, key: bytes, style: Style, budget: Budg
     """A string of the shape; ``None`` if none was found."""
     budget.fill(shape.length.low)
     ruled_out, unwanted = _ruled_out(shape), _unwanted(shape)
-    budget.spend(20 + len(ruled_out) // 4)
+    budget.spend(80 + len(ruled_out) // 4)
     for candidate in _candidates(shape, name, key, style, budget):
         fitted = _fit(candidate, shape) if not shape.formats and not shape.patterns else candidate
         if fitted not in ruled_out and _meets(fitted, shape, unwanted, budget):
