@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from emulator.core.call import Call
+from emulator.core.call import Call, ChatAsk
 from emulator.core.clock import Clock
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_text
@@ -137,9 +137,10 @@ class Emulator:
                 reply=reply,
             )
         except Unsatisfiable as error:
-            raise EmulatedError(
-                ErrorKind.INVALID_PARAMETER, f"No JSON satisfies the schema: {error}", param="response_format"
-            ) from None
+            plain = isinstance(call.ask, ChatAsk) and call.ask.format == "text"
+            param = "tools" if plain else "response_format"
+            text = f"No JSON satisfies the schema: {error}"
+            raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param) from None
 
 
 def see(

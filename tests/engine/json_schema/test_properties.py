@@ -46,9 +46,11 @@ def _schemas(below: st.SearchStrategy[JSON]) -> st.SearchStrategy[JSON]:
 def _few(schemas: st.SearchStrategy[JSON], most: int) -> st.SearchStrategy[JSON]:
     """Schemas of a few keywords, for many at once leave no instance."""
     return schemas.flatmap(
-        lambda s: st.sets(st.sampled_from(sorted(s)), max_size=most).map(lambda kept: {k: s[k] for k in s if k in kept})
-        if isinstance(s, dict) and s
-        else st.just(s)
+        lambda s: (
+            st.sets(st.sampled_from(sorted(s)), max_size=most).map(lambda kept: {k: s[k] for k in s if k in kept})
+            if isinstance(s, dict) and s
+            else st.just(s)
+        )
     )
 
 

@@ -1,0 +1,33 @@
+"""What cannot be said is refused, and the field at fault is named."""
+
+import pytest
+
+from emulator.core.json import JSON
+from tests.conftest import Start
+
+NEVER: JSON = {
+    "type": "object",
+    "properties": {"a": {"type": "string", "minLength": 5, "maxLength": 2}},
+    "required": ["a"],
+}
+TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": NEVER}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        pytest.param(
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": NEVER}}},
+            "response_format",
+            id="a schema for the answer",
+        ),
+        pytest.param({"tools": [TOOL], "tool_choice": "required"}, "tools", id="a schema for a tool"),
+    ],
+)
+async def test_a_schema_that_nothing_satisfies_is_the_clients_mistake(start: Start, fields: JSON, param: str) -> None:
+    running = await start()
+    body = {"messages": [{"role": "user", "content": "Hi"}], **fields}
+    target = "/chat/completions?api-version=2024-05-01-preview"
+    answer = await running.ask("azure", target, body, headers={"Authorization": "Bearer k"})
+    assert answer.status == 422
+    assert answer.json()["detail"]["loc"][:2] == ["body", param]
