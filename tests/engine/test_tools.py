@@ -133,7 +133,7 @@ PROPERTIES = st.sampled_from(
 NAMES = st.sampled_from(["city", "name", "last_name", "company", "query", "count", "date", "address", "job"])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(NAMES, PROPERTIES, min_size=1, max_size=5), st.text(max_size=60), st.binary(max_size=3))
 def test_arguments_are_always_valid(properties: dict[str, JSON], prompt: str, key: bytes) -> None:
     schema = takes(*properties, **properties)

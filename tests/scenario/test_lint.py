@@ -277,7 +277,7 @@ LIMITS = st.builds(
 CALLS = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 3)), max_size=30)  # quarter seconds since the last; cost
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(LIMITS, LIMITS, CALLS)
 async def test_a_limit_that_is_said_to_be_idle_never_refuses_alone(
     strict: Limit, loose: Limit, calls: list[tuple[int, int]]

@@ -428,7 +428,7 @@ documents = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.dictionaries(st.sampled_from(TOP), documents))
 def test_whatever_is_wrong_is_a_row_with_a_place(data: JSON) -> None:
     rows: Sequence[Row] = ()

@@ -128,7 +128,7 @@ class Race:
                 self.now += step * EIGHTH
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(quotas=quotas, schedule=schedules)
 def test_the_store_agrees_with_the_reference(
     new_state: NewState, quotas: list[Quota], schedule: list[Spend | Settle | int]

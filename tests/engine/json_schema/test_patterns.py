@@ -30,13 +30,13 @@ PATTERNS = st.recursive(ATOMS, _grow, max_leaves=6)
 TEXTS = st.text("ab1 -\n", max_size=7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(PATTERNS, TEXTS)
 def test_both_ways_to_match_agree(pattern: str, text: str) -> None:
     assert reads(pattern, text, Budget()) == (compile_pattern(pattern)[0].search(text) is not None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(PATTERNS, min_size=1, max_size=2), st.lists(PATTERNS, max_size=1), TEXTS, st.integers(0, 4))
 def test_a_text_is_found_where_one_exists(wanted: list[str], unwanted: list[str], text: str, low: int) -> None:
     exists = all(reads(p, text, Budget()) for p in wanted) and not any(reads(p, text, Budget()) for p in unwanted)
@@ -76,7 +76,7 @@ def test_not_a_pattern(pattern: str) -> None:
         compile_pattern(pattern)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(PATTERNS, min_size=1, max_size=2), TEXTS)
 def test_a_schema_of_patterns_has_its_instance(patterns: list[str], text: str) -> None:
     schema = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], "maxLength": 8}

@@ -28,7 +28,7 @@ def whole(vendor: str, path: str, body: JSON, text: str) -> JSON:
 
 
 @given(text=TEXTS, stop=STOPS, limit=LIMITS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @pytest.mark.parametrize("full_text", [False, True], ids=["pieces", "everything so far"])
 def test_mindie(text: str, stop: list[str], limit: int, full_text: bool) -> None:
     section = "vendors: {mindie: {full_text: true}}\n" if full_text else ""
@@ -47,7 +47,7 @@ def test_mindie(text: str, stop: list[str], limit: int, full_text: bool) -> None
 
 
 @given(text=TEXTS, stop=STOPS, limit=LIMITS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_tgi(text: str, stop: list[str], limit: int) -> None:
     parameters = {"stop": stop, "max_new_tokens": limit, "details": True, "do_sample": True, "seed": 1}
     body = {"inputs": PROMPT, "parameters": parameters}
@@ -62,7 +62,7 @@ def test_tgi(text: str, stop: list[str], limit: int) -> None:
 
 
 @given(text=TEXTS, stop=STOPS, limit=LIMITS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @pytest.mark.parametrize("vendor", ["mindie", "tgi"])
 def test_chat(vendor: str, text: str, stop: list[str], limit: int) -> None:
     body = {"messages": [{"role": "user", "content": PROMPT}], "stop": stop, "max_tokens": limit}
