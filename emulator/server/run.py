@@ -5,6 +5,7 @@ import gc
 import signal
 import ssl
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -90,7 +91,7 @@ async def _serve(
         sys.stderr.flush()
         gc.freeze()
         async with _watching(settings, built, listeners):
-            asyncio.get_running_loop().run_in_executor(None, _warm_up, built)
+            threading.Thread(target=_warm_up, args=(built,), daemon=True).start()  # nobody waits for it at the end
             await stopped
         await listeners.close()
     access.flush()
