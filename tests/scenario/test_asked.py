@@ -86,4 +86,4 @@ def test_another_time_to_first_token_leaves_the_rest() -> None:
 )
 def test_what_there_is_not_is_refused(headers: dict[str, str], detail: str) -> None:
     with pytest.raises(AskedError, match=detail.replace("?", r"\?")):
-        ask_for(NOTHING, **headers)  # type: ignore[arg-type]  # one of three keywords
+        ask_for(NOTHING, **headers)  # type: ignore[arg-type,unused-ignore]  # one of three keywords

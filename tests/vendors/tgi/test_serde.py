@@ -162,7 +162,7 @@ def test_any_of_three_forms() -> None:
 
 def test_struct_as_the_sequence_of_its_fields() -> None:
     plain = accepted("tgi", "/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
-    parameters = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
+    parameters: list[JSON] = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
     flat = accepted("tgi", "/", ["x", parameters, True])
     assert (flat.ask, flat.stream, flat.context) == (plain.ask, plain.stream, plain.context)
     assert (

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from emulator.core.call import CompletionAsk
 from emulator.core.json import JSON
 from tests.vendors.mindie.direct import PROMPT, accepted, refused
 
@@ -63,7 +64,9 @@ CASES = [
 )
 def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
     deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
-    assert accepted("tgi", "/", ask(asked), section + deployment).ask.sampling.max_tokens == limit
+    found = accepted("tgi", "/", ask(asked), section + deployment).ask
+    assert isinstance(found, CompletionAsk)
+    assert found.sampling.max_tokens == limit
 
 
 @pytest.mark.parametrize(
