@@ -124,10 +124,10 @@ def cold_start(arguments: Sequence[str], name: str, prefix: str) -> tuple[float,
     return statistics.median(times), idle, used
 
 
-def _pin() -> None:
-    """The load on one processor; servers, started before, keep to the other."""
+def _pin(processor: int) -> None:
+    """Keep to one processor, and whatever is started from now on: servers to the first, the load to the second."""
     if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
-        os.sched_setaffinity(0, {1})
+        os.sched_setaffinity(0, {processor})
 
 
 def main() -> None:
@@ -142,14 +142,15 @@ def main() -> None:
         f" bare {bare[1]:5.0f} / {bare[2]:3.0f} MiB"
     )
     print(rules.report())
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {0})
+    _pin(0)
     with server(_EMULATOR, "databricks") as (url, pid, _), server(_REFERENCE, "reference") as (bare_url, bare_pid, _):
-        _pin()
+        _pin(1)
         print("per second of one processor:")
         for case in cases():
             _report(case, url, pid, bare_url, bare_pid, options.seconds, options.rounds)
+    _pin(0)
     with server(_PACED, "databricks") as (url, _, _):
+        _pin(1)
         arrivals = asyncio.run(streams.run(url, "/serving-endpoints/chat/completions", _chat(True, streams.TOKENS)[0]))
         print(f"{streams.STREAMS} paced streams of {streams.TOKENS} tokens: {streams.report(arrivals)}")
 
