@@ -24,6 +24,8 @@ from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
+_YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
+
 
 def run(settings: Settings) -> int:
     """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
@@ -100,10 +102,13 @@ async def _serve(
 
 def _warm_up(built: Built) -> None:
     """Have the prose of each vendor's first model ready, so that no early answer waits for it."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_YIELD)
     for app in built.apps:
         model = next((d.tokenizer for d in app.service.deployments.values() if d.task == "chat"), None)
         if model is not None:
             load_bank(tokenizer_for(model), "en_US")
+    sys.setswitchinterval(usual)
 
 
 @asynccontextmanager
