@@ -103,4 +103,4 @@ def _refusing() -> Iterator[None]:
     except BadPattern as error:
         raise Unsatisfiable(str(error)) from None
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
-        raise Unsatisfiable(f"not a JSON Schema: {error}") from None
+        raise Unsatisfiable("not a JSON Schema: a keyword has a value of the wrong kind") from error
