@@ -128,7 +128,7 @@ class Race:
                 self.now += step * EIGHTH
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(quotas=quotas, schedule=schedules)
 def test_the_store_agrees_with_the_reference(
     new_state: NewState, quotas: list[Quota], schedule: list[Spend | Settle | int]
@@ -140,7 +140,7 @@ def test_the_store_agrees_with_the_reference(
     asyncio.run(Race(new_state(), named).run(schedule))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     strategy=st.sampled_from(["fixed", "sliding", "bucket"]),
     arrivals=st.lists(st.tuples(st.integers(0, 24), st.integers(1, 20), st.integers(0, 20)), min_size=1, max_size=60),

@@ -46,7 +46,7 @@ ROUTES = st.sampled_from(["/chat/completions", "/completions", "/embeddings"])
 PROFILES = st.sampled_from(["seed", "maas", "managed", "foundry", "aoai", "error_shape=docs"])
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=BODIES, route=ROUTES, profile=PROFILES)
 def test_any_json(body: JSON, route: str, profile: str) -> None:
     scenario = profile if "=" in profile else f"profile={profile}"
