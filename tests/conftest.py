@@ -1,6 +1,7 @@
 """A running emulator for tests: on the test's own loop, or on a thread for clients that block."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -26,6 +27,17 @@ FROZEN = "version: 1\nname: test\nclock: frozen\n"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="rewrite the golden exchanges that differ")
+
+
+def pytest_configure() -> None:
+    """Thousands of collected tests stay to the end: nobody need look for garbage among them again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 @asynccontextmanager

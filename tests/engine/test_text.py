@@ -20,7 +20,7 @@ SPOKEN = st.sampled_from(LANGUAGES)
 SENTENCE_ENDS = (".", "。", "?", "!")
 
 
-@settings(deadline=None, max_examples=15)  # the first example of a language builds its sentences
+@settings(deadline=None, max_examples=8)  # the first example of a language builds its sentences
 @given(key=KEYS, name=NAMES, language=SPOKEN, count=st.integers(0, 500))
 def test_prose_has_exactly_the_asked_tokens(key: bytes, name: str, language: str, count: int) -> None:
     tokenizer = tokenizer_for(name)
@@ -31,7 +31,7 @@ def test_prose_has_exactly_the_asked_tokens(key: bytes, name: str, language: str
     assert tokenizer.pieces("".join(tokens)) == list(tokens)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(key=KEYS, language=SPOKEN, count=st.integers(0, 400), more=st.integers(0, 400))
 def test_a_longer_text_begins_with_the_shorter(key: bytes, language: str, count: int, more: int) -> None:
     tokenizer = tokenizer_for("llama3")
@@ -40,7 +40,7 @@ def test_a_longer_text_begins_with_the_shorter(key: bytes, language: str, count:
     assert (long[:count], long_ids[:count]) == (short, short_ids)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(key=KEYS, opening=st.text(st.characters(codec="utf-8"), max_size=40), count=st.integers(0, 120))
 def test_an_opening_comes_first(key: bytes, opening: str, count: int) -> None:
     tokenizer = tokenizer_for("llama3")
@@ -50,7 +50,7 @@ def test_an_opening_comes_first(key: bytes, opening: str, count: int) -> None:
     assert write_tokens(tokenizer, key, "en_US", count, opening) == (tokens[:count], ids[:count])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(key=KEYS, name=NAMES, language=SPOKEN, limit=st.none() | st.integers(0, 600))
 def test_an_answer_ends_with_a_sentence_or_at_the_limit(
     key: bytes, name: str, language: str, limit: int | None

@@ -22,7 +22,7 @@ def client(live_with: Callable[[str], Running]) -> Iterator[OpenAI]:
         base_url=live_with(SCENARIO).urls["databricks"] + "/serving-endpoints",
         api_key="k",
         max_retries=0,
-        timeout=0.5,
+        timeout=0.25,
     ) as client:
         yield client
 
