@@ -20,7 +20,7 @@ from emulator.vendors import VENDORS
 from tests.wire import Running
 
 Start = Callable[..., Awaitable[Running]]
-settings.register_profile("emulator", deadline=None, derandomize=True, max_examples=12)
+settings.register_profile("emulator", deadline=None, derandomize=True, max_examples=8)
 settings.load_profile("emulator")
 FROZEN = "version: 1\nname: test\nclock: frozen\n"
 

@@ -10,7 +10,7 @@ from tests.conftest import running
 from tests.test_fuzz import CORPUS, make_request
 from tests.wire import read_answer
 
-REQUESTS = 30  # to each vendor
+REQUESTS = 15  # to each vendor
 _SCENARIO = """\
 latency: {}
 rules:

@@ -7,7 +7,7 @@ from emulator.core.json import JSON
 from emulator.engine.json_schema import Mode, Unsatisfiable, generate, generate_invalid, is_instance
 from tests.engine.json_schema.oracle import accepts
 
-QUIET = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 NAMES = st.sampled_from(["a", "b", "ab", "name", "email"])
 SCALARS = st.none() | st.booleans() | st.integers(-20, 20) | st.sampled_from([0.5, 1.0, -2.25, 0.1]) | st.sampled_from(
     ["", "a", "ab", "aab", "b1", "2024-01-31", "x@y.zz"]
