@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from emulator.core.json import JSON, dump_json, dump_text
+from emulator.core.json import JSON, dump_json
 
 DONE = b"data: [DONE]\n\n"
 
@@ -16,8 +16,3 @@ def frame(value: JSON) -> bytes:
 def quote(text: str) -> bytes:
     """``text`` as a JSON string in UTF-8; tokens repeat, so remembering them pays."""
     return dump_json(text)
-
-
-def quote_text(text: str) -> str:
-    """``text`` as a JSON string."""
-    return dump_text(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Sampling
+from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Message, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.vendor import Codec, WireResponse
@@ -32,7 +32,7 @@ from emulator.vendors.openvino.responses import (
 )
 from emulator.vendors.openvino.sampling import build_sampling, check_engine
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
-from emulator.vendors.openvino.tools import NO_OFFER, Format, read_response_format, read_tools
+from emulator.vendors.openvino.tools import NO_OFFER, Format, Offer, read_response_format, read_tools
 
 _NO_OPTIONS: dict[str, JSON] = {}
 _PLAIN: tuple[Format, JSON] = ("text", None)
@@ -87,18 +87,8 @@ def _parse_chat(accepted: Accepted) -> Call:
     messages = apply_template(read, messages)
     if read.plain or (accepted.stream and read.release.tools == "unary"):
         offer, thinks = NO_OFFER, False
-    counted = accepted.service.count_prompt(ChatAsk(messages=messages, tools=offer.tools), accepted.deployment)
-    ask = ChatAsk(
-        messages=messages,
-        sampling=_check_rest(read, counted[0]),
-        tools=offer.tools,
-        tool_choice=offer.choice,
-        tool_name=offer.name,
-        parallel=True,
-        format=kind,
-        schema=schema,
-        reasoning="medium" if thinks else None,
-    )
+    reasoning = "medium" if thinks else None
+    ask, counted = _ask_chat(read, messages, offer, (kind, schema), reasoning)
     return _finish(read, ask, counted, CHAT, Remembered(read.include_usage))
 
 
@@ -163,6 +153,26 @@ def _check_rest(read: Fields, prompt_tokens: int) -> Sampling:
     return build_sampling(read, prompt_tokens)
 
 
+def _ask_chat(
+    read: Fields, messages: tuple[Message, ...], offer: Offer, form: tuple[Format, JSON], reasoning: str | None
+) -> tuple[ChatAsk, tuple[int, ...]]:
+    """A conversation with its tools and form, and the tokens of its prompt."""
+    accepted = read.accepted
+    counted = accepted.service.count_prompt(ChatAsk(messages=messages, tools=offer.tools), accepted.deployment)
+    ask = ChatAsk(
+        messages=messages,
+        sampling=_check_rest(read, counted[0]),
+        tools=offer.tools,
+        tool_choice=offer.choice,
+        tool_name=offer.name,
+        parallel=True,
+        format=form[0],
+        schema=form[1],
+        reasoning=reasoning,
+    )
+    return ask, counted
+
+
 def _finish(read: Fields, ask: Ask, counted: tuple[int, ...], codec: Codec, remembered: Remembered | Echoed) -> Call:
     accepted = read.accepted
     return Call(
@@ -215,18 +225,8 @@ def _parse_responses(accepted: Accepted) -> Call:
     check_media(read, messages)
     if read.plain:
         offer, thinks = NO_OFFER, False
-    counted = accepted.service.count_prompt(ChatAsk(messages=messages, tools=offer.tools), accepted.deployment)
-    ask = ChatAsk(
-        messages=messages,
-        sampling=_check_rest(read, counted[0]),
-        tools=offer.tools,
-        tool_choice=offer.choice,
-        tool_name=offer.name,
-        parallel=True,
-        format=kind,
-        schema=schema,
-        reasoning=(effort or "medium") if thinks else None,
-    )
+    reasoning = (effort or "medium") if thinks else None
+    ask, counted = _ask_chat(read, messages, offer, (kind, schema), reasoning)
     return _finish(read, ask, counted, RESPONSES, echo_request(read))
 
 
