@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
-from emulator.core.call import Call, ChatAsk
+from emulator.core.call import ChatAsk
 from emulator.core.clock import Clock
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
 from emulator.core.seed import derive
 from emulator.core.state import State
-from emulator.core.vendor import WireRequest, WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.engine.json_schema import Unsatisfiable
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from emulator.cli import VENDOR_NAMES
 from emulator.control.explain import describe
 from emulator.core.json import JSON, dump_json, parse_json
-from emulator.core.vendor import WireRequest
+from emulator.core.wire import WireRequest
 from emulator.scenario.asked import AskedError
 from emulator.scenario.errors import ScenarioError, nearest
 from emulator.scenario.load import LoadedScenario, load_paths

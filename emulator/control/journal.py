@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from emulator.core.vendor import WireRequest
+from emulator.core.wire import WireRequest
 from emulator.scenario.match import Match, Verdict
 
 _LATEST = 10_000

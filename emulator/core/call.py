@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from emulator.core.json import JSON
 from emulator.core.record import record
-
-if TYPE_CHECKING:
-    from emulator.core.vendor import Codec, WireRequest
 
 Task = Literal["chat", "completions", "embeddings", "rerank"]
 
@@ -189,24 +186,3 @@ class EmbeddingAsk:
 
 
 Ask = ChatAsk | CompletionAsk | EmbeddingAsk
-
-
-@record(frozen=True, slots=True, kw_only=True, eq=False)
-class Call:
-    """One request a vendor accepted: what it asks, of whom, and who will word the answer.
-
-    Fields:
-        prompt_tokens: per prompt or input; one number for a chat.
-        context: whatever the codec wants to remember of the request.
-        repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
-            the same way whenever it comes, but for ``request`` itself.
-    """
-
-    request: WireRequest
-    deployment: Deployment
-    ask: Ask
-    codec: Codec
-    stream: bool = False
-    prompt_tokens: tuple[int, ...] = (0,)
-    context: JSON = None
-    repeatable: bool = False

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Self
 
 from emulator.core.errors import EmulatedError
-from emulator.core.vendor import Headers
+from emulator.core.wire import Headers
 
 Edit = tuple[int, int, bytes]
 """Bytes ``start`` to ``end`` of a body, and what takes their place."""

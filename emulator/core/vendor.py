@@ -2,91 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from emulator.core.call import Ask, Call, Deployment
+from emulator.core.call import Ask, Deployment
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, parse_json
+from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 
 if TYPE_CHECKING:
     from emulator.core.clock import Clock
 
-Headers = tuple[tuple[str, str], ...]
-_UNREAD = object()
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class WireRequest:
-    """One HTTP request, free of any web framework.
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Call:
+    """One request a vendor accepted: what it asks, of whom, and who will word the answer.
 
     Fields:
-        path: decoded, on the vendor's own port (no front prefix), without the query.
-        query: first value of each key, decoded.
-        headers: looked up case-insensitively.
-        params: what the endpoint's path pattern caught.
-        base_url: where the client reached the vendor, without a trailing slash.
-        principal: who asks, once authenticated.
-        key: identity and attempt of the request; every id in the answer is drawn from it.
+        prompt_tokens: per prompt or input; one number for a chat.
+        context: whatever the codec wants to remember of the request.
+        repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
+            the same way whenever it comes, but for ``request`` itself.
     """
 
-    method: str
-    path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    params: Mapping[str, str] = field(default_factory=dict)
-    base_url: str = ""
-    principal: str = ""
-    session: str = ""
-    key: bytes = bytes(16)
-    _json: JSON = _UNREAD
-
-    def json(self) -> JSON:
-        """The body parsed as JSON, once.
-
-        Raises:
-            ValueError: the body is not JSON.
-        """
-        if self._json is _UNREAD:
-            self._json = parse_json(self.body)
-        return self._json
-
-    def forget_json(self) -> None:
-        """Keep only the bytes of the body."""
-        self._json = _UNREAD
-
-
-DROPPED = 0  # in place of a status: the connection ends without a word
-
-
-@record(frozen=True, slots=True, eq=False)
-class WireResponse:
-    """One whole HTTP answer; ``chunked`` sends it as a stream of one chunk, without a length.
-
-    ``close`` ends the connection after it; a ``status`` of :data:`DROPPED` ends it in place of an answer.
-    """
-
-    status: int
-    body: bytes = b""
-    headers: Headers = (("Content-Type", "application/json"),)
-    chunked: bool = False
-    close: bool = False
-
-
-@record(frozen=True, slots=True, eq=False)
-class WireStream:
-    """A streamed answer: its head, and when each event is due (seconds after admission)."""
-
-    events: Iterable[tuple[float, bytes]]
-    headers: Headers = (("Content-Type", "text/event-stream"),)
-    status: int = 200
+    request: WireRequest
+    deployment: Deployment
+    ask: Ask
+    codec: Codec
+    stream: bool = False
+    prompt_tokens: tuple[int, ...] = (0,)
+    context: JSON = None
+    repeatable: bool = False
 
 
 class Codec(Protocol):

@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from emulator.core.vendor import WireRequest
+from emulator.core.wire import WireRequest
 
 
 def bearer_token(request: WireRequest) -> str | None:

@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from emulator.core.delivery import Delivery, Piece
 from emulator.core.plan import Choice, Plan
-from emulator.core.vendor import WireResponse, WireStream
+from emulator.core.wire import WireResponse, WireStream
 from emulator.faults.json_text import Text, find_strings, read_string
 
 Answer = WireResponse | WireStream

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import count
 from math import inf
 
-from emulator.core.call import Call, CompletionAsk, EmbeddingAsk
+from emulator.core.call import CompletionAsk, EmbeddingAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Quota, Unit
 from emulator.core.state import State
+from emulator.core.vendor import Call
 from emulator.limits.places import Place, Places, Room
 
 Select = Callable[[str, str], Sequence[Quota]]

@@ -11,13 +11,13 @@ from urllib.parse import quote
 from aiohttp import web
 
 from emulator.control.journal import Entry, Evidence, Journal
-from emulator.core.call import Call
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.plan import Plan
 from emulator.core.seed import derive
-from emulator.core.vendor import Headers, Service, Vendor, VendorSettings, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service, Vendor, VendorSettings
+from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
 from emulator.faults import AnyFault
 from emulator.limits import Admission
 from emulator.pipeline import Emulator, see

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from emulator.core.json import dump_json
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
 from emulator.scenario.match import Match
 

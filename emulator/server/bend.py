@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.core.call import Call
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.plan import Plan
-from emulator.core.vendor import DROPPED, Service, Vendor, VendorSettings, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service, Vendor, VendorSettings
+from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.faults import Fault, measure
 
 

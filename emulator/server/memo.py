@@ -3,8 +3,8 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from emulator.core.call import Call
-from emulator.core.vendor import WireRequest
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest
 
 _MOST = 512  # requests
 _LARGEST = 8192  # bytes of a body

@@ -14,7 +14,8 @@ from aiohttp import web
 from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
-from emulator.core.vendor import DROPPED, Headers, Vendor, WireResponse, WireStream
+from emulator.core.vendor import Vendor
+from emulator.core.wire import DROPPED, Headers, WireResponse, WireStream
 from emulator.server.pump import MOST_UNSENT, Pump, Sent
 from emulator.server.reset import reset
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from emulator.control.explain import describe_nearest
-from emulator.core.vendor import WireRequest, WireResponse
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.match import Verdict
 
 log = logging.getLogger("emulator")

@@ -1,7 +1,7 @@
 """What the journal keeps, and what it lets go."""
 
 from emulator.control.journal import Entry, Evidence, Journal
-from emulator.core.vendor import WireRequest
+from emulator.core.wire import WireRequest
 from emulator.scenario.match import Match, Verdict
 
 

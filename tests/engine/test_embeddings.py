@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from emulator.core.floats import dump_float32
+from emulator.dialects.floats import dump_float32
 from emulator.engine.embeddings import embed
 
 KEYS = [b"key %d" % number for number in range(300)]

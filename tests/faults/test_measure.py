@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.core.json import dump_json, dump_text
 from emulator.core.plan import Choice, Plan, Span
-from emulator.core.vendor import WireResponse, WireStream
+from emulator.core.wire import WireResponse, WireStream
 from emulator.faults import measure
 from emulator.faults.json_text import find_strings, read_string
 

@@ -5,10 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from emulator.core.call import Ask, Call, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
+from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.core.vendor import WireRequest
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest
 from emulator.limits import Gate
 from emulator.limits.gate import reserve_output
 from emulator.scenario.load import load_text

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from emulator.core.call import Call, ChatAsk, Deployment
-from emulator.core.vendor import WireRequest
+from emulator.core.call import ChatAsk, Deployment
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest
 from emulator.server.memo import Memo
 from tests.server.toy import ToyCodec
 

@@ -3,7 +3,8 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Endpoint, Service, VendorSettings, WireRequest, WireResponse
+from emulator.core.vendor import Endpoint, Service, VendorSettings
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.server.routing import Router
 
 

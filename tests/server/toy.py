@@ -3,19 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from emulator.core.call import Call, ChatAsk, Deployment, Message, Sampling
+from emulator.core.call import ChatAsk, Deployment, Message, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.vendor import (
-    Endpoint,
-    Service,
-    Vendor,
-    VendorSettings,
-    WireRequest,
-    WireResponse,
-    WireStream,
-)
+from emulator.core.vendor import Call, Endpoint, Service, Vendor, VendorSettings
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 
 _TEXT = (("Content-Type", "text/plain"),)
 _STATUS = {ErrorKind.NOT_FOUND: 404, ErrorKind.METHOD_NOT_ALLOWED: 405, ErrorKind.UNAUTHENTICATED: 401}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.json_schema.bounds import Exhausted, Unsatisfiable
+from emulator.engine.budget import Exhausted, Unsatisfiable
 from emulator.engine.json_schema.equality import identity
 from emulator.engine.json_schema.keywords import positional
 from emulator.engine.json_schema.resolve import Node

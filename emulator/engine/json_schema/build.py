@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer, draw_uniform
+from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.arrays import write_array
-from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.choices import options
 from emulator.engine.json_schema.heights import Heights
@@ -226,5 +226,3 @@ def _evidence(shape: Shape, kind: str) -> int:
         "fraction": 0, "boolean": 0, "null": 0,
     }  # fmt: skip
     return found[kind] * 2 + (kind == "string")
-
-

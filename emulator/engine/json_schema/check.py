@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from emulator.core.json import JSON
+from emulator.engine.budget import Budget
 from emulator.engine.json_schema import formats
-from emulator.engine.json_schema.bounds import Budget
 from emulator.engine.json_schema.equality import equal, exact, identity, is_number
 from emulator.engine.json_schema.keywords import contains_bounds, has_type, is_additional, positional
-from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.resolve import Dialect, Node
+from emulator.engine.regex.matching import matches
 
 
 class Checker:

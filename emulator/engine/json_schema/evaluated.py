@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
 from emulator.engine.json_schema.keywords import positional
-from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.resolve import Dialect, Node
+from emulator.engine.regex.matching import matches
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema.check import Checker

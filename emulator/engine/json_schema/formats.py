@@ -12,8 +12,8 @@ from datetime import date
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.pattern import parse_pattern
-from emulator.engine.json_schema.regex import BadPattern
+from emulator.engine.regex.parse import parse_pattern
+from emulator.engine.regex.tree import BadPattern
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))")
@@ -104,7 +104,7 @@ def _is_email(text: str) -> bool:
 
 def _is_local(local: str) -> bool:
     if len(local) > 2 and local[0] == local[-1] == '"':
-        return re.fullmatch(r'(?:[ !#-\[\]-~]|\\[ -~])*', local[1:-1]) is not None
+        return re.fullmatch(r"(?:[ !#-\[\]-~]|\\[ -~])*", local[1:-1]) is not None
     return _LOCAL.fullmatch(local) is not None
 
 

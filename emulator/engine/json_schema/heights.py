@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.bounds import Budget
+from emulator.engine.budget import Budget
 from emulator.engine.json_schema.keywords import positional
 from emulator.engine.json_schema.resolve import Dialect, Node
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive
-from emulator.engine.json_schema.bounds import Exhausted, Unsatisfiable
+from emulator.engine.budget import Exhausted, Unsatisfiable
 from emulator.engine.json_schema.build import Builder, Place
 from emulator.engine.json_schema.check import rules_of
 from emulator.engine.json_schema.negation import breaches

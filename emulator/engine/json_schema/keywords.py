@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.bounds import Budget
+from emulator.engine.budget import Budget
 from emulator.engine.json_schema.equality import is_number
-from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.resolve import Dialect, Node
+from emulator.engine.regex.matching import matches
 
 
 def has_type(value: JSON, name: JSON, dialect: Dialect = Dialect.DRAFT_2020) -> bool:

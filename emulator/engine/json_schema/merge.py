@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.bounds import Budget
+from emulator.engine.budget import Budget
 from emulator.engine.json_schema.equality import exact, identity
 from emulator.engine.json_schema.keywords import contains_bounds, positional
 from emulator.engine.json_schema.negation import ATOMIC

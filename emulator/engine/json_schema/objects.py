@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_uniform
-from emulator.engine.json_schema.bounds import Budget, Exhausted, Unsatisfiable
-from emulator.engine.json_schema.matching import matches
+from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
 from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import Shape
+from emulator.engine.regex.matching import matches
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema.build import Builder, Place

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from emulator.core.json import JSON
-from emulator.engine.json_schema.bounds import Unsatisfiable
+from emulator.engine.budget import Unsatisfiable
 from emulator.engine.json_schema.meta import META_SCHEMA
 
 

@@ -15,6 +15,7 @@ from emulator.engine.json_schema.resolve import Node
 TYPES = ("object", "array", "string", "integer", "fraction", "boolean", "null")
 """The types of JSON Schema made disjoint: ``fraction`` is a number that is not whole."""
 
+
 class Interval(NamedTuple):
     """Numbers between two bounds; ``None``: none on that side."""
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from random import Random
 
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.json_schema.bounds import Budget, Unsatisfiable
+from emulator.engine.budget import Budget, Unsatisfiable
 from emulator.engine.json_schema.formats import conforms
-from emulator.engine.json_schema.matching import matches
-from emulator.engine.json_schema.pattern import parse_pattern
-from emulator.engine.json_schema.regex_text import Walk, shortest
-from emulator.engine.json_schema.search import find_text
 from emulator.engine.json_schema.shape import Shape
 from emulator.engine.json_schema.style import Style
 from emulator.engine.json_schema.values import FORMAT_PATTERNS, format_text, plain_word, text_for
+from emulator.engine.regex.matching import matches
+from emulator.engine.regex.parse import parse_pattern
+from emulator.engine.regex.search import find_text
+from emulator.engine.regex.text import Walk, shortest
 
 _STRETCHES = (1.0, 1.0, 0.0, 0.5, 2.0, 4.0, 0.0, 8.0)
 _HOSTILE = (

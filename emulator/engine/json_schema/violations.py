@@ -8,8 +8,8 @@ from typing import NamedTuple
 from emulator.core.json import JSON
 from emulator.engine.json_schema.check import Checker, rules_of
 from emulator.engine.json_schema.keywords import is_additional, positional
-from emulator.engine.json_schema.matching import matches
 from emulator.engine.json_schema.resolve import Node
+from emulator.engine.regex.matching import matches
 
 Path = tuple[str | int, ...]
 

@@ -4,23 +4,24 @@ from collections.abc import Iterator
 from heapq import merge
 from operator import itemgetter
 
-from emulator.core.call import Call, CompletionAsk
+from emulator.core.call import CompletionAsk
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_alphanumeric, draw_hex
-from emulator.core.vendor import WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
-from emulator.vendors.azure import refusals
 from emulator.vendors.azure.catalogue import is_openai, model_name
-from emulator.vendors.azure.chat import read_sampling
+from emulator.vendors.azure.chat.fields import validate
+from emulator.vendors.azure.chat.parse import read_sampling
+from emulator.vendors.azure.chat.shapes import count_usage
+from emulator.vendors.azure.chat.stream import last_due
+from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extras import CompletionExtras, StrictCompletionExtras
 from emulator.vendors.azure.features import check_penalties, check_range, limit_tokens
-from emulator.vendors.azure.gate import AzureService, admit, read_extras
+from emulator.vendors.azure.fields import CompletionRequest, StrictCompletionRequest, check_tokens, read_texts
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.parts import count_usage
-from emulator.vendors.azure.stream import last_due
-from emulator.vendors.azure.texts import CompletionRequest, StrictCompletionRequest, check_tokens, read_texts
-from emulator.vendors.azure.wire import validate
+from emulator.vendors.azure.request import AzureService, admit, read_extras
 
 DEFAULT_TOKENS = 256
 _KNOWN = frozenset(CompletionRequest.model_fields)

@@ -5,18 +5,18 @@ Sources: Azure Machine Learning reference, Embeddings; Azure/azure-sdk-assets, r
 
 from collections.abc import Callable, Mapping
 
-from emulator.core import floats
-from emulator.core.call import Call, Deployment, EmbeddingAsk
+from emulator.core.call import Deployment, EmbeddingAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Headers, WireRequest, WireResponse, WireStream
-from emulator.vendors.azure import refusals
+from emulator.core.vendor import Call
+from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
+from emulator.dialects import floats
 from emulator.vendors.azure.catalogue import is_openai, model_name, supports
-from emulator.vendors.azure.gate import AzureService, admit, read_extras
-from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.texts import (
+from emulator.vendors.azure.chat.fields import validate
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.fields import (
     EmbeddingOptions,
     EmbeddingRequest,
     ImageEmbeddingRequest,
@@ -25,7 +25,8 @@ from emulator.vendors.azure.texts import (
     check_tokens,
     read_texts,
 )
-from emulator.vendors.azure.wire import validate
+from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.request import AzureService, admit, read_extras
 
 MAX_INPUTS = 1024
 PICTURE_TOKENS = 1000  # as recorded of a Cohere endpoint

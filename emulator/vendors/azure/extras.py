@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from emulator.core.json import JSON
-from emulator.vendors.azure.wire import Count, Fraction, Integer, WireModel, read_whole
+from emulator.vendors.azure.chat.fields import Count, Fraction, Integer, WireModel, read_whole
 
 Number = Annotated[int, BeforeValidator(read_whole), Field(ge=1, le=128)]
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
-from emulator.vendors.azure import refusals
 from emulator.vendors.azure.catalogue import model_name, supports
-from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.wire import (
+from emulator.vendors.azure.chat.fields import (
     ChatMessage,
     ChatRequest,
     ContentPart,
@@ -15,6 +13,8 @@ from emulator.vendors.azure.wire import (
     NamedToolChoice,
     ResponseFormat,
 )
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.settings import AzureSettings
 
 _SPOKEN = frozenset({"system", "developer", "user"})
 

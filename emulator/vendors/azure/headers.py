@@ -6,14 +6,14 @@ Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScr
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from emulator.core.call import Call
 from emulator.core.json import JSON
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
 from emulator.core.seed import derive, draw_hex, draw_uuid
-from emulator.core.vendor import Headers, WireRequest
+from emulator.core.vendor import Call
+from emulator.core.wire import Headers, WireRequest
 from emulator.vendors.azure.catalogue import model_name
-from emulator.vendors.azure.gate import AzureService
+from emulator.vendors.azure.request import AzureService
 
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")

@@ -5,10 +5,10 @@ from urllib.parse import parse_qs
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import WireRequest, WireResponse
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.azure.catalogue import describe
-from emulator.vendors.azure.gate import AzureService, check_api_version, find_any
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
+from emulator.vendors.azure.request import AzureService, check_api_version, find_any
 
 _LIFETIME = 3599  # seconds that Entra ID gives a token of an application
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.call import Call
-from emulator.core.vendor import Endpoint, Vendor, WireRequest, WireResponse
+from emulator.core.vendor import Call, Endpoint, Vendor
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.azure.catalogue import list_deployments
-from emulator.vendors.azure.chat import parse_chat
+from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
-from emulator.vendors.azure.errors import render_error, render_late_error
-from emulator.vendors.azure.gate import AzureService, authenticate
+from emulator.vendors.azure.errors.render import render_error, render_late_error
 from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger, parse_token
+from emulator.vendors.azure.request import AzureService, authenticate
 from emulator.vendors.azure.settings import AzureSettings
 
 Parse = Callable[[WireRequest, AzureService], Call | WireResponse]

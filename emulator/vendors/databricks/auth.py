@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, urlencode
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
 from emulator.core.seed import draw_alphanumeric, draw_hex
-from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.core.vendor import Service
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.auth import basic_credentials, bearer_token
 from emulator.vendors.databricks.errors import BAD_TOKEN, NO_CREDENTIAL, base_headers
 

@@ -10,16 +10,19 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import Any
 
-from emulator.core.call import Call, CompletionAsk
+from emulator.core.call import CompletionAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
-from emulator.vendors.databricks.chat import wants_stream
-from emulator.vendors.databricks.fields import BOOLEAN, INTEGER, NUMBER, STRING, STRINGS, TEXTS, Struct, refuse
-from emulator.vendors.databricks.limits import (
+from emulator.vendors.databricks.chat.parse import wants_stream
+from emulator.vendors.databricks.decoder import BOOLEAN, INTEGER, NUMBER, STRING, STRINGS, TEXTS, Struct, refuse
+from emulator.vendors.databricks.reply import Reply, answer_headers, shape_usage
+from emulator.vendors.databricks.request import COMMON, TOLERATED, Query, find_by_model
+from emulator.vendors.databricks.sampling import (
     check_output_limit,
     check_positive,
     check_range,
@@ -29,8 +32,6 @@ from emulator.vendors.databricks.limits import (
     prompt_too_long,
     read_sampling,
 )
-from emulator.vendors.databricks.render import Reply, answer_headers, shape_usage
-from emulator.vendors.databricks.wire import COMMON, TOLERATED, Query, find_by_model
 
 _FIELDS = Struct(
     {

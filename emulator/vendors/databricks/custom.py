@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from emulator.core.json import JSON, canonical_json, dump_json
 from emulator.core.seed import derive, draw_uniform
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
+from emulator.vendors.databricks.decoder import refuse
 from emulator.vendors.databricks.errors import base_headers
-from emulator.vendors.databricks.fields import refuse
-from emulator.vendors.databricks.wire import Query
+from emulator.vendors.databricks.request import Query
 
 _INPUTS = ("instances", "dataframe_records", "dataframe_split", "inputs")
 _BAD_INPUT = (

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.core.call import Call, EmbeddingAsk
+from emulator.core.call import EmbeddingAsk
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.floats import dump_base64, dump_float32
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.floats import dump_base64, dump_float32
 from emulator.dialects.sse import quote
-from emulator.vendors.databricks.fields import INTEGER, STRING, TEXTS, Struct, refuse
-from emulator.vendors.databricks.limits import check_positive, count
-from emulator.vendors.databricks.render import Reply, answer_headers
-from emulator.vendors.databricks.wire import COMMON, Habits, Query, find_by_model
+from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, refuse
+from emulator.vendors.databricks.reply import Reply, answer_headers
+from emulator.vendors.databricks.request import COMMON, Habits, Query, find_by_model
+from emulator.vendors.databricks.sampling import check_positive, count
 
 _CODE = "INVALID_PARAMETER_VALUE"  # databricks-demos/dbdemos issue 97
 _FIELDS = Struct({**COMMON, "input": TEXTS, "instruction": STRING, "user": STRING})

@@ -13,7 +13,8 @@ from typing import Any
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json, dump_text
 from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Headers, Service, WireRequest, WireResponse
+from emulator.core.vendor import Service
+from emulator.core.wire import Headers, WireRequest, WireResponse
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 NO_CREDENTIAL = "Credential was not sent or was of an unsupported type for this API."  # PipedreamHQ/pipedream#20701

@@ -10,16 +10,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from emulator.core.call import Call, Deployment
+from emulator.core.call import Deployment
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.databricks.catalogue import Family, trait
-from emulator.vendors.databricks.chat import read_chat
+from emulator.vendors.databricks.chat.parse import read_chat
+from emulator.vendors.databricks.decoder import refuse
 from emulator.vendors.databricks.embeddings import read_embeddings
 from emulator.vendors.databricks.errors import base_headers
-from emulator.vendors.databricks.fields import refuse
-from emulator.vendors.databricks.responses import read_responses
-from emulator.vendors.databricks.wire import Query, find_deployment, make_query, read_body, read_model
+from emulator.vendors.databricks.request import Query, find_deployment, make_query, read_body, read_model
+from emulator.vendors.databricks.responses.parse import read_responses
 
 Read = Callable[[Query], Call]
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Service, WireRequest
+from emulator.core.vendor import Service
+from emulator.core.wire import WireRequest
 from emulator.dialects.sse import frame
 from emulator.vendors.databricks.errors import endpoint_name, render_error
-from emulator.vendors.databricks.responses_shapes import draw_response_id
+from emulator.vendors.databricks.responses.shapes import draw_response_id
 
 
 def render_late_error(error: EmulatedError, request: WireRequest, service: Service[Any]) -> bytes:

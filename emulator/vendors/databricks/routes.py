@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
-from emulator.vendors.databricks import auth, details, gateway, management
+from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.databricks import auth, gateway
 from emulator.vendors.databricks.catalogue import is_agent, is_custom, list_deployments
-from emulator.vendors.databricks.chat import parse_chat, read_chat
+from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
 from emulator.vendors.databricks.completions import parse_completions, read_completions
 from emulator.vendors.databricks.custom import predict
 from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error
 from emulator.vendors.databricks.late_errors import render_late_error
-from emulator.vendors.databricks.responses import parse_responses, read_responses
+from emulator.vendors.databricks.request import find_deployment, find_named
+from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.wire import find_deployment, find_named
+from emulator.vendors.databricks.workspace import details
+from emulator.vendors.databricks.workspace import endpoints as management
 
 Parse = Callable[[WireRequest, Service[Any]], Call | WireResponse]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from emulator.core.json import JSON
 from emulator.vendors.databricks.catalogue import Family
-from emulator.vendors.databricks.fields import refuse
+from emulator.vendors.databricks.decoder import refuse
 
 _COMPOSED = ("pattern", "anyOf", "oneOf", "allOf", "prefixItems", "$ref")
 _OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")

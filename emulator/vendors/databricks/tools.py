@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON
-from emulator.vendors.databricks.fields import BOOLEAN, OBJECT, STRING, Many, Struct, either, refuse
+from emulator.vendors.databricks.decoder import BOOLEAN, OBJECT, STRING, Many, Struct, either, refuse
+from emulator.vendors.databricks.request import Query
 from emulator.vendors.databricks.schemas import check_strict, count_keys
-from emulator.vendors.databricks.wire import Query
 
 FUNCTION = Struct({"name": STRING, "description": STRING, "parameters": OBJECT, "strict": BOOLEAN})
 CACHE_CONTROL = either(OBJECT, STRING)

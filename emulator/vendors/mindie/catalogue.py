@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.core.vendor import Service
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, find_served, spell
-from emulator.vendors.mindie.checks import parse_body, read_boolean, read_string, refuse
-from emulator.vendors.mindie.generate import BROKEN_REQUEST
+from emulator.vendors.mindie.decoder import parse_body, read_boolean, read_string, refuse
+from emulator.vendors.mindie.generate.parse import BROKEN_REQUEST
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.settings import MindieSettings
 from emulator.vendors.mindie.triton import find_model, read_id

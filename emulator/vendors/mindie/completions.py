@@ -7,19 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from emulator.core.call import Call, CompletionAsk, Sampling
+from emulator.core.call import CompletionAsk, Sampling
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
 from emulator.dialects.tgi import check_ready
-from emulator.vendors.mindie.chat import check_count
-from emulator.vendors.mindie.chat_render import name_finish, pick_id, shape_usage
-from emulator.vendors.mindie.checks import count_units, parse_body, read_boolean, read_unsigned, refuse
-from emulator.vendors.mindie.generate import BROKEN_REQUEST, MAX_PROMPT_TOKENS, measure_room
-from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.openai_fields import Fields, StopIds, read_max_tokens, read_model, read_sampling
-from emulator.vendors.mindie.render import (
+from emulator.vendors.mindie.chat.codec import name_finish, pick_id, shape_usage
+from emulator.vendors.mindie.chat.parse import check_count
+from emulator.vendors.mindie.decoder import count_units, parse_body, read_boolean, read_unsigned, refuse
+from emulator.vendors.mindie.generate.codec import (
     accumulate,
     clean,
     end_at_token,
@@ -29,6 +27,9 @@ from emulator.vendors.mindie.render import (
     release,
     sampling_of,
 )
+from emulator.vendors.mindie.generate.parse import BROKEN_REQUEST, MAX_PROMPT_TOKENS, measure_room
+from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
+from emulator.vendors.mindie.sampling import Fields, StopIds, read_max_tokens, read_model, read_sampling
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_LOGPROBS = 5

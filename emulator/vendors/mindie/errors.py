@@ -12,7 +12,8 @@ from types import MappingProxyType
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.reasons import reason_phrase
-from emulator.core.vendor import DROPPED, Service, WireRequest, WireResponse
+from emulator.core.vendor import Service
+from emulator.core.wire import DROPPED, WireRequest, WireResponse
 from emulator.dialects.tgi import ERROR_TYPES
 from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers
 from emulator.vendors.mindie.settings import MindieSettings

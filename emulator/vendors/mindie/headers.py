@@ -4,7 +4,8 @@ import re
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.seed import draw_hex
-from emulator.core.vendor import Headers, Service, WireRequest
+from emulator.core.vendor import Service
+from emulator.core.wire import Headers, WireRequest
 from emulator.vendors.mindie.settings import MindieSettings
 
 JSON_TYPE = "application/json"

@@ -7,7 +7,8 @@ hardware could tell stands at 0.
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Metrics, Service, WireRequest, WireResponse
+from emulator.core.vendor import Metrics, Service
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.dialects.tgi import find_served
 from emulator.vendors.mindie.catalogue import CACHE_BLOCKS, NODE, answer

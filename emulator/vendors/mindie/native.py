@@ -6,13 +6,14 @@ Source: MindIE-LLM, ``single_req_self_develop_infer_interface.cpp``.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from emulator.core.call import Call, CompletionAsk
+from emulator.core.call import CompletionAsk
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.tgi import check_ready, find_served, pick_seed
-from emulator.vendors.mindie.checks import (
+from emulator.vendors.mindie.decoder import (
     parse_body,
     read_boolean,
     read_float,
@@ -21,10 +22,8 @@ from emulator.vendors.mindie.checks import (
     refuse,
     show,
 )
-from emulator.vendors.mindie.generate import BROKEN_REQUEST, check_tokens, default_length, measure_room
-from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.inputs import fetch_media, measure_excess, read_inputs
-from emulator.vendors.mindie.parameters import (
+from emulator.vendors.mindie.generate.codec import clean, finish
+from emulator.vendors.mindie.generate.fields import (
     NO_ADAPTER,
     Parameters,
     read_closed_top_p,
@@ -37,7 +36,9 @@ from emulator.vendors.mindie.parameters import (
     refuse_top_p,
     shape_sampling,
 )
-from emulator.vendors.mindie.render import clean, finish
+from emulator.vendors.mindie.generate.inputs import fetch_media, measure_excess, read_inputs
+from emulator.vendors.mindie.generate.parse import BROKEN_REQUEST, check_tokens, default_length, measure_room
+from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_PRIORITY = 5

@@ -5,8 +5,8 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.call import Call
-from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.mindie.catalogue import (
     answer_health,
     answer_ready,
@@ -24,10 +24,10 @@ from emulator.vendors.mindie.catalogue import (
     show_status,
     stop_infer,
 )
-from emulator.vendors.mindie.chat import parse_chat
+from emulator.vendors.mindie.chat.parse import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
-from emulator.vendors.mindie.generate import parse_generate_stream, parse_root
+from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
 from emulator.vendors.mindie.settings import MindieSettings, list_deployments

@@ -9,15 +9,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from emulator.core.call import Call, CompletionAsk, Deployment
+from emulator.core.call import CompletionAsk, Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.seed import draw_integer
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.tgi import check_ready
-from emulator.vendors.mindie.checks import parse_body, read_object, read_string, refuse
-from emulator.vendors.mindie.generate import (
+from emulator.vendors.mindie.decoder import parse_body, read_object, read_string, refuse
+from emulator.vendors.mindie.generate.codec import finish
+from emulator.vendors.mindie.generate.fields import shape_sampling
+from emulator.vendors.mindie.generate.inputs import fetch_media, measure_excess, read_inputs
+from emulator.vendors.mindie.generate.parse import (
     BROKEN_REQUEST,
     MAX_PROMPT_TOKENS,
     check_tokens,
@@ -25,10 +29,7 @@ from emulator.vendors.mindie.generate import (
     measure_room,
 )
 from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.inputs import fetch_media, measure_excess, read_inputs
 from emulator.vendors.mindie.native import read_batch_size, read_native_parameters, show_times
-from emulator.vendors.mindie.parameters import shape_sampling
-from emulator.vendors.mindie.render import finish
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_NAME = 256

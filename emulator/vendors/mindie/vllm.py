@@ -8,17 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from emulator.core.call import Call, CompletionAsk, Sampling
+from emulator.core.call import CompletionAsk, Sampling
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.tgi import check_ready, serves
-from emulator.vendors.mindie.checks import count_units, parse_body, read_boolean, refuse
-from emulator.vendors.mindie.generate import measure_room, parse_tgi
+from emulator.vendors.mindie.decoder import count_units, parse_body, read_boolean, refuse
+from emulator.vendors.mindie.generate.codec import clean, end_at_token, find_end, release, sampling_of
+from emulator.vendors.mindie.generate.inputs import Inputs, fetch_media, measure_excess, read_inputs
+from emulator.vendors.mindie.generate.parse import measure_room, parse_tgi
 from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.inputs import Inputs, fetch_media, measure_excess, read_inputs
-from emulator.vendors.mindie.openai_fields import Fields, StopIds, read_max_tokens, read_sampling
-from emulator.vendors.mindie.render import clean, end_at_token, find_end, release, sampling_of
+from emulator.vendors.mindie.sampling import Fields, StopIds, read_max_tokens, read_sampling
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_MODEL_LENGTH = 256

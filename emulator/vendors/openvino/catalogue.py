@@ -13,11 +13,12 @@ from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.seed import draw_hex
-from emulator.core.vendor import Service, VendorSettings, WireRequest, WireResponse
-from emulator.vendors.openvino.body import quote
+from emulator.core.vendor import Service, VendorSettings
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.openvino.decoder import quote
 from emulator.vendors.openvino.errors import refuse_path
-from emulator.vendors.openvino.front import ADD_PACKET
 from emulator.vendors.openvino.kinds import kind_of
+from emulator.vendors.openvino.request import ADD_PACKET
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 Ovms = Service[OpenVinoSettings]

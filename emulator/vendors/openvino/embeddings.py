@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from emulator.core.call import Call, EmbeddingAsk
-from emulator.core.floats import dump_base64, dump_float64
+from emulator.core.call import EmbeddingAsk
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
-from emulator.core.vendor import Service, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireResponse, WireStream
+from emulator.dialects.floats import dump_base64, dump_float64
 from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.numbers import is_int32
+from emulator.vendors.openvino.request import Accepted
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 

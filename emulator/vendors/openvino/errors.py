@@ -11,8 +11,9 @@ from typing import NoReturn
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
-from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.vendors.openvino.body import load_body, may_stream, quote
+from emulator.core.vendor import Service
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.openvino.decoder import load_body, may_stream, quote
 from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.vendor import Service, WireRequest, WireResponse
+from emulator.core.vendor import Service
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.openvino.errors import refuse_path
 from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.settings import OpenVinoSettings

@@ -5,18 +5,19 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from __future__ import annotations
 
-from emulator.core.call import Call, EmbeddingAsk
-from emulator.core.floats import format_float
+from emulator.core.call import EmbeddingAsk
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.record import record
-from emulator.core.vendor import Service, WireResponse, WireStream
-from emulator.vendors.openvino.body import quote_long
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireResponse, WireStream
+from emulator.dialects.floats import format_float
+from emulator.vendors.openvino.decoder import quote_long
 from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.numbers import is_int32
+from emulator.vendors.openvino.request import Accepted
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.weights import promote
+from emulator.vendors.openvino.text.logprobs import promote
 
 _DIMENSIONS = 16  # of the vectors that tell documents apart that share as many words with the query
 

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.openvino import catalogue
-from emulator.vendors.openvino.body import quote
+from emulator.vendors.openvino.decoder import quote
 from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import escapes, refuse_path, render_error, word_late_error
-from emulator.vendors.openvino.front import Accepted, accept, is_generative
-from emulator.vendors.openvino.generate import parse_generation
-from emulator.vendors.openvino.items import word_failed
 from emulator.vendors.openvino.metrics import show_metrics
 from emulator.vendors.openvino.release import Release
+from emulator.vendors.openvino.request import Accepted, accept, is_generative
 from emulator.vendors.openvino.rerank import parse_rerank
+from emulator.vendors.openvino.responses.codec import word_failed
 from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.text.parse import parse_generation
 
 Ovms = Service[OpenVinoSettings]
 Parse = Callable[[WireRequest, Ovms], Call | WireResponse]

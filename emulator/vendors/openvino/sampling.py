@@ -11,8 +11,8 @@ from typing import NoReturn
 from emulator.core.call import Sampling
 from emulator.core.json import JSON
 from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.fields import Fields, read_double
 from emulator.vendors.openvino.numbers import is_number
+from emulator.vendors.openvino.text.fields import Fields, read_double
 
 _ENDLESS = 4000  # tokens of an answer that ignores its end and has no other bound
 _PENALTIES = {"frequency_penalty": 0.0, "presence_penalty": 0.0, "repetition_penalty": 1.0}

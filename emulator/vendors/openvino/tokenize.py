@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from emulator.core.json import JSON, dump_json
 from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
 from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.front import Accepted
 from emulator.vendors.openvino.numbers import is_uint32
+from emulator.vendors.openvino.request import Accepted
 
 _PAD = 0  # the id that fills a row up: unverified
 

@@ -12,7 +12,7 @@ from emulator.core.call import Tool
 from emulator.core.json import JSON
 from emulator.dialects.openai import read_format, read_tool
 from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.fields import Fields
+from emulator.vendors.openvino.text.fields import Fields
 
 Format = Literal["text", "json_object", "json_schema"]
 

@@ -8,22 +8,23 @@ from dataclasses import replace
 from heapq import merge
 from typing import Any
 
-from emulator.core.call import Call, CompletionAsk
+from emulator.core.call import CompletionAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
 from emulator.dialects.tgi import check_ready, report_counts, serves
-from emulator.vendors.tgi import serde
-from emulator.vendors.tgi.chat import read_parameters
-from emulator.vendors.tgi.chat_render import name_finish, shape_usage
+from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.chat.codec import name_finish, shape_usage
+from emulator.vendors.tgi.chat.parse import read_parameters
+from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import CORS
-from emulator.vendors.tgi.render import compute_headers, finish, stream_headers
-from emulator.vendors.tgi.serde import Field, Mismatch
+from emulator.vendors.tgi.generate.codec import compute_headers, finish, stream_headers
+from emulator.vendors.tgi.generate.parse import validate
 from emulator.vendors.tgi.settings import TgiSettings
-from emulator.vendors.tgi.wire import validate
 
 _PROMPTS = serde.untagged("PromptDeserializer", serde.string, serde.sequence(serde.string))
 

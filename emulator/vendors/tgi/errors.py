@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Headers, Service, WireRequest, WireResponse
+from emulator.core.vendor import Service
+from emulator.core.wire import Headers, WireRequest, WireResponse
 from emulator.vendors.tgi.settings import TgiSettings
 
 CORS: Headers = (

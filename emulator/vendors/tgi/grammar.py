@@ -6,9 +6,9 @@ Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``rou
 from dataclasses import dataclass
 
 from emulator.core.json import JSON, parse_json
-from emulator.vendors.tgi import serde
+from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import refuse
-from emulator.vendors.tgi.serde import Field, Mismatch
 from emulator.vendors.tgi.settings import TgiSettings
 
 _VARIANTS = ("json", "json_object", "regex", "json_schema")

@@ -3,13 +3,13 @@
 Source: text-generation-inference, ``router/src/sagemaker.rs``.
 """
 
-from emulator.core.call import Call
-from emulator.core.vendor import Service, WireRequest, WireResponse
-from emulator.vendors.tgi import serde
-from emulator.vendors.tgi.chat import CHAT_REQUEST, parse_chat_body
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.chat.parse import CHAT_REQUEST, parse_chat_body
 from emulator.vendors.tgi.completions import COMPLETION_REQUEST, parse_completions_body
+from emulator.vendors.tgi.generate.parse import COMPAT, parse_compat
 from emulator.vendors.tgi.settings import TgiSettings
-from emulator.vendors.tgi.wire import COMPAT, parse_compat
 
 _ANY = serde.untagged("SagemakerRequest", COMPAT, CHAT_REQUEST, COMPLETION_REQUEST)
 

@@ -7,7 +7,8 @@ batch metrics stand at what was answered.
 
 from collections.abc import Iterator, Sequence
 
-from emulator.core.vendor import Metrics, Service, WireRequest, WireResponse
+from emulator.core.vendor import Metrics, Service
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import write_histogram, write_number, write_value
 from emulator.vendors.tgi.errors import TEXT_HEADERS
 from emulator.vendors.tgi.settings import TgiSettings

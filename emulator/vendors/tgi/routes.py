@@ -5,21 +5,21 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.call import Call
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Endpoint, Service, Vendor, WireRequest, WireResponse
+from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.openai import read_message
 from emulator.dialects.tgi import check_ready, find_served
-from emulator.vendors.tgi import serde
-from emulator.vendors.tgi.chat import CHAT_REQUEST, parse_chat
+from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.chat.parse import CHAT_REQUEST, parse_chat
 from emulator.vendors.tgi.completions import parse_completions
 from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error, render_late_error
+from emulator.vendors.tgi.generate.parse import PLAIN, measure_input, parse_generate, parse_generate_stream, parse_root
 from emulator.vendors.tgi.invocations import parse_invocations
 from emulator.vendors.tgi.metrics import answer_metrics
 from emulator.vendors.tgi.settings import TgiSettings, list_deployments
 from emulator.vendors.tgi.tokens import list_tokens
-from emulator.vendors.tgi.wire import PLAIN, measure_input, parse_generate, parse_generate_stream, parse_root
 
 Parse = Callable[[WireRequest, Service[TgiSettings]], Call | WireResponse]
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.engine.budget import Budget
 from emulator.engine.json_schema import Unsatisfiable, generate, is_instance
-from emulator.engine.json_schema.automaton import reads
-from emulator.engine.json_schema.bounds import Budget
-from emulator.engine.json_schema.matching import compile_pattern, matches
-from emulator.engine.json_schema.regex import BadPattern
-from emulator.engine.json_schema.search import find_text
+from emulator.engine.regex.automaton import reads
+from emulator.engine.regex.matching import compile_pattern, matches
+from emulator.engine.regex.search import find_text
+from emulator.engine.regex.tree import BadPattern
 
 ATOMS = st.sampled_from(
     ["a", "b", "[ab]", "[^a]", ".", "\\d", "\\w", "\\s", "\\b", "^", "$", "(?=a)", "(?!b)", "(?!ab$)"]

@@ -7,15 +7,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 from multidict import CIMultiDict
 
-from emulator.core.call import Call
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, dump_json, parse_json
-from emulator.core.vendor import WireRequest, WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.load import load_text
 from emulator.server.build import build
 from emulator.server.routing import Router
 from emulator.vendors.azure import VENDOR
-from emulator.vendors.azure.gate import AzureService
+from emulator.vendors.azure.request import AzureService
 
 VERSION = "?api-version=2024-04-01-preview"
 CHAT = f"/chat/completions{VERSION}"

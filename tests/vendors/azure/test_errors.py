@@ -8,7 +8,7 @@ from multidict import CIMultiDict
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, parse_json
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
 from emulator.vendors.azure import VENDOR
 from emulator.vendors.azure.settings import Profile
 from tests.vendors.azure.service import CHAT, HELLO, VERSION, Refused, chat, make_request, refuse, send, serve

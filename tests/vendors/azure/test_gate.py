@@ -3,9 +3,10 @@
 import pytest
 from multidict import CIMultiDict
 
-from emulator.core.call import Call, ChatAsk
+from emulator.core.call import ChatAsk
 from emulator.core.json import JSON
-from emulator.core.vendor import WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
 from emulator.server.routing import Router
 from emulator.vendors.azure import VENDOR
 from tests.conftest import Start

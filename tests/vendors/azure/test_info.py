@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.json import JSON, parse_json
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
 from tests.vendors.azure.service import VERSION, Refused, send
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

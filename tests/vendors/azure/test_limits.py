@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.vendors.azure.errors import render_late_error
+from emulator.vendors.azure.errors.render import render_late_error
 from tests.conftest import Start
 from tests.vendors.azure.service import CHAT, chat, make_request, serve
 

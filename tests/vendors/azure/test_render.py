@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.call import Call
 from emulator.core.json import JSON, parse_json
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, Span, Usage
-from emulator.core.vendor import WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
 from tests.vendors.azure.service import CHAT, accept, chat, serve
 
 Kind = str

@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from emulator.core.call import Call, Deployment
+from emulator.core.call import Deployment
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
-from emulator.core.vendor import Service, WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Service
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write

@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.core.json import JSON
-from emulator.vendors.databricks.chat_fields import list_fields
+from emulator.vendors.databricks.chat.fields import list_fields
 from emulator.vendors.databricks.completions import _FIELDS as COMPLETIONS
+from emulator.vendors.databricks.decoder import Either, Many, Scalar, Shape, Struct
 from emulator.vendors.databricks.embeddings import _EXTRA_FIELDS as EMBEDDINGS
-from emulator.vendors.databricks.fields import Either, Many, Scalar, Shape, Struct
-from emulator.vendors.databricks.responses import _FIELDS as RESPONSES
+from emulator.vendors.databricks.request import habits_of
+from emulator.vendors.databricks.responses.parse import _FIELDS as RESPONSES
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.wire import habits_of
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.call import Call, Deployment
+from emulator.core.call import Deployment
 from emulator.core.json import JSON
 from emulator.core.plan import Choice, Plan, Span, Usage
-from emulator.core.vendor import WireRequest, WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
 from emulator.server.routing import Router
 from emulator.vendors.databricks import VENDOR
-from emulator.vendors.databricks.render import dump_usage, shape_usage
+from emulator.vendors.databricks.reply import dump_usage, shape_usage
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
 
 USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}

@@ -5,12 +5,13 @@ from functools import cache
 
 import yaml
 
-from emulator.core.call import Ask, Call, Deployment
+from emulator.core.call import Ask, Deployment
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Service, Vendor, WireRequest, WireResponse
+from emulator.core.vendor import Call, Service, Vendor
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.server.metrics import VendorMetrics

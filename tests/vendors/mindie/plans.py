@@ -3,8 +3,8 @@
 from array import array
 from dataclasses import replace
 
-from emulator.core.call import Call
 from emulator.core.plan import Plan
+from emulator.core.vendor import Call
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.core.vendor import DROPPED, WireRequest
+from emulator.core.wire import DROPPED, WireRequest
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
 from tests.vendors.mindie.direct import PROMPT, refused, service

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.call import CompletionAsk
 from emulator.core.json import JSON
-from emulator.vendors.mindie.render import Generation
+from emulator.vendors.mindie.generate.codec import Generation
 from tests.vendors.mindie.direct import PROMPT, accepted, refused
 
 PD = "vendors: {mindie: {pd_mode: true}}\n"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from emulator.core.call import Call
 from emulator.core.json import JSON
-from emulator.core.vendor import WireRequest
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest
 from emulator.server.routing import Router
 from emulator.vendors.mindie import VENDOR as MINDIE
 from emulator.vendors.tgi import VENDOR as TGI

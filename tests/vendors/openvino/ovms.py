@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from emulator.core.call import Ask, Call, Deployment, Sampling
+from emulator.core.call import Ask, Deployment, Sampling
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Endpoint, Service, WireRequest, WireResponse
+from emulator.core.vendor import Call, Endpoint, Service
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.server.metrics import VendorMetrics

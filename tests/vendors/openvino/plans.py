@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emulator.core.json import JSON
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage
-from emulator.core.vendor import WireStream
+from emulator.core.wire import WireStream
 from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server
 
 Piece = tuple[SpanKind, str, Sequence[str]]  # kind, name of a tool, tokens

@@ -2,9 +2,10 @@
 
 import pytest
 
-from emulator.core.call import Call, CompletionAsk
+from emulator.core.call import CompletionAsk
 from emulator.core.json import JSON
-from emulator.core.vendor import WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure
 
 OK = None

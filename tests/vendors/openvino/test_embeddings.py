@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from emulator.core.call import Call, EmbeddingAsk
+from emulator.core.call import EmbeddingAsk
 from emulator.core.json import JSON
 from emulator.core.plan import Plan, Usage
-from emulator.core.vendor import WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_server
 
 OK = None

@@ -2,9 +2,10 @@
 
 import pytest
 
-from emulator.core.call import Call, Deployment
+from emulator.core.call import Deployment
 from emulator.core.json import JSON
-from emulator.core.vendor import WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
 from emulator.vendors.openvino import VENDOR
 from emulator.vendors.openvino.kinds import kind_of
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Refusal, Server, failure, make_server, not_json

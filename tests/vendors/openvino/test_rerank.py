@@ -7,7 +7,7 @@ import pytest
 
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
 from tests.vendors.openvino.ovms import SEED, Refusal, failure
 
 OK = None

@@ -8,7 +8,7 @@ from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
 from emulator.vendors.openvino import VENDOR
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_request, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, say

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
-from emulator.vendors.openvino.split import split_at_blanks, split_with_lag
+from emulator.vendors.openvino.text.split import split_at_blanks, split_with_lag
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, SEED, Server, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, say, stream
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.json import JSON
-from emulator.core.vendor import WireResponse
+from emulator.core.wire import WireResponse
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
 PATH = "/v3/tokenize"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from emulator.core.call import Call
 from emulator.core.json import JSON
-from emulator.core.vendor import WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
 from tests.vendors.mindie.direct import accepted, put, refused
 
 FIT = "Failed to deserialize the JSON body into the target type: "

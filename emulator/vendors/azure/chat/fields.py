@@ -1,0 +1,275 @@
+"""Request bodies as pydantic reads them; the real service is a pydantic container, and its error lists are seen.
+
+Sources: Azure Machine Learning reference, Chat Completions (2024-04-01-preview); Azure/azure-rest-api-specs,
+specification/ai/ModelInference; Azure/azureml-assets, foundation/model/serve/api_server_setup/protocol.py.
+"""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, core_schema
+
+from emulator.core.json import JSON
+from emulator.vendors.azure.errors.refusals import breaks_schema
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them
+
+
+class WireModel(BaseModel):
+    """Keys inside messages and tools that no one knows are ignored."""
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+
+
+M = TypeVar("M", bound=WireModel)
+
+
+def validate(model: type[M], body: JSON) -> M:
+    """The body as ``model``.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER`` with all violations.
+    """
+    try:
+        # ``from_attributes`` words a wrong type as the container does
+        validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
+    except ValidationError as error:
+        raise breaks_schema(error.errors(include_url=False)) from None
+    return validated
+
+
+def read_whole(value: JSON) -> JSON:
+    """JSON has one kind of number: 256.0 is an integer, also where a string is not."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, "
+            "with a maximum length of 64."
+        )
+    return name
+
+
+def _check_messages(messages: list[JSON]) -> list[JSON]:
+    if not messages:
+        raise ValueError("messages can not be an empty list")
+    return messages
+
+
+Integer = Annotated[int, BeforeValidator(read_whole)]
+Count = Annotated[int, BeforeValidator(read_whole), Field(ge=0)]
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, BeforeValidator(read_whole), Field(ge=-(2**63), le=2**63 - 1)]
+
+
+class Detail(StrEnum):
+    auto = "auto"
+    low = "low"
+    high = "high"
+
+
+class PartType(StrEnum):
+    text = "text"
+    image = "image"
+    image_url = "image_url"
+    input_audio = "input_audio"
+    audio_url = "audio_url"
+
+
+class ImageUrl(WireModel):
+    url: str
+    detail: Detail | None = None
+
+
+class ImageData(WireModel):
+    data: str
+    detail: Detail | None = None
+
+
+class InputAudio(WireModel):
+    data: str
+    format: Literal["wav", "mp3"]
+
+
+class AudioUrl(WireModel):
+    url: str
+
+
+class ContentPart(WireModel):
+    """One part, its payload under the name of its type or, as documented first, under ``content``."""
+
+    type: PartType
+    content: str | None = None
+    detail: Detail | None = None
+    text: str | None = None
+    image: ImageData | None = None
+    image_url: ImageUrl | None = None
+    input_audio: InputAudio | None = None
+    audio_url: AudioUrl | None = None
+
+    @model_validator(mode="after")
+    def _check_payload(self) -> Self:
+        kind = self.type.value
+        if self.content is None and getattr(self, kind) is None:
+            raise ValueError(f"Content part type is {kind} but {kind} is not provided.")
+        return self
+
+    @property
+    def written(self) -> str:
+        """The text of a text part."""
+        return (self.content if self.text is None else self.text) or ""
+
+
+class CalledFunction(WireModel):
+    name: str
+    arguments: str
+
+
+class CalledTool(WireModel):
+    """``tool_calls[]`` of an assistant message; the documentation also spells ``ID``."""
+
+    id: str | None = Field(None, validation_alias=AliasChoices("id", "ID"))
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
+_ROLES = "'system', 'user', 'assistant' or 'tool'"  # ``developer`` came later and is let through beside them
+
+
+class _RoleSchema:
+    """One of the roles; the error is that of the container's enumeration."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: JSON, handler: GetCoreSchemaHandler) -> CoreSchema:
+        roles = core_schema.literal_schema(["system", "user", "assistant", "tool", "developer"])
+        return core_schema.custom_error_schema(roles, "enum", custom_error_context={"expected": _ROLES})
+
+
+_PARTS = TypeAdapter(list[ContentPart])
+
+
+def _read_content(value: JSON) -> str | list[ContentPart] | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return _PARTS.validate_python(value, from_attributes=True)
+    neither: list[InitErrorDetails] = [
+        {"type": "string_type", "loc": ("str",), "input": value},
+        {"type": "list_type", "loc": ("list[ContentPart]",), "input": value},
+    ]
+    raise ValidationError.from_exception_data("content", neither)
+
+
+class ChatMessage(WireModel):
+    role: Annotated[str, _RoleSchema]
+    content: Annotated[str | list[ContentPart] | None, PlainValidator(_read_content)] = None
+    tool_calls: list[CalledTool] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+class FunctionObject(WireModel):
+    name: Annotated[str, AfterValidator(_check_name)]
+    description: str | None = None
+    parameters: dict[str, JSON] | None = None
+
+
+class ToolDefinition(WireModel):
+    type: Literal["function"]
+    function: FunctionObject
+
+
+class ChosenFunction(WireModel):
+    name: str
+
+
+class NamedToolChoice(WireModel):
+    type: Literal["function"]
+    function: ChosenFunction
+
+
+ToolMode = Literal["none", "auto", "required"]
+ToolChoice = ToolMode | NamedToolChoice | None
+_TOOL_MODE: TypeAdapter[ToolMode | None] = TypeAdapter(ToolMode | None)
+
+
+def _read_tool_choice(value: JSON) -> ToolChoice:
+    return NamedToolChoice.model_validate(value) if isinstance(value, dict) else _TOOL_MODE.validate_python(value)
+
+
+class JsonSchemaFormat(WireModel):
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    schema_: dict[str, JSON] = Field(alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
+def _check_format(kind: str) -> str:
+    if kind not in ("text", "json_object", "json_schema"):
+        raise ValueError(f"Response format was {kind} but must be either 'text' or 'json_object'.")
+    return kind
+
+
+class ResponseFormat(WireModel):
+    type: Annotated[str, AfterValidator(_check_format)]
+    json_schema: JsonSchemaFormat | None = None
+
+    @model_validator(mode="after")
+    def _check_schema(self) -> Self:
+        if self.type == "json_schema" and self.json_schema is None:
+            raise ValueError("Response format is json_schema but json_schema is not provided.")
+        return self
+
+
+class Generation(WireModel):
+    """What chat and text completions have in common."""
+
+    frequency_penalty: Penalty | None = None
+    max_tokens: Count | None = None
+    presence_penalty: Penalty | None = None
+    seed: Seed | None = None
+    stop: str | Annotated[list[str], Field(min_length=1)] | None = None
+    stream: bool | None = None
+    temperature: Temperature | None = None
+    top_p: Fraction | None = None
+    model: str | None = None
+
+
+class Conversation(WireModel):
+    """Apart from the other fields, so that its violations are listed before theirs."""
+
+    messages: Annotated[list[ChatMessage], AfterValidator(_check_messages)]
+
+
+class ChatRequest(Generation, Conversation):
+    """``POST /chat/completions``."""
+
+    response_format: ResponseFormat | None = None
+    tool_choice: Annotated[ToolChoice, PlainValidator(_read_tool_choice)] = None
+    tools: Annotated[list[ToolDefinition], Field(min_length=1)] | None = None
+    modalities: list[Literal["text", "audio"]] | None = None
+
+
+class StrictChatRequest(ChatRequest):
+    """The same; a number or boolean in a string is no number or boolean."""
+
+    model_config = ConfigDict(strict=True)

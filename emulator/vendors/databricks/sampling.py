@@ -1,0 +1,144 @@
+"""Bounds of a request's numbers, and how many tokens an answer may have."""
+
+from __future__ import annotations
+
+from emulator.core.call import Ask, Sampling
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.dialects.openai import read_stop
+from emulator.vendors.databricks.decoder import refuse
+from emulator.vendors.databricks.request import Query
+
+# What changes the text, and where it does not. Other fields that say how tokens are chosen have places of their own.
+_KNOBS: tuple[tuple[str, JSON], ...] = (
+    ("temperature", 1),
+    ("top_p", 1),
+    ("top_k", None),
+    ("frequency_penalty", 0),
+    ("presence_penalty", 0),
+    ("logit_bias", None),
+)
+_SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
+
+
+def check_range(query: Query, name: str, low: float, high: float, *, open_low: bool = False) -> None:
+    """A number within bounds, the lower one left out if ``open_low``."""
+    value = query.body.get(name)
+    if value is None or (low < value <= high) or (value == low and not open_low):
+        return
+    raise refuse(f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name)
+
+
+def check_positive(query: Query, name: str) -> None:
+    value = query.body.get(name)
+    if value is not None and value < 1:
+        raise refuse(f"Bad request: {name} must be greater than 0, but got {value}", name)
+
+
+def check_sampling(query: Query) -> None:
+    """The knobs that chat and completions share beside ``max_tokens``, in the order of the reference's table."""
+    check_range(query, "temperature", 0, 2)
+    check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
+    check_positive(query, "top_k")
+    check_n(query)
+
+
+def check_n(query: Query) -> None:
+    """Several answers are for provisioned throughput, unless the endpoint's trait ``allow_n`` says otherwise."""
+    n = query.body.get("n")
+    if n is None or n == 1:
+        return
+    check_positive(query, "n")
+    allowed = query.deployment.traits.get("allow_n")
+    if not (query.deployment.mode != "pay_per_token" if allowed is None else allowed):
+        raise refuse("Bad request: n is only supported for provisioned throughput endpoints", "n")
+    if n > query.settings.max_n:
+        raise refuse(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
+
+
+def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) -> Sampling:
+    """Sampling of a checked chat or completions request."""
+    body = query.body
+    if _SAMPLED.isdisjoint(body):
+        return Sampling(max_tokens=limit, logprobs=logprobs)
+    get = body.get
+    knobs: list[tuple[str, JSON]] = []
+    for name, default in _KNOBS:
+        value = get(name)
+        if value is not None and value != default:
+            knobs.append((name, float(value) if type(value) is int and name != "top_k" else value))
+    return Sampling(
+        max_tokens=limit,
+        greedy=get("temperature") == 0 or get("top_k") == 1,
+        seed=get("seed"),
+        knobs=tuple(knobs),
+        stop=tuple([stop for stop in read_stop(get("stop")) if stop]),
+        n=get("n") or 1,
+        logprobs=logprobs,
+    )
+
+
+def check_output_limit(query: Query, name: str, wanted: int | None) -> None:
+    """More output tokens than the model gives are refused, in the words of who serves it.
+
+    Sources: databricks-sdk-go issue 1183 for Llama; public traces for the others.
+    """
+    most = query.deployment.max_output
+    if wanted is None or most is None or wanted <= most:
+        return
+    family = query.family
+    model = query.deployment.model or query.deployment.name
+    if family == "claude":
+        text = f"{name}: {wanted} > {most}, which is the maximum allowed number of output tokens for {model}"
+    elif family == "gpt":
+        text = (
+            f"{name} is too large: {wanted}. This model supports at most {most} completion tokens,"
+            f" whereas you provided {wanted}."
+        )
+    elif query.traits.get("output_limit") == "new":
+        text = f"max_new_tokens {wanted} cannot be greater than max_output_tokens {most}.\n"
+    else:
+        text = (
+            f"Bad request: rpc error: code = InvalidArgument desc = max_tokens ({wanted}) cannot exceed {most}."
+            " Please reduce the length of max output tokens generated."
+        )
+    raise refuse(text, name)
+
+
+def prompt_too_long(query: Query, count: int, name: str = "messages") -> EmulatedError:
+    """Source: public traces; the part after the number of the first text is lost in them."""
+    context = query.deployment.context
+    family = query.family
+    if family in ("claude", "gemini"):
+        text = f"prompt is too long: {count} tokens > {context} maximum"
+    elif family == "gpt":
+        text = (
+            f"Input tokens exceed the configured limit of {context} tokens."
+            f" Your messages resulted in {count} tokens. Please reduce the length of the messages."
+        )
+    else:
+        text = (
+            "Bad request: rpc error: code = InvalidArgument desc = "
+            f"prompt token count ({count}) cannot exceed {context}."
+        )
+    return EmulatedError(ErrorKind.CONTEXT_LENGTH, text, name)
+
+
+def limit_output(query: Query, wanted: int | None, prompt_tokens: int) -> int | None:
+    """Most tokens of an answer: the request's, the endpoint's, and what its context has left."""
+    deployment = query.deployment
+    if wanted is None and query.settings.model_max_tokens:
+        wanted = deployment.default_max_tokens
+    room = None if deployment.context is None else max(0, deployment.context - prompt_tokens)
+    limit = room
+    for bound in (wanted, deployment.max_output):
+        if bound is not None and (limit is None or bound < limit):
+            limit = bound
+    return limit
+
+
+def count(query: Query, ask: Ask) -> tuple[int, ...]:
+    """Tokens of each prompt; a trait ``template_overhead_tokens`` adds a server-side template's."""
+    counts = query.service.count_prompt(ask, query.deployment)
+    extra = query.deployment.traits.get("template_overhead_tokens")
+    return tuple(number + extra for number in counts) if isinstance(extra, int) else counts

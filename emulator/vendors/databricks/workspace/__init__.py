@@ -1,0 +1,1 @@
+"""What a workspace says of its serving endpoints."""

@@ -1,0 +1,135 @@
+"""Reading one field of a request the way the server does: null is absent, the first failure is the answer.
+
+Source: MindIE-LLM, ``src/server/endpoint/utils/parameters_checker.cpp`` and ``parse_protocol.cpp``.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.wire import WireRequest
+from emulator.vendors.mindie.settings import MindieSettings
+
+MAX_INT32 = 2147483647
+MAX_INT64 = 2**63 - 1
+MAX_UINT64 = 2**64 - 1
+MAX_FLOAT = 3.4028234663852886e38
+BROKEN = "Failed to parse context to json body"
+_FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Python's from 1e16
+
+
+def refuse(message: str, param: str | None = None, status: int = 422) -> EmulatedError:
+    """What the server answers a request it will not run."""
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, message=message, param=param, status=status)
+
+
+def refuse_format() -> EmulatedError:
+    """What a Coordinator answers before any node has seen the request."""
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message="Request format is invalid", status=400)
+
+
+def show(value: JSON) -> str:
+    """A value as the server's compact encoder writes it."""
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value <= MAX_UINT64:
+        value = _to_float(value)
+    if isinstance(value, float) and _FROM_EXPONENT <= abs(value) < 1e16:
+        digits = repr(abs(value)).partition(".")[0].rstrip("0")
+        return f"{'-' if value < 0 else ''}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e+15"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def count_units(text: str) -> int:
+    """UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _to_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _is_integer(value: JSON) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
+
+
+def read_float(fields: Mapping[str, JSON], key: str) -> float | None:
+    """A JSON number of any form; one beyond the range of doubles makes the whole body no JSON."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refuse(f"{key} must be float type.", key)
+    number = value if isinstance(value, float) else _to_float(value)
+    if math.isinf(number):
+        raise refuse(BROKEN, key)
+    return number
+
+
+def read_integer(fields: Mapping[str, JSON], key: str) -> int | None:
+    """A JSON number without fraction or exponent, in 64 bits."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if not _is_integer(value):
+        raise refuse(f"{key} must be integer type.", key)
+    return int(value)
+
+
+def read_unsigned(fields: Mapping[str, JSON], key: str) -> int | None:
+    """An integer from 0 to 2**64 - 1."""
+    value = fields.get(key)
+    if value is None:
+        return None
+    if not _is_integer(value) or value < 0:
+        raise refuse(f"{key} must be unsigned type.", key)
+    return int(value)
+
+
+def read_boolean(fields: Mapping[str, JSON], key: str) -> bool | None:
+    value = fields.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise refuse(f"{key} must be boolean type.", key)
+    return value
+
+
+def read_string(fields: Mapping[str, JSON], key: str) -> str | None:
+    value = fields.get(key)
+    if value is not None and not isinstance(value, str):
+        raise refuse(f"{key} must be string type.", key)
+    return value
+
+
+def read_object(fields: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
+    """An object, empty if absent."""
+    value = fields.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise refuse(f"{key} must be object type.", key)
+    return value or {}
+
+
+def parse_body(request: WireRequest, settings: MindieSettings, message: str) -> JSON:
+    """The body as JSON, whatever its content type; ``message`` is what a broken one gets."""
+    if len(request.body) > settings.max_request_length * 1024**2:
+        raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
+    max_depth = settings.max_json_depth
+    try:
+        body = request.json()
+    except ValueError:
+        raise refuse_format() if settings.coordinator else refuse(message) from None
+    brackets = request.body.count(b"{") + request.body.count(b"[")
+    if brackets > max_depth and _is_deeper(body, max_depth):
+        raise refuse(message)
+    return body
+
+
+def _is_deeper(value: JSON, limit: int) -> bool:
+    """More than ``limit`` arrays and objects stand inside one another."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        inner = [v for outer in level for v in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [v for v in inner if isinstance(v, dict | list)]
+    return bool(level)

@@ -1,0 +1,1 @@
+"""``POST /``, ``/generate`` and ``/generate_stream`` in TGI's form."""

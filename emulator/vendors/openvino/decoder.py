@@ -1,0 +1,97 @@
+"""The request body as the server's JSON reader sees it, and JSON text as it writes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from math import isinf
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.wire import WireRequest
+from emulator.vendors.openvino.release import Release
+
+_SPACED = re.compile(rb'"[ \t\r\n]+:')
+_CONTROL = re.compile(rb"(?<!\\)((?:\\\\)*\\u00)([01][a-f])")
+
+
+def load_body(request: WireRequest) -> JSON:
+    """The body, where of equal keys the first counts.
+
+    Source: rapidjson, GenericValue::FindMember, which returns the first match; GenericReader::ParseNumber,
+    which takes no number beyond the range of doubles.
+
+    Raises:
+        EmulatedError: ``INVALID_REQUEST``, the body is not JSON.
+    """
+    try:
+        body = request.json()
+        if type(body) is dict and _is_odd(request.body, dump_json(body)):
+            body = json.loads(request.body, object_pairs_hook=_keep_first, parse_float=_read_float)
+        return body
+    except (ValueError, RecursionError):
+        message = "The file is not valid json - Cannot parse JSON body"
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, message=message) from None
+
+
+def _is_odd(text: bytes, written: bytes) -> bool:
+    """A key may have come twice, or a number may be too big: cheap to rule out, where a second parse is not.
+
+    ``written`` is the body once more, from what was read: with fewer keys if one came twice.
+    """
+    keys = text.count(b'":')
+    return (
+        keys != written.count(b'":')
+        or b"Infinity" in written
+        or b"\\u00" in text
+        or (keys != text.count(b":") and _SPACED.search(text) is not None)
+    )
+
+
+def _read_float(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise ValueError("beyond the range of doubles")
+    return number
+
+
+def _keep_first(pairs: list[tuple[str, JSON]]) -> JSON:
+    first: dict[str, JSON] = {}
+    for name, value in pairs:
+        first.setdefault(name, value)
+    return first
+
+
+def is_too_deep(value: JSON, text: bytes, limit: int) -> bool:
+    """More than ``limit`` objects and arrays stand inside one another; 0 is no limit."""
+    if not limit or text.count(b"{") + text.count(b"[") <= limit:
+        return False
+    depth = 0
+    level = [value]
+    while level := [v for v in level if isinstance(v, dict | list)]:
+        depth += 1
+        level = [inner for v in level for inner in (v.values() if isinstance(v, dict) else v)]
+    return depth > limit
+
+
+def may_stream(path: str, release: Release) -> bool:
+    """The server looks at ``stream`` only where the path says so."""
+    return "completions" in path or (release.responses_endpoint and "responses" in path)
+
+
+def quote_long(text: str) -> bytes:
+    r"""``text`` as a JSON string in UTF-8, control characters as ``\u001F``: upper-case, unlike most writers.
+
+    Source: rapidjson, include/rapidjson/writer.h, WriteString.
+    """
+    quoted = dump_json(text)
+    if b"\\u00" in quoted:
+        return _CONTROL.sub(lambda match: match[1] + match[2].upper(), quoted)
+    return quoted
+
+
+@lru_cache(maxsize=65536)
+def quote(text: str) -> bytes:
+    """The same for what comes again, such as a token: remembering it pays."""
+    return quote_long(text)

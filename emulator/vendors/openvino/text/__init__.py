@@ -1,0 +1,1 @@
+"""Graphs that generate text: chat and completions."""

@@ -1,0 +1,289 @@
+"""Reading a body as serde reads it into structs: field by field in the order they stand, first mismatch wins.
+
+Source: serde_json 1, ``src/de.rs`` and ``src/error.rs``; serde_path_to_error 0.1; axum 0.6 and 0.7,
+``src/json.rs`` and ``src/extract/rejection.rs``.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.wire import WireRequest
+
+Path = tuple[str | int, ...]
+Type = Callable[[JSON], JSON]
+MAX_U32 = 2**32 - 1
+MAX_U64 = 2**64 - 1
+EMPTY: Mapping[str, JSON] = MappingProxyType({})
+
+_JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SCALAR = re.compile(rb"[^\s,\]}]+")
+_MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_SPACE = re.compile(rb"[\s,:]*")
+
+
+@dataclass(slots=True, eq=False)
+class Mismatch(Exception):
+    """A value that does not fit its type.
+
+    Fields:
+        inside: the fault was found at the end of the value.
+        path: where it stands; every container on the way adds its step.
+    """
+
+    text: str
+    inside: bool = True
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a struct; without ``default`` it must be there."""
+
+    name: str
+    type: Type
+    default: JSON = None
+    required: bool = False
+
+
+def read(request: WireRequest, target: Type) -> JSON:
+    """The body as ``target``.
+
+    Raises:
+        EmulatedError: 415 without a JSON content type, 400 if it is no JSON, 422 if it does not fit.
+    """
+    kind = request.headers.get("Content-Type", "")
+    if kind != "application/json" and not _JSON_TYPE.fullmatch(kind.partition(";")[0].strip().lower()):
+        raise reject(415, "Expected request with `Content-Type: application/json`")
+    try:
+        body = request.json()
+    except ValueError as error:
+        raise reject(400, f"Failed to parse the request body as JSON: {error}") from None
+    try:
+        return target(body)
+    except Mismatch as mismatch:
+        place = _place(request.body, mismatch)
+        where = f"{_spell(mismatch.path)}: " if mismatch.path else ""
+        text = f"Failed to deserialize the JSON body into the target type: {where}{mismatch.text} at {place}"
+        raise reject(422, text) from None
+
+
+def reject(status: int, text: str) -> EmulatedError:
+    """A request that never reaches a handler: plain text."""
+    kind = ErrorKind.PAYLOAD_TOO_LARGE if status == 413 else ErrorKind.INVALID_REQUEST
+    return EmulatedError(kind, message=text, status=status, details={"rejected": True})
+
+
+def unexpected(value: JSON) -> str:
+    """A value as serde names it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"boolean `{'true' if value else 'false'}`"
+    if isinstance(value, int) and -(2**63) <= value <= MAX_U64:
+        return f"integer `{value}`"
+    if isinstance(value, int | float):
+        return f"floating point `{value if isinstance(value, float) else f'{value}.0'}`"
+    if isinstance(value, str):
+        return f"string {json.dumps(value, ensure_ascii=False)}"
+    return "sequence" if isinstance(value, list) else "map"
+
+
+def mismatch(value: JSON, expected: str) -> Mismatch:
+    """A value of another type than ``expected``."""
+    text = f"invalid type: {unexpected(value)}, expected {expected}"
+    return Mismatch(text, inside=not isinstance(value, list | dict))
+
+
+def string(value: JSON) -> str:
+    if not isinstance(value, str):
+        raise mismatch(value, "a string")
+    return value
+
+
+def boolean(value: JSON) -> bool:
+    if not isinstance(value, bool):
+        raise mismatch(value, "a boolean")
+    return value
+
+
+def anything(value: JSON) -> JSON:
+    return value
+
+
+def f32(value: JSON) -> float:
+    """A number; one beyond single precision becomes infinite."""
+    if isinstance(value, float) and -1e39 < value < 1e39:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise mismatch(value, "f32")
+    return min(max(value, -1e39), 1e39) * 1.0
+
+
+def _integer(name: str, low: int, high: int, value: JSON) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value <= MAX_U64:
+        raise mismatch(value, name)
+    if not low <= value <= high:
+        raise Mismatch(f"invalid value: integer `{value}`, expected {name}")
+    return value
+
+
+u32: Type = partial(_integer, "u32", 0, MAX_U32)
+u64: Type = partial(_integer, "u64", 0, MAX_U64)
+usize: Type = partial(_integer, "usize", 0, MAX_U64)
+i32: Type = partial(_integer, "i32", -(2**31), 2**31 - 1)
+
+
+def option(inner: Type) -> Type:
+    """``Option<T>``: null is none."""
+    return lambda value: None if value is None else inner(value)
+
+
+def at(step: str | int, inner: Type, value: JSON) -> JSON:
+    """A value that stands inside another."""
+    try:
+        return inner(value)
+    except Mismatch as fault:
+        fault.path = (step, *fault.path)
+        raise
+
+
+def sequence(inner: Type) -> Type:
+    """``Vec<T>``."""
+
+    def read_sequence(value: JSON) -> list[JSON]:
+        if not isinstance(value, list):
+            raise mismatch(value, "a sequence")
+        return [at(index, inner, item) for index, item in enumerate(value)]
+
+    return read_sequence
+
+
+def struct(name: str, fields: Sequence[Field], *, flat: bool = False, absent: Mapping[str, JSON] = EMPTY) -> Type:
+    """A struct that ignores unknown fields.
+
+    Args:
+        flat: a sequence of the fields' values, in their order, also makes one.
+        absent: further fields that it never has.
+    """
+    known = {field.name: field.type for field in fields}
+    defaults = {**absent, **{field.name: field.default for field in fields}}
+    required = tuple(field.name for field in fields if field.required)
+    return partial(_read_struct, name, known, defaults, required, fields if flat else ())
+
+
+def _read_struct(
+    name: str,
+    known: Mapping[str, Type],
+    defaults: dict[str, JSON],
+    required: Sequence[str],
+    flat: Sequence[Field],
+    value: JSON,
+) -> Mapping[str, JSON]:
+    if not isinstance(value, dict):
+        if flat and isinstance(value, list):
+            return _read_flat(name, flat, defaults, value)
+        raise mismatch(value, f"struct {name}")
+    found = defaults.copy()
+    key = ""
+    try:
+        for key, inner in value.items():
+            if key in known:
+                found[key] = known[key](inner)
+    except Mismatch as fault:
+        fault.path = (key, *fault.path)
+        raise
+    for key in required:
+        if key not in value:
+            raise Mismatch(f"missing field `{key}`")
+    return found
+
+
+def _read_flat(
+    name: str, fields: Sequence[Field], defaults: Mapping[str, JSON], value: list[JSON]
+) -> Mapping[str, JSON]:
+    """A struct from the values of its first fields."""
+    found = dict(defaults)
+    for index, field in enumerate(fields):
+        if index < len(value):
+            found[field.name] = at(index, field.type, value[index])
+        elif field.required:
+            counted = "element" if len(fields) == 1 else "elements"
+            raise Mismatch(f"invalid length {index}, expected struct {name} with {len(fields)} {counted}")
+    return found
+
+
+def untagged(name: str, *choices: Type) -> Type:
+    """An untagged enum: the first variant that fits."""
+
+    def read_untagged(value: JSON) -> JSON:
+        for choice in choices:
+            try:
+                return choice(value)
+            except Mismatch:
+                continue
+        raise Mismatch(f"data did not match any variant of untagged enum {name}")
+
+    return read_untagged
+
+
+def _spell(path: Path) -> str:
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def _place(body: bytes, mismatch: Mismatch) -> str:
+    """``line 1 column 11``: how far the parser had read."""
+    start, end = _locate(body, mismatch.path)
+    offset = end if mismatch.inside else start
+    line = body.count(b"\n", 0, offset) + 1
+    column = offset - body.rfind(b"\n", 0, offset) - 1
+    return f"line {line} column {column}"
+
+
+def _locate(body: bytes, path: Path) -> tuple[int, int]:
+    """Where a value of a valid document starts and ends."""
+    start = _next(body, 0)
+    for step in path:
+        position = _next(body, start + 1)
+        found = position
+        index = 0
+        while position < len(body) and body[position : position + 1] not in (b"}", b"]"):
+            key: str | int = index
+            if isinstance(step, str):
+                end = _skip(body, position)
+                key = json.loads(body[position:end])
+                position = _next(body, end)
+            if key == step:
+                found = position
+            position = _next(body, _skip(body, position))
+            index += 1
+        start = found
+    return start, _skip(body, start)
+
+
+def _next(body: bytes, position: int) -> int:
+    match = _SPACE.match(body, position)
+    return match.end() if match else position
+
+
+def _skip(body: bytes, position: int) -> int:
+    """The end of the value that starts at ``position``."""
+    opening = body[position : position + 1]
+    if opening not in (b"{", b"["):
+        match = (_STRING if opening == b'"' else _SCALAR).match(body, position)
+        return match.end() if match else position
+    depth = 0
+    for match in _MARK.finditer(body, position):
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.end()
+    return len(body)
