@@ -1,11 +1,52 @@
 """JSON as the wire has it: one strict parser, one compact encoder, so one set of bytes."""
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-JSON = Any  # a parsed JSON value; the only place where ``Any`` is allowed
+if TYPE_CHECKING:
+    JSON = bool | int | float | str | None | Sequence["JSON"] | Mapping[str, "JSON"]
+else:
+    JSON = Any  # pydantic takes such a value as it is; it would walk through a recursive type
+
+Object = dict[str, JSON]
+
+
+def as_object(value: JSON) -> Object:
+    """An object that was checked before; anything else is our own mistake, a TypeError."""
+    if isinstance(value, dict):
+        return value
+    raise TypeError(f"not an object: {type(value).__name__}")
+
+
+def as_array(value: JSON) -> list[JSON]:
+    """An array that was checked before; anything else is our own mistake, a TypeError."""
+    if isinstance(value, list):
+        return value
+    raise TypeError(f"not an array: {type(value).__name__}")
+
+
+def as_text(value: JSON) -> str:
+    """A string that was checked before; anything else is our own mistake, a TypeError."""
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"not a string: {type(value).__name__}")
+
+
+def as_integer(value: JSON) -> int:
+    """A whole number that was checked before; anything else is our own mistake, a TypeError."""
+    if isinstance(value, int):
+        return value
+    raise TypeError(f"not an integer: {type(value).__name__}")
+
+
+def as_number(value: JSON) -> float:
+    """A number that was checked before, as it is; anything else is our own mistake, a TypeError."""
+    if isinstance(value, int | float):
+        return value
+    raise TypeError(f"not a number: {type(value).__name__}")
 
 
 def parse_json(body: bytes | str) -> JSON:
