@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Self
 
 from emulator.core.errors import EmulatedError
-from emulator.core.wire import Headers
+from emulator.core.wire import NO_FIELDS, FieldNames, Headers, Mark
 
 Edit = tuple[int, int, bytes]
 """Bytes ``start`` to ``end`` of a body, and what takes their place."""
@@ -32,6 +32,7 @@ class Piece:
         tokens: how many tokens of the answer the client has in whole once it has read this piece.
         last: ends an event; an answer in one piece is one event.
         flush: ends a write.
+        mark: what the event means that it belongs to.
     """
 
     due: float
@@ -39,14 +40,16 @@ class Piece:
     tokens: int = 0
     last: bool = True
     flush: bool = True
+    mark: Mark = Mark.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Where an event lies in the body."""
+class Extent:
+    """Where an event lies in the body, and what it means."""
 
     start: int
     end: int
+    mark: Mark = Mark.PLAIN
 
 
 def no_words(error: EmulatedError) -> bytes:
@@ -66,6 +69,7 @@ class Delivery:
         promised: bytes that the head's length counts and that never come.
         close: the connection ends after a complete answer.
         texts: of the answer's tokens, as ``Piece.tokens`` counts them.
+        fields: what members of its JSON mean.
         word_error: an error in the midst of a stream, in the vendor's words.
     """
 
@@ -80,6 +84,7 @@ class Delivery:
     promised: int = 0
     close: bool = False
     texts: tuple[str, ...] = ()
+    fields: FieldNames = NO_FIELDS
     word_error: Callable[[EmulatedError], bytes] = no_words
 
     @property
@@ -91,16 +96,20 @@ class Delivery:
     def size(self) -> int:
         return sum(len(piece.data) for piece in self.pieces)
 
-    def events(self) -> list[Span]:
+    def events(self) -> list[Extent]:
         """Each event's place in the body."""
-        spans = []
+        found = []
         start = end = 0
+        mark = Mark.PLAIN
         for piece in self.pieces:
             end += len(piece.data)
+            mark |= piece.mark
             if piece.last and end > start:
-                spans.append(Span(start, end))
+                found.append(Extent(start, end, mark))
                 start = end
-        return [*spans, Span(start, end)] if end > start else spans
+            if piece.last:
+                mark = Mark.PLAIN
+        return [*found, Extent(start, end, mark)] if end > start else found
 
     def divide(self, position: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
         """The pieces before a position in the body and those from there on."""

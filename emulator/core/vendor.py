@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from emulator.core.call import Ask, Deployment
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.core.wire import FieldNames, WireRequest, WireResponse, WireStream
 
 if TYPE_CHECKING:
     from emulator.core.clock import Clock
@@ -25,49 +24,31 @@ class Call:
     """One request a vendor accepted: what it asks, of whom, and who will word the answer.
 
     Fields:
+        codec: made for this call; it remembers what it wants to know of the request.
         prompt_tokens: per prompt or input; one number for a chat.
-        context: whatever the codec wants to remember of the request.
         repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
-            the same way whenever it comes, but for ``request`` itself.
+            the same way whenever it comes.
     """
 
-    request: WireRequest
     deployment: Deployment
     ask: Ask
     codec: Codec
     stream: bool = False
     prompt_tokens: tuple[int, ...] = (0,)
-    context: JSON = None
     repeatable: bool = False
 
 
 class Codec(Protocol):
-    """Words a plan in the vendor's wire format. Never sees a plan with an error."""
+    """Words the plan of one call in the vendor's wire format. Never sees a plan with an error.
 
-    def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
-        """The answer in one piece."""
-
-    def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
-        """The same answer, event by event; lazily, for thousands run at once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """One route.
-
-    Fields:
-        method: ``*`` matches every method that no other row of the same path names.
-        path: ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes. Rows are tried
-            literal paths first, then in the order of the table.
-        parse: validates and gives the call to decide, or, for catalogue and health routes, the whole answer.
-            Raises :class:`EmulatedError`.
-        open: asks for no credential.
+    ``request`` is the one to answer; of equal requests the codec was made for the first.
     """
 
-    method: str
-    path: str
-    parse: Callable[[WireRequest, Service[Any]], Call | WireResponse]
-    open: bool = False
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        """The answer in one piece."""
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        """The same answer, event by event; lazily, for thousands run at once."""
 
 
 class VendorSettings(BaseModel):
@@ -77,6 +58,7 @@ class VendorSettings(BaseModel):
 
 
 S = TypeVar("S", bound=VendorSettings)
+H = TypeVar("H")
 
 
 class Metrics(Protocol):
@@ -93,10 +75,11 @@ class Metrics(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Service(Generic[S]):
+class Service(Generic[S, H]):
     """One vendor as it runs: what its functions may know of the emulator around it.
 
     Fields:
+        habits: of each deployment by name, as ``Vendor.prepare`` found them.
         keys: token → principal, or ``None``: any non-empty credential will do.
         started: Unix seconds.
         tokenizer: of a deployment.
@@ -106,6 +89,7 @@ class Service(Generic[S]):
     name: str
     settings: S
     deployments: Mapping[str, Deployment]
+    habits: Mapping[str, H]
     keys: Mapping[str, str] | None
     clock: Clock
     started: float
@@ -125,35 +109,65 @@ class Service(Generic[S]):
         return self.keys.get(token)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint(Generic[S, H]):
+    """One route.
+
+    Fields:
+        method: ``*`` matches every method that no other row of the same path names.
+        path: ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes. Rows are tried
+            literal paths first, then in the order of the table.
+        parse: validates and gives the call to decide, or, for catalogue and health routes, the whole answer.
+            Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
+        open: asks for no credential.
+    """
+
+    method: str
+    path: str
+    parse: Callable[[WireRequest, Service[S, H]], Call | WireResponse]
+    open: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Vendor:
+class Vendor(Generic[S, H]):
     """Everything the server needs to stand in for one vendor.
 
     Fields:
         catalogue: the deployments it serves before a scenario adds its own.
+        prepare: what no request changes of how a deployment reads and answers; found out once.
         authenticate: names the principal or raises ``UNAUTHENTICATED``.
         render_error: words any refusal, the vendor's own and injected ones; total over ``ErrorKind``.
             A path no endpoint matches arrives as ``NOT_FOUND`` with ``details["path"]``; a known path with a
             wrong method as ``METHOD_NOT_ALLOWED`` with ``details["allow"]``.
+        render_late_error: what a stream says of a failure after it has begun, framing included.
         environment: what to export so that the vendor's clients come to a base URL.
+        fields: what members of its JSON answers mean.
         body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
         lower_case: it writes the names of the framing headers (``content-length``, …) in lower case.
-        reads: request headers, beside the credential's, that have a say in how a request is read.
-        render_late_error: what a stream says of a failure after it has begun, framing included; ``None``: an
-            event with the key ``error``.
+        reads: request headers that have a say in how a request is read; a parser sees no others.
     """
 
     name: str
     title: str
-    endpoints: tuple[Endpoint, ...]
-    settings: type[VendorSettings]
-    catalogue: Callable[[VendorSettings], tuple[Deployment, ...]]
-    authenticate: Callable[[WireRequest, Service[Any]], str]
-    render_error: Callable[[EmulatedError, WireRequest, Service[Any]], WireResponse]
+    endpoints: tuple[Endpoint[S, H], ...]
+    settings: type[S]
+    catalogue: Callable[[S], tuple[Deployment, ...]]
+    prepare: Callable[[Deployment, S], H]
+    authenticate: Callable[[WireRequest, Service[S, H]], str]
+    render_error: Callable[[EmulatedError, WireRequest, Service[S, H]], WireResponse]
+    render_late_error: Callable[[EmulatedError, WireRequest, Service[S, H]], bytes]
     environment: Callable[[str], Mapping[str, str]]
+    fields: FieldNames
     body_limit: int = 64 * 1024**2
     date: bool = True
     lower_case: bool = False
     reads: tuple[str, ...] = ()
-    render_late_error: Callable[[EmulatedError, WireRequest, Service[Any]], bytes] | None = None
+
+
+def no_habits(deployment: Deployment, settings: VendorSettings) -> None:
+    """For a vendor whose deployments have none beyond their own fields."""
+
+
+AnyVendor = Vendor[Any, Any]  # in one table stand vendors of different settings, which no type can say
+AnyService = Service[Any, Any]

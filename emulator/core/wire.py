@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import IntFlag
 
 from emulator.core.json import JSON, parse_json
 from emulator.core.record import record
 
 Headers = tuple[tuple[str, str], ...]
-_UNREAD = object()
+
+
+class _Unread:
+    """In place of a body that nobody has parsed yet."""
+
+
+_UNREAD = _Unread()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -36,7 +44,7 @@ class WireRequest:
     principal: str = ""
     session: str = ""
     key: bytes = bytes(16)
-    _json: JSON = _UNREAD
+    _json: JSON | _Unread = _UNREAD
 
     def json(self) -> JSON:
         """The body parsed as JSON, once.
@@ -44,13 +52,45 @@ class WireRequest:
         Raises:
             ValueError: the body is not JSON.
         """
-        if self._json is _UNREAD:
-            self._json = parse_json(self.body)
-        return self._json
+        value = self._json
+        if isinstance(value, _Unread):
+            value = self._json = parse_json(self.body)
+        return value
 
     def forget_json(self) -> None:
         """Keep only the bytes of the body."""
         self._json = _UNREAD
+
+    @contextmanager
+    def limited_to(self, names: frozenset[str]) -> Iterator[None]:
+        """Meanwhile only these headers are there to be seen, in lower case; what else a client sends has no say."""
+        whole = self.headers
+        self.headers = _Limited(whole, names)
+        try:
+            yield
+        finally:
+            self.headers = whole
+
+
+class _Limited(Mapping[str, str]):
+    """Some of a request's headers."""
+
+    __slots__ = ("_names", "_whole")
+
+    def __init__(self, whole: Mapping[str, str], names: frozenset[str]) -> None:
+        self._whole = whole
+        self._names = names
+
+    def __getitem__(self, name: str) -> str:
+        if name.lower() not in self._names:
+            raise KeyError(name)
+        return self._whole[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._whole if name.lower() in self._names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 DROPPED = 0  # in place of a status: the connection ends without a word
@@ -70,10 +110,65 @@ class WireResponse:
     close: bool = False
 
 
+class Mark(IntFlag):
+    """What an event of a stream means, beside the tokens it brings."""
+
+    PLAIN = 0
+    FINISH = 1  # it says why the answer, or one of its choices, ends
+    USAGE = 2  # it has the final token counts
+    DONE = 4  # it says that the stream is over
+    JOINED = 8  # it goes out in one write with the next
+
+
+Event = tuple[float, bytes, int, Mark]
+"""One event of a stream: ``(due, data, tokens, mark)``. A tuple, as objects with names cost five times as much.
+
+``due``: seconds after admission. ``data``: the event's bytes, framing included. ``tokens``: how many tokens of the
+answer the client has once it has read the event; one that brings none may say 0.
+"""
+
+
 @record(frozen=True, slots=True, eq=False)
 class WireStream:
-    """A streamed answer: its head, and when each event is due (seconds after admission)."""
+    """A streamed answer: its head and its events, in the order in which they are due."""
 
-    events: Iterable[tuple[float, bytes]]
+    events: Iterable[Event]
     headers: Headers = (("Content-Type", "text/event-stream"),)
     status: int = 200
+
+
+Path = tuple[str, ...]
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class FieldNames:
+    """What members of a vendor's JSON answers mean; list indexes are no part of a path.
+
+    Fields:
+        text: names of members whose strings are what the model said.
+        usage: token counts; how their paths end.
+        finish: why an answer ends; how their paths end.
+        id: the answer's own id, not that of a part of it; whole paths.
+        generated: counts of the answer's tokens; names.
+        counts: other counts of tokens; names.
+    """
+
+    text: frozenset[str] = frozenset()
+    usage: tuple[Path, ...] = ()
+    finish: tuple[Path, ...] = ()
+    id: tuple[Path, ...] = ()
+    generated: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+
+    def __or__(self, other: FieldNames) -> FieldNames:
+        return FieldNames(
+            text=self.text | other.text,
+            usage=(*self.usage, *other.usage),
+            finish=(*self.finish, *other.finish),
+            id=(*self.id, *other.id),
+            generated=(*self.generated, *other.generated),
+            counts=(*self.counts, *other.counts),
+        )
+
+
+NO_FIELDS = FieldNames()

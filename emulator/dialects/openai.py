@@ -3,14 +3,26 @@
 Validation is each vendor's own: these readers take what a vendor has already accepted.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from emulator.core.call import Message, Tool, ToolCall
-from emulator.core.json import JSON
+from emulator.core.json import JSON, as_array, as_object, as_text
 from emulator.core.plan import Logprob
+from emulator.core.wire import FieldNames
 
 ToolChoice = Literal["none", "auto", "required"]
 Format = Literal["text", "json_object", "json_schema"]
+
+_CHOICES: Mapping[str, ToolChoice] = {"none": "none", "auto": "auto", "required": "required"}
+FIELDS = FieldNames(
+    text=frozenset({"content", "reasoning_content", "refusal", "text", "arguments"}),
+    usage=(("usage",),),
+    finish=(("finish_reason",), ("stop_reason",)),
+    id=(("id",), ("response", "id"), ("message", "id"), ("response_id",)),
+    generated=("completion_tokens", "output_tokens"),
+    counts=("total_tokens", "prompt_tokens", "input_tokens"),
+)
 
 
 def read_content(content: JSON) -> tuple[str, int]:
@@ -28,28 +40,29 @@ def read_content(content: JSON) -> tuple[str, int]:
     return "\n".join(texts), media
 
 
-def read_message(message: JSON) -> Message:
+def read_message(message: Mapping[str, JSON]) -> Message:
     """One entry of ``messages``."""
     text, media = read_content(message.get("content"))
     tool_call_id = message.get("tool_call_id")
+    calls = message.get("tool_calls")
     return Message(
         role=str(message.get("role", "")),
         text=text,
         media=media,
-        tool_calls=tuple(read_tool_call(call) for call in message.get("tool_calls") or ()),
+        tool_calls=tuple([read_tool_call(as_object(call)) for call in as_array(calls)]) if calls else (),
         tool_call_id=tool_call_id if isinstance(tool_call_id, str) else None,
     )
 
 
-def read_tool_call(call: JSON) -> ToolCall:
+def read_tool_call(call: Mapping[str, JSON]) -> ToolCall:
     """One entry of an assistant message's ``tool_calls``."""
-    function = call.get("function") or {}
+    function = _get_object(call, "function")
     return ToolCall(str(call.get("id", "")), str(function.get("name", "")), str(function.get("arguments", "")))
 
 
-def read_tool(tool: JSON) -> Tool:
+def read_tool(tool: Mapping[str, JSON]) -> Tool:
     """One entry of ``tools``, nested as in chat or flat as in Responses."""
-    function = tool.get("function") or tool
+    function = _get_object(tool, "function") or tool
     parameters = function.get("parameters")
     return Tool(
         name=str(function.get("name", "")),
@@ -58,12 +71,18 @@ def read_tool(tool: JSON) -> Tool:
     )
 
 
+def _get_object(value: Mapping[str, JSON], name: str) -> Mapping[str, JSON]:
+    """A member that is an object, if it is there at all."""
+    found = value.get(name)
+    return as_object(found) if found else {}
+
+
 def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | None]:
     """``tool_choice`` and the one tool it names; absent, it is ``auto`` with tools and ``none`` without."""
     if isinstance(choice, dict):
         return "required", str((choice.get("function") or choice).get("name", ""))
-    if choice in ("none", "auto", "required"):
-        return choice, None
+    if isinstance(choice, str) and choice in _CHOICES:
+        return _CHOICES[choice], None
     return ("auto" if tools else "none"), None
 
 
@@ -71,14 +90,14 @@ def read_stop(stop: JSON) -> tuple[str, ...]:
     """``stop``: absent, a string or a list of strings."""
     if stop is None:
         return ()
-    return (stop,) if isinstance(stop, str) else tuple(stop)
+    return (stop,) if isinstance(stop, str) else tuple([as_text(text) for text in as_array(stop)])
 
 
 def read_format(value: JSON) -> tuple[Format, JSON]:
     """``response_format`` as a kind and, for ``json_schema``, the schema."""
     kind = value.get("type", "text") if isinstance(value, dict) else "text"
     if kind == "json_schema":
-        return "json_schema", (value.get("json_schema") or {}).get("schema") or {}
+        return "json_schema", _get_object(as_object(value), "json_schema").get("schema") or {}
     return ("json_object", None) if kind == "json_object" else ("text", None)
 
 

@@ -1,17 +1,29 @@
 """The shapes of Hugging Face text-generation-inference that more than one vendor speaks."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_integer, draw_uniform
 from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Service
+from emulator.core.vendor import H, S, Service
+from emulator.core.wire import FieldNames
 
 # Source: text-generation-inference, clients/python/text_generation/errors.py and router/src/infer/mod.rs.
 ERROR_TYPES = {422: "validation", 424: "generation", 429: "overloaded", 500: "incomplete_generation"}
+
+FIELDS = FieldNames(
+    text=frozenset({"generated_text", "text"}),
+    usage=tuple(
+        (inner, name)
+        for inner in ("details", "best_of_sequences")
+        for name in ("generated_tokens", "prompt_tokens", "input_length")
+    ),
+    finish=(("finish_reason",),),
+    generated=("generated_tokens",),
+    counts=("prompt_tokens",),
+)
 
 
 def reason(choice: Choice) -> str:
@@ -74,7 +86,7 @@ def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
     return (models or list(deployments))[-1]
 
 
-def find_served(service: Service[Any]) -> Deployment:
+def find_served(service: Service[S, H]) -> Deployment:
     """The deployment that answers where a request names none."""
     deployments = tuple(service.deployments.values())
     newest = deployments[-1]

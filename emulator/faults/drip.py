@@ -42,6 +42,6 @@ class Drip(Positioned):
                 room -= end - start
                 tokens = piece.tokens if whole else tokens
                 flush = not room or (whole and piece.flush)
-                yield Piece(now, piece.data[start:end], tokens, whole and piece.last, flush)
+                yield Piece(now, piece.data[start:end], tokens, whole and piece.last, flush, piece.mark)
                 room = step if flush else room
                 start = end

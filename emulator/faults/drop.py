@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -10,9 +11,10 @@ from pydantic_core import PydanticCustomError
 
 from emulator.core.delivery import Delivery, Edit
 from emulator.core.json import JSON
+from emulator.core.wire import FieldNames, Mark
 from emulator.faults.base import Fault
 from emulator.faults.json_text import KeyPath, Member, move_edits, remove_members
-from emulator.faults.marks import is_done, is_finish, is_id, is_usage
+from emulator.faults.marks import is_finish, is_id, is_usage, names_of
 
 _FIELD = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 _STEP = re.compile(r"[^.\[\]]+")
@@ -29,7 +31,7 @@ def _check_field(name: str) -> str:
     return name
 
 
-FieldNames = Annotated[
+Dropped = Annotated[
     tuple[Annotated[str, AfterValidator(_check_field)], ...],
     Field(strict=False, min_length=1),
     BeforeValidator(_read_fields),
@@ -44,7 +46,7 @@ class Drop(Fault):
     """
 
     type: Literal["drop"]
-    field: FieldNames = Field(
+    field: Dropped = Field(
         description="finish_reason, usage, done, id or a dotted path, in which lists need no index; or a list.",
         examples=["usage", ["id", "choices.logprobs"]],
     )
@@ -52,23 +54,23 @@ class Drop(Fault):
     def bend(self, delivery: Delivery) -> Delivery:
         body = delivery.body
         edits: list[Edit] = []
-        for span in delivery.events():
-            data = body[span.start : span.end]
-            if "done" in self.field and delivery.streamed and is_done(data):
-                edits.append((span.start, span.end, b""))
+        for event in delivery.events():
+            if "done" in self.field and Mark.DONE in event.mark:
+                edits.append((event.start, event.end, b""))
             else:
-                edits += move_edits(remove_members(data, self._is_unwanted), span.start)
+                removed = remove_members(body[event.start : event.end], partial(self._is_unwanted, delivery.fields))
+                edits += move_edits(removed, event.start)
         return delivery.edit(edits)
 
-    def _is_unwanted(self, member: Member) -> bool:
-        return any(_matches(name, member.path) for name in self.field)
+    def _is_unwanted(self, fields: FieldNames, member: Member) -> bool:
+        return any(_matches(fields, name, member.path) for name in self.field)
 
 
-def _matches(name: str, path: KeyPath) -> bool:
-    """A name stands for what it means in any vendor's format, and for a member at the top."""
+def _matches(fields: FieldNames, name: str, path: KeyPath) -> bool:
+    """A name stands for what it means in the vendor's format, and for a member at the top."""
     if name in _NAMED:
-        return _NAMED[name](path)
+        return _NAMED[name](fields, path)
     steps: list[str | int] = [int(step) if step.isdigit() else step for step in _STEP.findall(name)]
     if any(isinstance(step, int) for step in steps):
         return tuple(steps) == path
-    return steps == [step for step in path if isinstance(step, str)]
+    return tuple(steps) == names_of(path)

@@ -16,7 +16,6 @@ _NUMBERS = re.compile(rb"\[[-+0-9.eE,\s]*\]")  # a vector is one value
 _BLANK = re.compile(rb"\s*")
 _FIELD = re.compile(rb"(?:\A|\n)data: ?(?=[{\[\"])")
 _DONE = b"[DONE]"
-_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?')
 _UNIT = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*"
 )
@@ -69,21 +68,27 @@ def find_json(data: bytes) -> tuple[int, int] | None:
 
 def scan_objects(data: bytes) -> list[Object]:
     """Every object in the JSON of an event or a body, outer before inner; none if it is not JSON."""
+    scanner = _scan(data)
+    return [] if scanner is None else scanner.objects
+
+
+def _scan(data: bytes) -> _Scanner | None:
     place = find_json(data)
     if place is None:
-        return []
+        return None
     scanner = _Scanner(data)
     try:
         scanner.read((), place[0])
     except (ValueError, RecursionError, IndexError):
-        return []
-    return scanner.objects
+        return None
+    return scanner
 
 
 class _Scanner:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.objects: list[Object] = []
+        self.strings: list[tuple[KeyPath, int, int]] = []
 
     def read(self, path: KeyPath, at: int) -> int:
         """Read one value; where it ends."""
@@ -94,7 +99,10 @@ class _Scanner:
         if opening == 0x5B:
             vector = _NUMBERS.match(self._data, at)
             return vector.end() if vector else self._read_array(path, at)
-        return self._read_scalar(at)
+        end = self._read_scalar(at)
+        if opening == 0x22:
+            self.strings.append((path, at + 1, end - 1))
+        return end
 
     def _read_scalar(self, at: int) -> int:
         found = _SCALAR.match(self._data, at)
@@ -165,15 +173,19 @@ def move_edits(edits: Sequence[Edit], by: int) -> list[Edit]:
     return [(start + by, end + by, new) for start, end, new in edits]
 
 
-def find_strings(data: bytes) -> list[tuple[int, bytes]]:
-    """Where each string value begins and how it is written, keys left out; text that is not JSON is one itself."""
-    place = find_json(data)
-    if place is None:
-        return [(0, data)]
-    return [(found.start(1), found[1]) for found in _STRING.finditer(data, *place) if found[2] is None]
+def find_texts(data: bytes, names: frozenset[str]) -> list[Text]:
+    """The strings that are members with such names, or in lists there; text that is not JSON is one itself."""
+    scanner = _scan(data)
+    if scanner is None:
+        return [_read_string(0, data)]
+    return [_read_string(start, data[start:end]) for path, start, end in scanner.strings if _name(path) in names]
 
 
-def read_string(start: int, raw: bytes) -> Text:
+def _name(path: KeyPath) -> str:
+    return next((step for step in reversed(path) if isinstance(step, str)), "")
+
+
+def _read_string(start: int, raw: bytes) -> Text:
     """A string as it is written at a place; one with invalid escapes is read as it stands."""
     value = raw.decode("utf-8", "replace")
     if b"\\" in raw:

@@ -1,81 +1,66 @@
-"""The parts of an answer that faults know by name, in the field names of all vendors."""
+"""The parts of an answer that faults know by name: a stream marks them, an answer in one piece has fields for them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from emulator.core.delivery import Delivery
-from emulator.faults.json_text import KeyPath, Member, find_members
-
-# TGI and MindIE count under `details`.
-_COUNTS = frozenset({"generated_tokens", "prompt_tokens", "input_length"})
-_FINISH = frozenset({"finish_reason", "stop_reason"})
-_TYPES = frozenset({"response.completed", "response.incomplete", "response.failed", "message_stop"})
-_DONE = re.compile(rb'\A\s*data: ?\[DONE\]|"type": ?"message_stop"')
+from emulator.core.wire import FieldNames, Mark, Path
+from emulator.faults.json_text import KeyPath, find_members
 
 
-def is_usage(path: KeyPath) -> bool:
-    """The token counts: a member ``usage``, or the counts among ``details``."""
-    return path[-1] == "usage" or (path[-1] in _COUNTS and "details" in path)
+def names_of(path: KeyPath) -> Path:
+    """A path without the indexes of lists."""
+    return tuple(step for step in path if isinstance(step, str))
 
 
-def is_finish(path: KeyPath) -> bool:
-    """Why the answer ends."""
-    return path[-1] in _FINISH
+def is_usage(fields: FieldNames, path: KeyPath) -> bool:
+    """The member has token counts."""
+    return isinstance(path[-1], str) and _ends_with(names_of(path), fields.usage)
 
 
-def is_id(path: KeyPath) -> bool:
-    """The answer's own id, not that of a tool call or an item."""
-    return path in (("id",), ("response", "id"), ("message", "id"), ("response_id",))
+def is_finish(fields: FieldNames, path: KeyPath) -> bool:
+    """The member says why the answer ends."""
+    return isinstance(path[-1], str) and _ends_with(names_of(path), fields.finish)
 
 
-def is_done(data: bytes) -> bool:
-    """An event that says that the stream is over."""
-    return _DONE.search(data) is not None
+def is_id(fields: FieldNames, path: KeyPath) -> bool:
+    """The member is the answer's own id, not that of a tool call or an item."""
+    return path in fields.id
+
+
+def _ends_with(names: Path, wanted: Sequence[Path]) -> bool:
+    return any(names[-len(path) :] == path for path in wanted)
 
 
 def find_usage(delivery: Delivery) -> int:
     """Where the final token counts begin: their event, or in an answer in one piece their member."""
-    places = _find_members(delivery, lambda member, value: is_usage(member.path) and value != b"null")
-    if delivery.streamed:
-        return places[-1] if places else delivery.size
-    return places[0] if places else delivery.size
+    if not delivery.streamed:
+        return _find_member(delivery, is_usage, delivery.size)
+    places = _find_marked(delivery, Mark.USAGE)
+    return places[-1] if places else delivery.size
 
 
 def find_finish(delivery: Delivery) -> int:
     """Where the answer says why it ends: the event, or in an answer in one piece the member."""
-    says = _ends_stream if delivery.streamed else _ends
-    places = _find_members(delivery, says)
+    if not delivery.streamed:
+        return _find_member(delivery, is_finish, delivery.size)
+    places = _find_marked(delivery, Mark.FINISH)
     return places[0] if places else find_done(delivery)
 
 
 def find_done(delivery: Delivery) -> int:
-    """Where the mark of the end begins; the end of the body if it has none."""
-    body = delivery.body
-    if not delivery.streamed:
-        return len(body)
-    return next((span.start for span in delivery.events() if is_done(body[span.start : span.end])), len(body))
+    """Where the event that ends a stream begins; the end of the body if there is none."""
+    places = _find_marked(delivery, Mark.DONE)
+    return places[0] if places else delivery.size
 
 
-def _ends(member: Member, value: bytes) -> bool:
-    return is_finish(member.path) and value != b"null"
+def _find_marked(delivery: Delivery, mark: Mark) -> list[int]:
+    return [event.start for event in delivery.events() if mark in event.mark]
 
 
-def _ends_stream(member: Member, value: bytes) -> bool:
-    """The event has a finish reason, is TGI's last, which repeats the whole text, or has the type of a last one."""
-    if member.path == ("type",):
-        return value.strip(b'"').decode() in _TYPES
-    return value != b"null" and (is_finish(member.path) or member.path[-1] == "generated_text")
-
-
-def _find_members(delivery: Delivery, wanted: Callable[[Member, bytes], bool]) -> list[int]:
-    """Where the events of a stream with such a member begin, or in an answer in one piece the members themselves."""
-    places = []
-    body = delivery.body
-    for span in delivery.events():
-        data = body[span.start : span.end]
-        found = [member for member in find_members(data) if wanted(member, data[member.value : member.end])]
-        if found:
-            places.append(span.start if delivery.streamed else span.start + min(member.start for member in found))
-    return places
+def _find_member(delivery: Delivery, wanted: Callable[[FieldNames, KeyPath], bool], default: int) -> int:
+    """Where the first such member begins that is not null."""
+    body, fields = delivery.body, delivery.fields
+    found = (m for m in find_members(body) if wanted(fields, m.path) and body[m.value : m.end] != b"null")
+    return min((member.start for member in found), default=default)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulator.core.delivery import Delivery, Piece, Span
+from emulator.core.delivery import Delivery, Extent, Piece
 from emulator.core.values import Whole, require
 from emulator.faults.base import Fault
 from emulator.faults.marks import find_done, find_finish, find_usage
@@ -72,7 +72,7 @@ def find_event(delivery: Delivery, position: int) -> int:
     return next((index for index, span in enumerate(spans) if position < span.end), len(spans) - 1)
 
 
-def list_events_from(delivery: Delivery, position: int) -> list[Span]:
+def list_events_from(delivery: Delivery, position: int) -> list[Extent]:
     """The events that begin at a position or after it."""
     return [span for span in delivery.events() if span.start >= position]
 

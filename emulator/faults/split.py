@@ -42,7 +42,7 @@ class Split(Fault):
         for piece in pieces:
             *parts, rest = _CUTS[self.writes].findall(piece.data) or [b""]
             for part in parts:
-                yield Piece(piece.due, part, tokens, last=False)
+                yield Piece(piece.due, part, tokens, last=False, mark=piece.mark)
             tokens = piece.tokens
             yield replace(piece, data=rest, flush=piece.flush or self._ends_write(rest))
 

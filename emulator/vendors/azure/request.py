@@ -15,7 +15,7 @@ from emulator.vendors.azure.catalogue import is_openai
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.settings import AzureSettings
 
-AzureService = Service[AzureSettings]
+AzureService = Service[AzureSettings, None]
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
 _IN_PATH = re.compile(r"/openai/deployments/([^/]+)/")

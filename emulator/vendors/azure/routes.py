@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.vendor import Call, Endpoint, Vendor
 from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects import openai, tgi
 from emulator.vendors.azure.catalogue import list_deployments
 from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.completions import parse_completions
@@ -47,6 +48,8 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
+    prepare=no_habits,
+    fields=openai.FIELDS | tgi.FIELDS,
     environment=list_environment,
     reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
 )

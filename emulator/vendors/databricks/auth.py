@@ -23,7 +23,7 @@ _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 
-def authenticate(request: WireRequest, service: Service[Any]) -> str:
+def authenticate(request: WireRequest, service: Service[Any, Any]) -> str:
     """The principal of a bearer token, or of a token sent as Basic password of the user ``token``.
 
     Raises:
@@ -39,7 +39,7 @@ def authenticate(request: WireRequest, service: Service[Any]) -> str:
     return principal
 
 
-def principal_of(token: str, service: Service[Any]) -> str | None:
+def principal_of(token: str, service: Service[Any, Any]) -> str | None:
     """Whose a token is: a configured one's, or one issued for such a one."""
     principal = service.principal(token)
     if principal is not None or service.keys is None:
@@ -54,7 +54,7 @@ def issue(client: str, secret: str) -> str:
     return f"{_encode(client)}.{_encode('all-apis')}.{draw_alphanumeric(b'', 40, 'oauth', client, secret)}"
 
 
-def serve_token(request: WireRequest, service: Service[Any]) -> WireResponse:
+def serve_token(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``POST /oidc/v1/token``: client credentials, exchanges and refreshes alike.
 
     Source: databricks-sdk, ``oauth.py`` and ``credentials_provider.py``.
@@ -78,7 +78,7 @@ def serve_token(request: WireRequest, service: Service[Any]) -> WireResponse:
     return WireResponse(200, body, _headers(request, service))
 
 
-def serve_authorize(request: WireRequest, service: Service[Any]) -> WireResponse:
+def serve_authorize(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /oidc/v1/authorize``: consent is given at once; the code stands for the first configured token."""
     target = request.query.get("redirect_uri", "")
     if not target or "\r" in target or "\n" in target:
@@ -110,7 +110,7 @@ def _refuse(error: str, description: str, status: int) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, description, status=status, details={"oauth": error})
 
 
-def _headers(request: WireRequest, service: Service[Any]) -> tuple[tuple[str, str], ...]:
+def _headers(request: WireRequest, service: Service[Any, Any]) -> tuple[tuple[str, str], ...]:
     return (("Content-Type", "application/json"), *base_headers(request, service.settings))
 
 

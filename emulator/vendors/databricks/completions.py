@@ -54,7 +54,7 @@ _FIELDS = Struct(
 )
 
 
-def parse_completions(request: WireRequest, service: Service[Any]) -> Call:
+def parse_completions(request: WireRequest, service: Service[Any, Any]) -> Call:
     """``POST /serving-endpoints/completions``."""
     return read_completions(find_by_model(request, service))
 
@@ -165,7 +165,7 @@ def _read_frame(query: Query) -> JSON:
 class CompletionsCodec:
     """Words completions plans; ``index`` is the position of the prompt, also with several answers to each."""
 
-    def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
         reply: Reply = call.context
         body = {
             "id": f"cmpl_{draw_uuid(plan.key, 'completion')}",
@@ -177,7 +177,7 @@ class CompletionsCodec:
         }
         return WireResponse(200, dump_json(body), answer_headers(call, service))
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
         return WireStream(_events(plan, call.context), answer_headers(call, service, stream=True))
 
 

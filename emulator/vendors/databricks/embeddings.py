@@ -26,7 +26,7 @@ _FIELDS = Struct({**COMMON, "input": TEXTS, "instruction": STRING, "user": STRIN
 _EXTRA_FIELDS = Struct({**_FIELDS.fields, "encoding_format": STRING, "dimensions": INTEGER})
 
 
-def parse_embeddings(request: WireRequest, service: Service[Any]) -> Call:
+def parse_embeddings(request: WireRequest, service: Service[Any, Any]) -> Call:
     """``POST /serving-endpoints/embeddings``."""
     return read_embeddings(find_by_model(request, service))
 
@@ -114,7 +114,7 @@ def _fit(query: Query, ask: EmbeddingAsk) -> tuple[EmbeddingAsk, tuple[int, ...]
 class EmbeddingsCodec:
     """Words vectors, as numbers or in base64."""
 
-    def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
         reply: Reply = call.context
         rows = plan.vectors if plan.vectors is not None else ()
         if reply.extra == "base64":
@@ -131,7 +131,7 @@ class EmbeddingsCodec:
         )  # fmt: skip
         return WireResponse(200, body, answer_headers(call, service))
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
         raise NotImplementedError("embeddings do not stream")
 
 

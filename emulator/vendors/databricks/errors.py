@@ -57,7 +57,7 @@ _LIMITS: Mapping[str, tuple[str, str, str, int]] = {
 }
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[Any]) -> WireResponse:
+def render_error(error: EmulatedError, request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """Any refusal on Databricks' wire; what the error leaves open takes Databricks' own words."""
     settings: DatabricksSettings = service.settings
     status, code, _ = WIRE[error.kind]

@@ -25,7 +25,9 @@ from emulator.vendors.databricks.responses.parse import read_responses
 Read = Callable[[Query], Call]
 
 
-def parse_gateway(request: WireRequest, service: Service[Any], *, read: Read, family: Family | None = None) -> Call:
+def parse_gateway(
+    request: WireRequest, service: Service[Any, Any], *, read: Read, family: Family | None = None
+) -> Call:
     """A request to an endpoint, named as such or as a model of Unity Catalog.
 
     Args:
@@ -42,20 +44,20 @@ def parse_gateway(request: WireRequest, service: Service[Any], *, read: Read, fa
     return read(query)
 
 
-def _find_name(name: str, service: Service[Any]) -> str:
+def _find_name(name: str, service: Service[Any, Any]) -> str:
     """The endpoint that serves a model such as ``system.ai.gpt-oss-120b``."""
     if "." not in name or name in service.deployments:
         return name
     return next((d.name for d in service.deployments.values() if trait(d, "entity") == name), name)
 
 
-def refuse_path(request: WireRequest, service: Service[Any]) -> Call:
+def refuse_path(request: WireRequest, service: Service[Any, Any]) -> Call:
     """What the gateway says of an API it does not know."""
     raise refuse(f"The path {request.path} does not match any known API type")
 
 
 # Path → how its body is read. The paths of single families speak the API of their own clients.
-INFERENCE: tuple[tuple[str, Callable[[WireRequest, Service[Any]], Call]], ...] = (
+INFERENCE: tuple[tuple[str, Callable[[WireRequest, Service[Any, Any]], Call]], ...] = (
     ("/ai-gateway/mlflow/v1/chat/completions", partial(parse_gateway, read=read_chat)),
     ("/ai-gateway/mlflow/v1/embeddings", partial(parse_gateway, read=read_embeddings)),
     ("/ai-gateway/mlflow/v1/responses", partial(parse_gateway, read=read_responses)),
@@ -67,7 +69,7 @@ INFERENCE: tuple[tuple[str, Callable[[WireRequest, Service[Any]], Call]], ...] =
 )
 
 
-def list_model_services(request: WireRequest, service: Service[Any]) -> WireResponse:
+def list_model_services(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.1/unity-catalog/model-services?parent=schemas/system.ai``."""
     parent = request.query.get("parent", "").removeprefix("schemas/")
     found = [_shape_model(d) for d in service.deployments.values() if d.state != "retired"]

@@ -17,7 +17,7 @@ from emulator.vendors.databricks.errors import endpoint_name, render_error
 from emulator.vendors.databricks.responses.shapes import draw_response_id
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: Service[Any]) -> bytes:
+def render_late_error(error: EmulatedError, request: WireRequest, service: Service[Any, Any]) -> bytes:
     """One event: an error object, or for Responses the response that has failed."""
     whole = render_error(error, request, service)
     body = _read(whole.body)
@@ -46,7 +46,7 @@ def _is_responses(request: WireRequest) -> bool:
 
 
 def _shape_failed(
-    error: EmulatedError, request: WireRequest, service: Service[Any], code: str, message: str
+    error: EmulatedError, request: WireRequest, service: Service[Any, Any], code: str, message: str
 ) -> dict[str, JSON]:
     return {
         "id": draw_response_id(request.key),

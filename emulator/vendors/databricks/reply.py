@@ -75,7 +75,7 @@ def _reasoning(value: JSON) -> str:
     return "always" if value is True else str(value or "")
 
 
-def answer_headers(call: Call, service: Service[Any], *, stream: bool = False) -> Headers:
+def answer_headers(call: Call, service: Service[Any, Any], *, stream: bool = False) -> Headers:
     """Content type, request and workspace, and which served entity answered."""
     reply: Reply = call.context
     kind = STREAM_TYPE if stream else JSON_TYPE

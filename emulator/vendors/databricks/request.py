@@ -136,7 +136,7 @@ class Query:
     """
 
     request: WireRequest
-    service: Service[Any]
+    service: Service[Any, Any]
     body: JSON
     habits: Habits
     served: str
@@ -166,7 +166,7 @@ class Query:
         check_shape(self.body, known, "", self.habits.allow)
 
 
-def make_query(request: WireRequest, service: Service[Any], body: JSON, deployment: Deployment) -> Query:
+def make_query(request: WireRequest, service: Service[Any, Any], body: JSON, deployment: Deployment) -> Query:
     """A request that has found its endpoint."""
     habits = habits_of(deployment, service.settings)
     entities = habits.entities
@@ -221,7 +221,7 @@ def _nests_deeply(text: bytes, body: JSON) -> bool:
     return True
 
 
-def find_named(request: WireRequest, service: Service[Any]) -> Query:
+def find_named(request: WireRequest, service: Service[Any, Any]) -> Query:
     """The query of ``/serving-endpoints/{name}/…``."""
     deployment = find_deployment(request.params["name"], service)
     settings: DatabricksSettings = service.settings
@@ -230,7 +230,7 @@ def find_named(request: WireRequest, service: Service[Any]) -> Query:
     return make_query(request, service, body, deployment)
 
 
-def find_by_model(request: WireRequest, service: Service[Any]) -> Query:
+def find_by_model(request: WireRequest, service: Service[Any, Any]) -> Query:
     """The query of an OpenAI-style route: ``model`` names the endpoint."""
     body = read_body(request, service.settings.payload_limit_bytes)
     deployment = find_deployment(read_model(body), service)
@@ -247,7 +247,7 @@ def read_model(body: Mapping[str, JSON]) -> str:
     return model
 
 
-def find_deployment(name: str, service: Service[Any]) -> Deployment:
+def find_deployment(name: str, service: Service[Any, Any]) -> Deployment:
     """An endpoint that can be asked.
 
     Raises:

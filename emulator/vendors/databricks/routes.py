@@ -12,6 +12,7 @@ from typing import Any
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call, Endpoint, Service, Vendor
 from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects import openai, tgi
 from emulator.vendors.databricks import auth, gateway
 from emulator.vendors.databricks.catalogue import is_agent, is_custom, list_deployments
 from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
@@ -26,12 +27,12 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.workspace import details
 from emulator.vendors.databricks.workspace import endpoints as management
 
-Parse = Callable[[WireRequest, Service[Any]], Call | WireResponse]
+Parse = Callable[[WireRequest, Service[Any, Any]], Call | WireResponse]
 
 _READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
 
 
-def parse_invocations(request: WireRequest, service: Service[Any]) -> Call | WireResponse:
+def parse_invocations(request: WireRequest, service: Service[Any, Any]) -> Call | WireResponse:
     """``POST /serving-endpoints/{name}/invocations``: the endpoint's task says what the body is.
 
     Raises:
@@ -50,7 +51,7 @@ def parse_invocations(request: WireRequest, service: Service[Any]) -> Call | Wir
     return reader(query)
 
 
-def parse_direct(request: WireRequest, service: Service[Any]) -> Call | WireResponse:
+def parse_direct(request: WireRequest, service: Service[Any, Any]) -> Call | WireResponse:
     """``POST /{workspace}/serving-endpoints/{name}/invocations``: the route-optimized address of custom models.
 
     Raises:
@@ -129,6 +130,8 @@ VENDOR = Vendor(
     authenticate=auth.authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
+    prepare=no_habits,
+    fields=openai.FIELDS | tgi.FIELDS,
     environment=name_environment,
     body_limit=64 * 1024**2,
 )

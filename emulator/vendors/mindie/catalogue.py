@@ -31,22 +31,22 @@ def answer(request: WireRequest, value: JSON) -> WireResponse:
     return WireResponse(200, dump_json(value), closing_headers(request.key), close=True)
 
 
-def answer_nothing(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def answer_nothing(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """200 without a body."""
     return WireResponse(200, b"", closing_headers(request.key, ""), close=True)
 
 
-def answer_health(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def answer_health(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     check_ready(find_served(service))
     return answer_nothing(request, service)
 
 
-def answer_ready(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def answer_ready(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     check_ready(find_model(request, service))
     return answer_nothing(request, service)
 
 
-def answer_timed_health(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def answer_timed_health(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes."""
     seconds = request.params.get("seconds", "10")
     if len(seconds) > 3:
@@ -60,7 +60,7 @@ def _not_found(text: str) -> EmulatedError:
     return EmulatedError(ErrorKind.NOT_FOUND, message=text)
 
 
-def list_models(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def list_models(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
     base = find_served(service).name
     rows = [
@@ -71,7 +71,7 @@ def list_models(request: WireRequest, service: Service[MindieSettings]) -> WireR
     return WireResponse(200, text.encode(), closing_headers(request.key), close=True)
 
 
-def show_model(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_model(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     deployment = find_model(request, service)
     parent = _parent(deployment, find_served(service).name)
     body = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
@@ -82,7 +82,7 @@ def _parent(deployment: Deployment, base: str) -> str | None:
     return base if deployment.kind == "lora" else None
 
 
-def show_info(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_info(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     settings = service.settings
     deployment = find_served(service)
     model = {
@@ -110,7 +110,7 @@ def show_info(request: WireRequest, service: Service[MindieSettings]) -> WireRes
     return answer(request, body)
 
 
-def show_server(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_server(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``GET /v2``."""
     settings = service.settings
     extensions = {
@@ -123,14 +123,14 @@ def show_server(request: WireRequest, service: Service[MindieSettings]) -> WireR
     return answer(request, {"name": OWNER, "version": VERSION, "extensions": extensions})
 
 
-def show_metadata(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_metadata(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``GET /v2/models/{model}``."""
     deployment = find_model(request, service)
     tensors = {kind: [{"name": f"{kind[:-1]}0", "shape": [-1], "datatype": "UINT32"}] for kind in ("inputs", "outputs")}
     return answer(request, {"name": deployment.name, "platform": OWNER, **tensors})
 
 
-def show_model_config(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_model_config(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
     deployment = find_model(request, service)
     body = {
@@ -147,7 +147,7 @@ def show_model_config(request: WireRequest, service: Service[MindieSettings]) ->
     return answer(request, body)
 
 
-def count_slots(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def count_slots(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``GET /v2/models/{model}/getSlotCount``."""
     find_model(request, service)
     total = service.settings.max_batch_size
@@ -156,7 +156,7 @@ def count_slots(request: WireRequest, service: Service[MindieSettings]) -> WireR
     return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
 
 
-def show_config(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_config(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``GET /v1/config``."""
     settings = service.settings
     deployment = find_served(service)
@@ -172,7 +172,7 @@ def show_config(request: WireRequest, service: Service[MindieSettings]) -> WireR
     return answer(request, body)
 
 
-def show_status(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_status(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``GET /v1/status`` and ``/v2/status``."""
     running = max(0, service.metrics.in_flight() - 1)
     resource: Mapping[str, JSON] = {
@@ -191,11 +191,11 @@ def show_status(request: WireRequest, service: Service[MindieSettings]) -> WireR
     return answer(request, {**body, "linkStatus": {"peers": []}})
 
 
-def show_running_status(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_running_status(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     return answer(request, {"status": 1 if service.metrics.in_flight() > 1 else 0, "errors": []})
 
 
-def count_tokens(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def count_tokens(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``POST /v1/tokenizer``: how many tokens a text has, and which; wording of refusals unverified."""
     body = parse_body(request, service.settings, BROKEN_REQUEST)
     fields = body if isinstance(body, dict) else {}
@@ -212,7 +212,7 @@ def count_tokens(request: WireRequest, service: Service[MindieSettings]) -> Wire
     return answer(request, {"token_number": len(ids) + len(special), **shown})
 
 
-def stop_infer(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def stop_infer(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """``POST /v2/models/{model}/stopInfer``: answers end at once here, so no request is ever found running."""
     find_model(request, service)
     body = parse_body(request, service.settings, BROKEN_REQUEST)

@@ -46,7 +46,7 @@ class Completion:
     top: int | None
 
 
-def parse_completions(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+def parse_completions(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
     check_headers(request, service)
     settings = service.settings
     body = parse_body(request, settings, BROKEN_REQUEST)
@@ -110,7 +110,7 @@ def _read_logprobs(fields: Fields) -> int | None:
 class CompletionsCodec:
     """Text completions, whole or in chunks."""
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
         asked: Completion = call.context
         choices = [end_at_token(choice, asked.stop_ids) for choice in plan.choices]
         rows = [
@@ -127,7 +127,7 @@ class CompletionsCodec:
         body = b'%b,"choices":[%b],"usage":%b}' % (_write_head(plan, asked), b",".join(rows), usage)
         return WireResponse(200, body, closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
         return WireStream(_stream(plan, call, service), stream_headers(plan.key))
 
 
@@ -163,7 +163,7 @@ def _shape_logprobs(choice: Choice, indices: Sequence[int], asked: Completion) -
     }
 
 
-def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterator[tuple[float, bytes]]:
+def _stream(plan: Plan, call: Call, service: Service[MindieSettings, None]) -> Iterator[tuple[float, bytes]]:
     asked: Completion = call.context
     choices = [end_at_token(choice, asked.stop_ids) for choice in plan.choices if choice.tokens]
     if not choices:
@@ -177,7 +177,7 @@ def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterato
 
 
 def _stream_choice(
-    plan: Plan, call: Call, service: Service[MindieSettings], choice: Choice, number: int
+    plan: Plan, call: Call, service: Service[MindieSettings, None], choice: Choice, number: int
 ) -> Iterator[tuple[float, bytes]]:
     asked: Completion = call.context
     window = max(map(count_units, sampling_of(call).stop), default=0)

@@ -78,7 +78,7 @@ _HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyTyp
 )
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def render_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """Word any refusal; overrides of status, message and body win over the server's own."""
     settings: MindieSettings = service.settings
     if error.body is not None:
@@ -123,7 +123,7 @@ def _word_memory(request: WireRequest) -> bytes:
     return text.encode()
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings]) -> bytes:
+def render_late_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings, None]) -> bytes:
     """A failure after the stream has begun: bare text, no event.
 
     Source: MindIE-LLM, ``single_llm_pnd_req_handler.cpp``.

@@ -26,7 +26,7 @@ def stream_headers(key: bytes) -> Headers:
     return (("Content-Type", "text/event-stream"), ("RequestUUID", draw_hex(key, "uuid")))
 
 
-def check_headers(request: WireRequest, service: Service[MindieSettings]) -> None:
+def check_headers(request: WireRequest, service: Service[MindieSettings, None]) -> None:
     """A node of a disaggregated service takes only what a Coordinator sends on.
 
     Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``.

@@ -37,7 +37,7 @@ _IDLE = (
 )
 
 
-def show_metrics(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_metrics(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """Prometheus text, where the monitor is on.
 
     Raises:
@@ -79,7 +79,7 @@ def _write(metrics: Metrics, labels: Mapping[str, str]) -> Iterator[str]:
         yield from write_histogram(name, bounds, metrics.samples(samples), labels)
 
 
-def show_metrics_json(request: WireRequest, service: Service[MindieSettings]) -> WireResponse:
+def show_metrics_json(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
     """The same in brief, as one vector."""
     metrics = service.metrics
     ttft, itl = metrics.samples("ttft"), metrics.samples("itl")

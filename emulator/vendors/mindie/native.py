@@ -56,7 +56,7 @@ class Native:
     seed: int | None
 
 
-def parse_infer(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+def parse_infer(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
     """``inputs`` is a text or a list, ``input_id`` token ids; one of them."""
     check_headers(request, service)
     settings = service.settings
@@ -170,7 +170,7 @@ def read_batch_size(fields: _Fields) -> int | None:
 class NativeCodec:
     """An object; streamed, with the milliseconds each token took."""
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
         asked: Native = call.context
         choice = plan.choices[0]
         body: dict[str, JSON] = {"generated_text": clean(choice.text())}
@@ -183,7 +183,7 @@ class NativeCodec:
             }
         return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
         return WireStream(_stream(plan, call, service.settings), stream_headers(plan.key))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.vendor import Call, Endpoint, Service, Vendor
 from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects import openai, tgi
 from emulator.vendors.mindie.catalogue import (
     answer_health,
     answer_ready,
@@ -35,10 +36,10 @@ from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_t
 from emulator.vendors.mindie.vllm import parse_generate
 
 MEGABYTE = 1024**2
-Parse = Callable[[WireRequest, Service[MindieSettings]], Call | WireResponse]
+Parse = Callable[[WireRequest, Service[MindieSettings, None]], Call | WireResponse]
 
 
-def authenticate(request: WireRequest, service: Service[MindieSettings]) -> str:
+def authenticate(request: WireRequest, service: Service[MindieSettings, None]) -> str:
     """Everyone is let in: the server knows no keys and ignores any it is sent."""
     return "default"
 
@@ -96,6 +97,8 @@ VENDOR = Vendor(
     catalogue=list_deployments,  # type: ignore[arg-type]
     authenticate=authenticate,
     render_error=render_error,
+    prepare=no_habits,
+    fields=openai.FIELDS | tgi.FIELDS,
     environment=environment,
     render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,

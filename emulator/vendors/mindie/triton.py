@@ -49,7 +49,7 @@ class Triton:
     output: str = ""
 
 
-def find_model(request: WireRequest, service: Service[MindieSettings]) -> Deployment:
+def find_model(request: WireRequest, service: Service[MindieSettings, None]) -> Deployment:
     """The model a path names.
 
     Raises:
@@ -72,7 +72,7 @@ def read_id(fields: _Fields) -> str | None:
     return value
 
 
-def parse_text(request: WireRequest, service: Service[MindieSettings], *, stream: bool) -> Call | WireResponse:
+def parse_text(request: WireRequest, service: Service[MindieSettings, None], *, stream: bool) -> Call | WireResponse:
     """``/generate`` and ``/generate_stream``: text in, text out."""
     check_headers(request, service)
     deployment = check_ready(find_model(request, service))
@@ -98,7 +98,7 @@ PARSE_GENERATE = partial(parse_text, stream=False)
 PARSE_STREAM = partial(parse_text, stream=True)
 
 
-def parse_token(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+def parse_token(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
     """``/infer``: one tensor of token ids in, one out."""
     check_headers(request, service)
     deployment = check_ready(find_model(request, service))
@@ -122,7 +122,7 @@ def parse_token(request: WireRequest, service: Service[MindieSettings]) -> Call 
 
 def _shape(
     request: WireRequest,
-    service: Service[MindieSettings],
+    service: Service[MindieSettings, None],
     deployment: Deployment,
     prompt: _Prompt,
     fields: _Fields,
@@ -211,14 +211,14 @@ def pick_id(plan: Plan, asked: Triton) -> str:
 class TokenCodec:
     """A tensor of the answer's token ids."""
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
         asked: Triton = call.context
         ids = list(plan.choices[0].ids)
         tensor = {"name": asked.output, "shape": [1, len(ids)], "datatype": "UINT32", "data": ids}
         body = {"id": pick_id(plan, asked), "outputs": [tensor]}
         return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
         body = self.render(plan, call, service).body
         return WireStream(iter([(plan.due, body)]), stream_headers(plan.key))
 
@@ -226,7 +226,7 @@ class TokenCodec:
 class TextCodec:
     """The answer as ``text_output``; streamed, an object per token, without a space after ``data:``."""
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
         asked: Triton = call.context
         choice = plan.choices[0]
         body = {**_head(plan, call), "text_output": choice.text()}
@@ -236,7 +236,7 @@ class TextCodec:
             body["details"] = {**reason, **_counts(len(choice.ids)), **counts}
         return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
         return WireStream(_stream(plan, call, service.settings), stream_headers(plan.key))
 
 

@@ -37,7 +37,7 @@ class Prompted:
     stop_ids: StopIds
 
 
-def parse_generate(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+def parse_generate(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
     """``prompt`` makes it vLLM's form, even beside ``inputs``; TGI's form never streams here."""
     check_headers(request, service)
     body = parse_body(request, service.settings, NEITHER_FORM)
@@ -49,7 +49,7 @@ def parse_generate(request: WireRequest, service: Service[MindieSettings]) -> Ca
     raise refuse(NEITHER_FORM)
 
 
-def _parse_vllm(request: WireRequest, service: Service[MindieSettings], fields: Fields) -> Call:
+def _parse_vllm(request: WireRequest, service: Service[MindieSettings, None], fields: Fields) -> Call:
     settings = service.settings
     deployments = tuple(service.deployments.values())
     check_ready(serves(deployments))
@@ -120,12 +120,12 @@ def _read_model(fields: Fields) -> str:
 class VllmCodec:
     """``{"text": [...]}``: the prompt, a space and the answer; streamed, the new text alone, ended by a NUL."""
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
         prompted: Prompted = call.context
         texts = [f"{prompted.prompt} {choice.text()}" for choice in _choices(plan, prompted)]
         return WireResponse(200, dump_json({"text": list(map(clean, texts))}), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
         return WireStream(_stream(plan, call, service), stream_headers(plan.key))
 
 
@@ -136,7 +136,7 @@ def _choices(plan: Plan, prompted: Prompted) -> list[Choice]:
     return [end_at_token(choice, prompted.stop_ids) for choice in plan.choices]
 
 
-def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterator[tuple[float, bytes]]:
+def _stream(plan: Plan, call: Call, service: Service[MindieSettings, None]) -> Iterator[tuple[float, bytes]]:
     """One object per round of decoding; an answer that has ended is ``""`` in the rounds that follow."""
     tokenizer = service.tokenizer(call.deployment)
     window = max(map(count_units, sampling_of(call).stop), default=0)

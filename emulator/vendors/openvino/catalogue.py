@@ -21,7 +21,7 @@ from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.request import ADD_PACKET
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
-Ovms = Service[OpenVinoSettings]
+Ovms = Service[OpenVinoSettings, None]
 _MISSING = "Model with requested name is not found"
 _RELOADS = {
     "cannot_open": "Config file not found or cannot open.",

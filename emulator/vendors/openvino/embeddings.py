@@ -26,7 +26,7 @@ Inputs = tuple[str | tuple[int, ...], ...]
 class EmbeddingsCodec:
     """A list of vectors; ``context`` is whether they are base64. It never streams."""
 
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
         rows = plan.vectors if plan.vectors is not None else ()
         form = b'{"object":"embedding","embedding":"%b","index":%d}' if call.context else _NUMBERS
         data = b",".join(
@@ -37,7 +37,7 @@ class EmbeddingsCodec:
         body = b'{"object":"list","data":[%b],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (data, count, count)
         return WireResponse(200, body, service.settings.json_headers)
 
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
         response = self.render(plan, call, service)
         return WireStream(iter([(plan.due, response.body)]), response.headers)
 

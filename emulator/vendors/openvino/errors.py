@@ -74,7 +74,7 @@ def word_failure(reason: str, node: str, word: str = "INVALID_ARGUMENT") -> str:
     return f"Mediapipe execution failed. MP status - {run}"
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings]) -> WireResponse:
+def render_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings, None]) -> WireResponse:
     """Word a refusal; a calculator's, once a stream was asked for, is a bare object in an event stream."""
     settings = service.settings
     deployment, stream = _look_at(request, service)
@@ -91,13 +91,13 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Op
     return WireResponse(error.status or status, _encode(error, text, request), headers)
 
 
-def word_late_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings]) -> str:
+def word_late_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings, None]) -> str:
     """What a graph's calculator says of a failure after the first chunk."""
     deployment, _ = _look_at(request, service)
     return _word_in_graph(error, deployment, service.settings)
 
 
-def _look_at(request: WireRequest, service: Service[OpenVinoSettings]) -> tuple[Deployment | None, bool]:
+def _look_at(request: WireRequest, service: Service[OpenVinoSettings, None]) -> tuple[Deployment | None, bool]:
     """Graph and whether a stream was asked for, as far as they can be made out."""
     try:
         body = load_body(request)

@@ -13,7 +13,7 @@ from emulator.vendors.openvino.errors import refuse_path
 from emulator.vendors.openvino.kinds import kind_of
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
-Ovms = Service[OpenVinoSettings]
+Ovms = Service[OpenVinoSettings, None]
 _COUNTERS = {
     "ovms_requests_accepted": "Number of requests accepted by a graph.",
     "ovms_requests_rejected": "Number of requests rejected before they reached a graph.",

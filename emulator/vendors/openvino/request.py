@@ -33,7 +33,7 @@ class Accepted:
     """A request at its graph, which is of a kind :func:`kind_of` names."""
 
     request: WireRequest
-    service: Service[OpenVinoSettings]
+    service: Service[OpenVinoSettings, None]
     deployment: Deployment
     kind: str
     body: dict[str, JSON]
@@ -42,7 +42,7 @@ class Accepted:
     release: Release
 
 
-def accept(request: WireRequest, service: Service[OpenVinoSettings]) -> Accepted:
+def accept(request: WireRequest, service: Service[OpenVinoSettings, None]) -> Accepted:
     """Find the graph of a generative request.
 
     Raises:

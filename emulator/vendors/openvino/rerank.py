@@ -35,7 +35,7 @@ class Ranking:
 class RerankCodec:
     """Results by falling score. It never streams."""
 
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
         ranking: Ranking = call.context
         scores = _score(ranking, plan)
         order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
@@ -50,7 +50,7 @@ class RerankCodec:
         ]
         return WireResponse(200, b'{"results":[%b]}' % b",".join(results), service.settings.json_headers)
 
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
         response = self.render(plan, call, service)
         return WireStream(iter([(plan.due, response.body)]), response.headers)
 

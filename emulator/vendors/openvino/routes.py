@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call, Endpoint, Service, Vendor
 from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects import openai, tgi
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.openvino import catalogue
 from emulator.vendors.openvino.decoder import quote
@@ -23,7 +24,7 @@ from emulator.vendors.openvino.responses.codec import word_failed
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.text.parse import parse_generation
 
-Ovms = Service[OpenVinoSettings]
+Ovms = Service[OpenVinoSettings, None]
 Parse = Callable[[WireRequest, Ovms], Call | WireResponse]
 _PARSERS: Mapping[str, Callable[[Accepted], Call | WireResponse]] = {
     "embeddings": parse_embeddings,
@@ -166,6 +167,8 @@ VENDOR = Vendor(
     catalogue=catalogue.list_deployments,
     authenticate=authenticate,
     render_error=render_error,
+    prepare=no_habits,
+    fields=openai.FIELDS | tgi.FIELDS,
     environment=environment,
     body_limit=1024**3,
     date=False,

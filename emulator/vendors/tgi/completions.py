@@ -63,11 +63,11 @@ class Completions:
     model: str
 
 
-def parse_completions(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+def parse_completions(request: WireRequest, service: Service[TgiSettings, None]) -> Call | WireResponse:
     return parse_completions_body(request, service, serde.read(request, COMPLETION_REQUEST))
 
 
-def parse_completions_body(request: WireRequest, service: Service[TgiSettings], body: Mapping[str, Any]) -> Call:
+def parse_completions_body(request: WireRequest, service: Service[TgiSettings, None], body: Mapping[str, Any]) -> Call:
     """A read :data:`COMPLETION_REQUEST`."""
     prompts: Sequence[str] = body["prompt"]
     if body["suffix"] is not None:
@@ -104,7 +104,7 @@ def _refuse(text: str, error_type: str, param: str) -> EmulatedError:
 class CompletionsCodec:
     """Text completions: one choice per prompt."""
 
-    def render(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireResponse:
         asked: Completions = call.context
         choices = [
             {
@@ -122,7 +122,7 @@ class CompletionsCodec:
         headers = (pair for pair in computed if pair[0] != "x-compute-time")
         return WireResponse(200, dump_json(body), (("content-type", "application/json"), *headers, *CORS))
 
-    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireStream:
         asked: Completions = call.context
         return WireStream(_stream(plan, call, service), stream_headers(service, asked.characters))
 
@@ -142,7 +142,7 @@ def _shape(plan: Plan, asked: Completions, settings: TgiSettings, *, choices: JS
     }
 
 
-def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[tuple[float, bytes]]:
+def _stream(plan: Plan, call: Call, service: Service[TgiSettings, None]) -> Iterator[tuple[float, bytes]]:
     """The choices' chunks as they come due; the last chunk of each carries its token counts."""
     streams = [_stream_choice(plan, choice, call, service.settings) for choice in plan.choices]
     yield from merge(*streams, key=lambda pair: pair[0])

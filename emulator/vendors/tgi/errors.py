@@ -63,7 +63,7 @@ def refuse(text: str, param: str | None = None, *, streamed: bool = False, unfin
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=VALIDATION + text, param=param, details=details)
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+def render_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
     """Word any refusal: plain text before a handler is reached, JSON after, an event where it streams."""
     status = error.status or WORDS[error.kind][0]
     retry = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
@@ -80,7 +80,7 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Tg
     return WireResponse(status, dump_json({"error": text, "error_type": kind}), (*JSON_HEADERS, *retry))
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings]) -> bytes:
+def render_late_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings, None]) -> bytes:
     """The event that tells of a failure after the stream has begun; an OpenAI-style stream then ends as any other."""
     chat = request.path in _CHAT_PATHS
     event = _event(*_words(error, service.settings), service.settings, chat=chat)

@@ -14,7 +14,7 @@ from emulator.vendors.tgi.settings import TgiSettings
 _ANY = serde.untagged("SagemakerRequest", COMPAT, CHAT_REQUEST, COMPLETION_REQUEST)
 
 
-def parse_invocations(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+def parse_invocations(request: WireRequest, service: Service[TgiSettings, None]) -> Call | WireResponse:
     """The first form that fits: ``inputs``, ``messages`` or ``prompt``."""
     body = serde.read(request, _ANY)
     if "inputs" in body:

@@ -21,7 +21,7 @@ _BATCH = ("tgi_batch_forward_duration", "tgi_batch_decode_duration", "tgi_batch_
 _FAILURES = {"validation": ("invalid_request", "invalid_parameter", "context_length"), "overloaded": ("overloaded",)}
 
 
-def answer_metrics(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+def answer_metrics(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
     lines = "\n".join(_write(service.metrics, service.settings))
     return WireResponse(200, f"{lines}\n".encode(), TEXT_HEADERS)
 

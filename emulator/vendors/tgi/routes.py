@@ -9,6 +9,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Call, Endpoint, Service, Vendor
 from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects import openai, tgi
 from emulator.dialects.openai import read_message
 from emulator.dialects.tgi import check_ready, find_served
 from emulator.vendors.tgi import decoder as serde
@@ -21,10 +22,10 @@ from emulator.vendors.tgi.metrics import answer_metrics
 from emulator.vendors.tgi.settings import TgiSettings, list_deployments
 from emulator.vendors.tgi.tokens import list_tokens
 
-Parse = Callable[[WireRequest, Service[TgiSettings]], Call | WireResponse]
+Parse = Callable[[WireRequest, Service[TgiSettings, None]], Call | WireResponse]
 
 
-def authenticate(request: WireRequest, service: Service[TgiSettings]) -> str:
+def authenticate(request: WireRequest, service: Service[TgiSettings, None]) -> str:
     """Without configured keys everyone is let in; with them ``Authorization`` must be ``Bearer`` and one of them.
 
     The whole header is compared without regard to case.
@@ -42,16 +43,16 @@ def environment(url: str) -> Mapping[str, str]:
     return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "-"}
 
 
-def answer_health(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+def answer_health(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
     check_ready(find_served(service))
     return WireResponse(200, b"", CORS)
 
 
-def answer_info(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+def answer_info(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
     return _answer(_describe_old(service) if service.settings.old else _describe(service))
 
 
-def _describe(service: Service[TgiSettings]) -> JSON:
+def _describe(service: Service[TgiSettings, None]) -> JSON:
     settings = service.settings
     deployment = find_served(service)
     most, total = measure_input(settings, deployment)
@@ -73,7 +74,7 @@ def _describe(service: Service[TgiSettings]) -> JSON:
     }
 
 
-def _describe_old(service: Service[TgiSettings]) -> JSON:
+def _describe_old(service: Service[TgiSettings, None]) -> JSON:
     settings = service.settings
     deployment = find_served(service)
     most, total = measure_input(settings, deployment)
@@ -98,20 +99,20 @@ def _describe_old(service: Service[TgiSettings]) -> JSON:
     }
 
 
-def answer_models(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+def answer_models(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
     name = find_served(service).name
     model = {"id": name, "object": "model", "created": 0, "owned_by": name}
     return _answer({"object": "list", "data": [model]})
 
 
-def answer_tokenize(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+def answer_tokenize(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
     """``POST /tokenize``: every token of ``inputs``, with its place."""
     body = serde.read(request, PLAIN)
     tokenizer = service.tokenizer(find_served(service))
     return _answer(list(list_tokens(tokenizer, body["inputs"])))
 
 
-def answer_chat_tokenize(request: WireRequest, service: Service[TgiSettings]) -> WireResponse:
+def answer_chat_tokenize(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
     """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST)["messages"]]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
@@ -156,6 +157,8 @@ VENDOR = Vendor(
     catalogue=list_deployments,  # type: ignore[arg-type]
     authenticate=authenticate,
     render_error=render_error,
+    prepare=no_habits,
+    fields=openai.FIELDS | tgi.FIELDS,
     environment=environment,
     render_late_error=render_late_error,
     body_limit=PAYLOAD_LIMIT,

@@ -23,7 +23,7 @@ from emulator.vendors.databricks.reply import Reply, answer_headers, dump_usage,
 class ChatCodec:
     """Words chat plans."""
 
-    def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
         reply: Reply = call.context
         if is_plain(plan, reply):
             return WireResponse(200, _fill(plan, reply, service.settings.chat_object), answer_headers(call, service))
@@ -37,7 +37,7 @@ class ChatCodec:
         }
         return WireResponse(200, dump_json(body), answer_headers(call, service))
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
         return WireStream(stream_chat(plan, call.context), answer_headers(call, service, stream=True))
 
 

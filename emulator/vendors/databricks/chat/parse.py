@@ -50,7 +50,7 @@ _HARMS = (
 )
 
 
-def parse_chat(request: WireRequest, service: Service[Any]) -> Call:
+def parse_chat(request: WireRequest, service: Service[Any, Any]) -> Call:
     """``POST /serving-endpoints/chat/completions``."""
     return read_chat(find_by_model(request, service))
 

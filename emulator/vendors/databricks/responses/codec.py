@@ -16,10 +16,10 @@ from emulator.vendors.databricks.responses.stream import stream_response
 class ResponsesCodec:
     """Words chat plans as response objects."""
 
-    def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
         reply: Reply = call.context
         body = shape_response(plan, reply, status=status_of(plan), output=shape_output(plan, reply), usage=True)
         return WireResponse(200, dump_json(body), answer_headers(call, service))
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
         return WireStream(stream_response(plan, call.context), answer_headers(call, service, stream=True))

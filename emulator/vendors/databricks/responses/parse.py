@@ -88,7 +88,7 @@ _FIELDS = Struct(
 _CODEC = ResponsesCodec()
 
 
-def parse_responses(request: WireRequest, service: Service[Any]) -> Call:
+def parse_responses(request: WireRequest, service: Service[Any, Any]) -> Call:
     """``POST /serving-endpoints/responses``."""
     return read_responses(find_by_model(request, service))
 

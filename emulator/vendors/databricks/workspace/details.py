@@ -28,7 +28,7 @@ _BROKEN = (ErrorKind.INTERNAL, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorK
 _BOUNDS = (5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10_000.0, 60_000.0)  # milliseconds
 
 
-def show_metrics(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_metrics(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}/metrics``: the counts are those of all endpoints together."""
     name = find_endpoint(request, service).name
     labels = {"endpoint_name": name, "served_model_name": name}
@@ -49,7 +49,7 @@ def show_metrics(request: WireRequest, service: Service[Any]) -> WireResponse:
     return WireResponse(200, "".join(f"{line}\n" for line in lines).encode(), headers)
 
 
-def show_openapi(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_openapi(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}/openapi``, of an endpoint that is ready."""
     deployment = find_endpoint(request, service)
     if deployment.state != "ready":
@@ -67,7 +67,7 @@ def show_openapi(request: WireRequest, service: Service[Any]) -> WireResponse:
     return _answer(body, request, service)
 
 
-def show_logs(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_logs(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/logs`` and ``/build-logs``."""
     deployment = find_endpoint(request, service)
     served = request.params["served"]
@@ -77,7 +77,7 @@ def show_logs(request: WireRequest, service: Service[Any]) -> WireResponse:
     return _answer({"logs": ""}, request, service)
 
 
-def show_optimization(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_optimization(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/get-model-optimization-info/{model}/{version}``.
 
     Source: docs.databricks.com, "Provisioned throughput Foundation Model APIs".
@@ -91,7 +91,7 @@ def show_optimization(request: WireRequest, service: Service[Any]) -> WireRespon
     return _answer(body, request, service)
 
 
-def show_permissions(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_permissions(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
     name = _find_id(request, service)
     rights = [{"permission_level": "CAN_MANAGE", "inherited": False}]
@@ -103,14 +103,14 @@ def show_permissions(request: WireRequest, service: Service[Any]) -> WireRespons
     return _answer(body, request, service)
 
 
-def show_permission_levels(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_permission_levels(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/permissions/serving-endpoints/{id}/permissionLevels``."""
     _find_id(request, service)
     levels = [{"permission_level": level, "description": text} for level, text in _LEVELS]
     return _answer({"permission_levels": levels}, request, service)
 
 
-def _find_id(request: WireRequest, service: Service[Any]) -> str:
+def _find_id(request: WireRequest, service: Service[Any, Any]) -> str:
     """The id of an endpoint; preconfigured ones have none."""
     wanted = request.params["id"]
     if not any(_has_id(deployment, wanted) for deployment in service.deployments.values()):
@@ -122,6 +122,6 @@ def _has_id(deployment: Deployment, wanted: str) -> bool:
     return deployment.mode != "pay_per_token" and draw_hex(KEY, "endpoint", deployment.name) == wanted
 
 
-def _answer(body: JSON, request: WireRequest, service: Service[Any]) -> WireResponse:
+def _answer(body: JSON, request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     headers = (("Content-Type", "application/json"), *base_headers(request, service.settings))
     return WireResponse(200, dump_json(body), headers)

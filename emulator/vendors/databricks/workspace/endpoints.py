@@ -23,18 +23,18 @@ _PRECONFIGURED_AT = 1733875200000  # milliseconds
 KEY = derive("databricks", "workspace")
 
 
-def list_endpoints(request: WireRequest, service: Service[Any]) -> WireResponse:
+def list_endpoints(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints``."""
     shapes = [_shape_endpoint(d, service, full=False) for d in service.deployments.values() if d.state != "retired"]
     return _answer({"endpoints": shapes}, request, service)
 
 
-def get_endpoint(request: WireRequest, service: Service[Any]) -> WireResponse:
+def get_endpoint(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}``."""
     return _answer(_shape_endpoint(find_endpoint(request, service), service, full=True), request, service)
 
 
-def find_endpoint(request: WireRequest, service: Service[Any]) -> Deployment:
+def find_endpoint(request: WireRequest, service: Service[Any, Any]) -> Deployment:
     """The endpoint a management path names."""
     name = request.params["name"]
     deployment = service.deployments.get(name)
@@ -44,14 +44,14 @@ def find_endpoint(request: WireRequest, service: Service[Any]) -> Deployment:
     return deployment
 
 
-def list_foundation_models(request: WireRequest, service: Service[Any]) -> WireResponse:
+def list_foundation_models(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/serving-endpoints:foundation-models``: the preconfigured endpoints; the shape is unverified."""
     known = service.deployments.values()
     found = [d for d in known if d.mode == "pay_per_token" and d.state != "retired"]
     return _answer({"endpoints": [_shape_endpoint(d, service, full=False) for d in found]}, request, service)
 
 
-def list_models(request: WireRequest, service: Service[Any]) -> WireResponse:
+def list_models(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /serving-endpoints/models``: undocumented, for OpenAI tools that ask."""
     data = [
         {"id": d.name, "object": "model", "created": _PRECONFIGURED_AT // 1000, "owned_by": "databricks"}
@@ -61,7 +61,7 @@ def list_models(request: WireRequest, service: Service[Any]) -> WireResponse:
     return _answer({"object": "list", "data": data}, request, service)
 
 
-def show_config(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_config(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /.well-known/databricks-config``: every client's first question."""
     body = {
         "oidc_endpoint": f"{request.base_url}/oidc",
@@ -72,7 +72,7 @@ def show_config(request: WireRequest, service: Service[Any]) -> WireResponse:
     return _answer(body, request, service)
 
 
-def show_oidc(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_oidc(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /oidc/.well-known/oauth-authorization-server``."""
     base = f"{request.base_url}/oidc"
     body = {
@@ -82,7 +82,7 @@ def show_oidc(request: WireRequest, service: Service[Any]) -> WireResponse:
     return _answer(body, request, service)
 
 
-def show_me(request: WireRequest, service: Service[Any]) -> WireResponse:
+def show_me(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     """``GET /api/2.0/preview/scim/v2/Me``."""
     user = request.principal if "@" in request.principal else f"{request.principal}@example.com"
     body = {
@@ -96,12 +96,12 @@ def show_me(request: WireRequest, service: Service[Any]) -> WireResponse:
     return _answer(body, request, service)
 
 
-def _answer(body: JSON, request: WireRequest, service: Service[Any]) -> WireResponse:
+def _answer(body: JSON, request: WireRequest, service: Service[Any, Any]) -> WireResponse:
     headers = (("Content-Type", "application/json"), *base_headers(request, service.settings))
     return WireResponse(200, dump_json(body), headers)
 
 
-def _shape_endpoint(deployment: Deployment, service: Service[Any], *, full: bool) -> JSON:
+def _shape_endpoint(deployment: Deployment, service: Service[Any, Any], *, full: bool) -> JSON:
     preconfigured = deployment.mode == "pay_per_token"
     created = _PRECONFIGURED_AT if preconfigured else int(service.started * 1000)
     shape: dict[str, JSON] = {

@@ -70,7 +70,7 @@ def has_reasoning(choice: Choice) -> bool:
 class ChatCodec:
     """Chat completions, whole or in chunks."""
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
         asked: Chat = call.context
         choices = [end_at_token(choice, asked.stop_ids) for choice in plan.choices]
         spans = choices[0].spans if len(choices) == 1 else ()
@@ -86,7 +86,7 @@ class ChatCodec:
         }
         return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
         return WireStream(_stream(plan, call, service), stream_headers(plan.key))
 
 
@@ -147,7 +147,7 @@ def _shape_logprobs(choice: Choice, start: int, end: int, asked: Chat) -> JSON:
     return {"content": [shape_logprob(entry) for entry in choice.logprobs[start:end]]}
 
 
-def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterator[tuple[float, bytes]]:
+def _stream(plan: Plan, call: Call, service: Service[MindieSettings, None]) -> Iterator[tuple[float, bytes]]:
     """A chunk of the role for every choice, then the choices token by token, as they are due."""
     asked: Chat = call.context
     choices = [end_at_token(choice, asked.stop_ids) for choice in plan.choices if choice.tokens]
@@ -181,7 +181,7 @@ _DELTA = b'"choices":[{"index":%d,"delta":{"role":"assistant",%b},"logprobs":%b,
 
 
 def _stream_choice(
-    plan: Plan, call: Call, service: Service[MindieSettings], choice: Choice, number: int
+    plan: Plan, call: Call, service: Service[MindieSettings, None], choice: Choice, number: int
 ) -> Iterator[tuple[float, bytes]]:
     asked: Chat = call.context
     settings = service.settings

@@ -24,7 +24,7 @@ _FORMATS = ("json_object", "json_schema", "text")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
-def parse_chat(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+def parse_chat(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
     check_headers(request, service)
     settings = service.settings
     body = parse_body(request, settings, BROKEN_REQUEST)

@@ -116,7 +116,7 @@ class GenerateCodec:
     def __init__(self, *, array: bool) -> None:
         self._array = array
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
         asked: Generation = call.context
         choice = plan.choices[0]
         text = quote_answer(choice.text(), asked)
@@ -125,7 +125,7 @@ class GenerateCodec:
             body = b'{"details":%b,"generated_text":%b}' % (_details(plan, call, service).encode(), text)
         return WireResponse(200, b"[%b]" % body if self._array else body, closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
         return WireStream(_stream(plan, call, service), stream_headers(plan.key))
 
 
@@ -148,7 +148,7 @@ def quote_clean(text: str) -> bytes:
 quote_token = lru_cache(maxsize=65536)(quote_clean)
 
 
-def _details(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:
+def _details(plan: Plan, call: Call, service: Service[MindieSettings, None]) -> str:
     asked: Generation = call.context
     choice = plan.choices[0]
     if service.settings.token_fields == "filled":
@@ -168,7 +168,7 @@ def _null_tokens(ids: tuple[int, ...]) -> str:
     return '{"id":' + _BETWEEN.join(map(str, ids)) + _NULLS if ids else ""
 
 
-def _fill_prefill(plan: Plan, call: Call, service: Service[MindieSettings]) -> str:
+def _fill_prefill(plan: Plan, call: Call, service: Service[MindieSettings, None]) -> str:
     asked: Generation = call.context
     tokenizer = service.tokenizer(call.deployment)
     rows = []
@@ -193,7 +193,7 @@ def _logprob(choice: Choice, index: int) -> str:
     return repr(choice.logprobs[index].logprob) if choice.logprobs is not None else "null"
 
 
-def _stream(plan: Plan, call: Call, service: Service[MindieSettings]) -> Iterator[tuple[float, bytes]]:
+def _stream(plan: Plan, call: Call, service: Service[MindieSettings, None]) -> Iterator[tuple[float, bytes]]:
     settings = service.settings
     choice = plan.choices[0]
     if not choice.tokens:

@@ -45,7 +45,7 @@ class Room:
     answer: int
 
 
-def parse_root(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+def parse_root(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
     """``POST /``: whether the answer streams is said in the body alone."""
     check_headers(request, service)
     body = parse_body(request, service.settings, BROKEN)
@@ -55,14 +55,16 @@ def parse_root(request: WireRequest, service: Service[MindieSettings]) -> Call |
     return parse_tgi(request, service, body, stream=bool(stream), array=True)
 
 
-def parse_generate_stream(request: WireRequest, service: Service[MindieSettings]) -> Call | WireResponse:
+def parse_generate_stream(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
     """``POST /generate_stream``: always streams."""
     check_headers(request, service)
     body = parse_body(request, service.settings, BROKEN_REQUEST)
     return parse_tgi(request, service, body, stream=True, array=False)
 
 
-def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON, *, stream: bool, array: bool) -> Call:
+def parse_tgi(
+    request: WireRequest, service: Service[MindieSettings, None], body: JSON, *, stream: bool, array: bool
+) -> Call:
     """A request in TGI's form; ``array``: a whole answer is an array of one."""
     settings = service.settings
     deployment = check_ready(find_served(service))
@@ -91,7 +93,7 @@ def parse_tgi(request: WireRequest, service: Service[MindieSettings], body: JSON
 
 def _shape(
     request: WireRequest,
-    service: Service[MindieSettings],
+    service: Service[MindieSettings, None],
     inputs: Inputs,
     parameters: Parameters,
     deployment: Deployment,

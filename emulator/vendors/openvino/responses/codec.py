@@ -26,17 +26,17 @@ Item = dict[str, JSON]
 class ResponsesCodec:
     """Items of thoughts, calls and a message."""
 
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
         return WireResponse(200, dump_json(_list_whole(plan, call)), service.settings.json_headers)
 
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
         return WireStream(_Stream(plan, call).events(), service.settings.stream_headers)
 
 
 RESPONSES = ResponsesCodec()
 
 
-def word_failed(text: str, request: WireRequest, service: Service[OpenVinoSettings]) -> bytes:
+def word_failed(text: str, request: WireRequest, service: Service[OpenVinoSettings, None]) -> bytes:
     """The event that ends a stream whose generation failed; its number, which nobody knows here, is 0: unverified."""
     created = int(service.clock.now())
     body: JSON = request.json()

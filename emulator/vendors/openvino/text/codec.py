@@ -22,20 +22,20 @@ class Remembered:
 class ChatCodec:
     """``/v3/chat/completions``."""
 
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
         return render_chat(plan, call, service)
 
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
         return stream_chat(plan, call, service)
 
 
 class CompletionCodec:
     """``/v3/completions``."""
 
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
         return render_completion(plan, call, service)
 
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
         return stream_completion(plan, call, service)
 
 

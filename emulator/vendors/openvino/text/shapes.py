@@ -52,7 +52,7 @@ def _render_verbose(plan: Plan, call: Call) -> bytes:
     return b',"__verbose":{"prompt":%b,"content":%b}' % (quote_long(call.ask.prompt or ""), quote_long(content))
 
 
-def render_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+def render_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
     """A ``chat.completion``."""
     settings = service.settings
     release = settings.release
@@ -100,7 +100,7 @@ def _render_message(plan: Plan, index: int, choice: Choice, release: Release) ->
     )
 
 
-def render_completion(plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireResponse:
+def render_completion(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
     """A ``text_completion``; an echoed prompt opens the text."""
     settings = service.settings
     choices = []

@@ -61,13 +61,13 @@ class Frame:
         return prefix + quote_long(rest) + suffix
 
 
-def stream_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+def stream_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
     """``chat.completion.chunk`` events."""
     events = _stream(plan, call, service.settings.release, chat=True)
     return WireStream(events, service.settings.stream_headers)
 
 
-def stream_completion(plan: Plan, call: Call, service: Service[OpenVinoSettings]) -> WireStream:
+def stream_completion(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
     """``text_completion.chunk`` events: the name is the server's own."""
     events = _stream(plan, call, service.settings.release, chat=False)
     return WireStream(events, service.settings.stream_headers)

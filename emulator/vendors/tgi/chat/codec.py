@@ -53,7 +53,7 @@ def shape_usage(prompt: int, completion: int) -> JSON:
 class ChatCodec:
     """Chat completions, whole or in chunks."""
 
-    def render(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireResponse:
         asked: Chat = call.context
         choice = plan.choices[0]
         body = {
@@ -75,7 +75,7 @@ class ChatCodec:
         headers = compute_headers(plan, call, service, asked.characters)
         return WireResponse(200, dump_json(body), (("content-type", "application/json"), *headers, *CORS))
 
-    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireStream:
         asked: Chat = call.context
         return WireStream(_stream(plan, call, service), stream_headers(service, asked.characters))
 
@@ -108,7 +108,7 @@ def _shape_logprob(entry: Logprob, top: int) -> JSON:
     return {"token": entry.token, "logprob": entry.logprob, "top_logprobs": tops}
 
 
-def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[tuple[float, bytes]]:
+def _stream(plan: Plan, call: Call, service: Service[TgiSettings, None]) -> Iterator[tuple[float, bytes]]:
     asked: Chat = call.context
     choice = plan.choices[0]
     head = _chunk_head(plan, asked, service.settings)

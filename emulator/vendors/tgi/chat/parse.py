@@ -113,11 +113,11 @@ CHAT_REQUEST = serde.struct(
 )
 
 
-def parse_chat(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+def parse_chat(request: WireRequest, service: Service[TgiSettings, None]) -> Call | WireResponse:
     return parse_chat_body(request, service, serde.read(request, CHAT_REQUEST))
 
 
-def parse_chat_body(request: WireRequest, service: Service[TgiSettings], body: Mapping[str, Any]) -> Call:
+def parse_chat_body(request: WireRequest, service: Service[TgiSettings, None], body: Mapping[str, Any]) -> Call:
     """A read :data:`CHAT_REQUEST`."""
     model = body["model"]
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))

@@ -55,7 +55,7 @@ def finish(choice: Choice, limit: int) -> str:
     return "length" if len(choice.tokens) >= limit else reason(choice)
 
 
-def compute_headers(plan: Plan, call: Call, service: Service[TgiSettings], characters: int) -> Headers:
+def compute_headers(plan: Plan, call: Call, service: Service[TgiSettings, None], characters: int) -> Headers:
     """Timings and counts of an answer in one piece; waiting and validation take no time here."""
     settings = service.settings
     own = sum(len(choice.ids) for choice in plan.choices[:1])
@@ -83,7 +83,7 @@ def _show_seconds(seconds: float) -> str:
     return f"{seconds:.9f}".rstrip("0").rstrip(".")
 
 
-def stream_headers(service: Service[TgiSettings], characters: int) -> Headers:
+def stream_headers(service: Service[TgiSettings, None], characters: int) -> Headers:
     compute = (("x-compute-type", service.settings.compute_type), ("x-compute-characters", str(characters)))
     return (*STREAM_HEADERS, *compute, ("x-accel-buffering", "no"), *CORS)
 
@@ -94,7 +94,7 @@ class GenerateCodec:
     def __init__(self, *, array: bool) -> None:
         self._array = array
 
-    def render(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireResponse:
+    def render(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireResponse:
         asked: Generation = call.context
         choices = rank(plan.choices)
         body = f'{{"generated_text":{dump_text(asked.echo + choices[0].text())}'
@@ -102,7 +102,7 @@ class GenerateCodec:
         headers = (*_JSON, *compute_headers(plan, call, service, asked.characters), *CORS)
         return WireResponse(200, (f"[{body}]" if self._array else body).encode(), headers)
 
-    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings]) -> WireStream:
+    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireStream:
         asked: Generation = call.context
         return WireStream(_stream(plan, call, service), stream_headers(service, asked.characters))
 
@@ -124,7 +124,7 @@ def rank(choices: Sequence[Choice]) -> list[Choice]:
     return [best, *(choice for choice in choices if choice is not best)]
 
 
-def _details(plan: Plan, choices: Sequence[Choice], call: Call, service: Service[TgiSettings]) -> str:
+def _details(plan: Plan, choices: Sequence[Choice], call: Call, service: Service[TgiSettings, None]) -> str:
     asked: Generation = call.context
     tokenizer = service.tokenizer(call.deployment)
     prefill = _render_prefill(plan, asked.prefill, tokenizer)
@@ -188,7 +188,7 @@ def render_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterato
         )
 
 
-def _stream(plan: Plan, call: Call, service: Service[TgiSettings]) -> Iterator[tuple[float, bytes]]:
+def _stream(plan: Plan, call: Call, service: Service[TgiSettings, None]) -> Iterator[tuple[float, bytes]]:
     asked: Generation = call.context
     old = service.settings.old
     choice = plan.choices[0]

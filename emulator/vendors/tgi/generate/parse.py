@@ -89,30 +89,30 @@ class Validated:
     grammar: Grammar | None
 
 
-def parse_root(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+def parse_root(request: WireRequest, service: Service[TgiSettings, None]) -> Call | WireResponse:
     """``POST /``: streams if the body says so, else answers with an array of one."""
     settings = service.settings
     return parse_compat(request, service, serde.read(request, _OLD_COMPAT if settings.old else COMPAT))
 
 
-def parse_compat(request: WireRequest, service: Service[TgiSettings], body: Mapping[str, JSON]) -> Call:
+def parse_compat(request: WireRequest, service: Service[TgiSettings, None], body: Mapping[str, JSON]) -> Call:
     """A read :data:`COMPAT` request."""
     return _parse(request, service, body, body["stream"], GENERATE_ARRAY, echoes=service.settings.echoes)
 
 
-def parse_generate(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+def parse_generate(request: WireRequest, service: Service[TgiSettings, None]) -> Call | WireResponse:
     body = serde.read(request, _OLD_PLAIN if service.settings.old else PLAIN)
     return _parse(request, service, body, False, GENERATE, echoes=False)
 
 
-def parse_generate_stream(request: WireRequest, service: Service[TgiSettings]) -> Call | WireResponse:
+def parse_generate_stream(request: WireRequest, service: Service[TgiSettings, None]) -> Call | WireResponse:
     body = serde.read(request, _OLD_PLAIN if service.settings.old else PLAIN)
     return _parse(request, service, body, True, GENERATE, echoes=False)
 
 
 def _parse(
     request: WireRequest,
-    service: Service[TgiSettings],
+    service: Service[TgiSettings, None],
     body: Mapping[str, JSON],
     stream: bool,
     codec: Codec,
@@ -152,7 +152,7 @@ def _parse(
 
 
 def validate(
-    service: Service[TgiSettings],
+    service: Service[TgiSettings, None],
     deployment: Deployment,
     inputs: str,
     parameters: Mapping[str, Any],
