@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.vendor import Call, Endpoint, Vendor
+from emulator.core.vendor import Call, Endpoint, Vendor, no_habits
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai, tgi
 from emulator.vendors.azure.catalogue import list_deployments

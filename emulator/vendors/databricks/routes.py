@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai, tgi
 from emulator.vendors.databricks import auth, gateway

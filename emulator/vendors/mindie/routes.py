@@ -5,7 +5,7 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai, tgi
 from emulator.vendors.mindie.catalogue import (

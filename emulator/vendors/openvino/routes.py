@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai, tgi
 from emulator.dialects.auth import bearer_token

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Call, Endpoint, Service, Vendor
+from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai, tgi
 from emulator.dialects.openai import read_message
