@@ -48,7 +48,8 @@ class Emulator:
         """Which rule takes a request admitted at ``now``, and with what outcome."""
         if not self.rules:
             return _UNMATCHED
-        return await self._matcher.match(see(vendor, wire, parsed, identity, attempt, now - self.started), self.state)
+        facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
+        return await self._matcher.match(facts, self.state)
 
     def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
         """What each rule said to a request, up to the one that took it; counts nothing."""
@@ -144,7 +145,7 @@ class Emulator:
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param) from None
 
 
-def see(
+def read_facts(
     vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, since_start: float
 ) -> Facts:
     """A request as the rules see it; a catalogue or health route has no ask."""

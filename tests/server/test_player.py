@@ -14,7 +14,7 @@ import pytest
 from emulator.core.clock import FrozenClock
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.load import load_text
-from emulator.server.build import build
+from emulator.server.runtime import build
 from emulator.server.listen import Listeners
 from tests.conftest import Start, running
 from tests.server.toy import TOY
@@ -339,7 +339,7 @@ async def test_what_there_is_not_is_a_problem(start: Start, headers: dict[str, s
 
 async def test_headers_can_be_heeded_not() -> None:
     built = build(load_text("version: 1\nname: test\n"), vendors=[TOY], header_faults=False)
-    listeners = Listeners(built.stage, built.control)
+    listeners = Listeners(built.runtime, built.control)
     await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
     answer = await ask(Running(built, listeners.urls), "/chat", {"prompt": "Hi", "max": 3}, x_emulator_error="oops")
     await listeners.close()
