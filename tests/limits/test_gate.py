@@ -83,7 +83,7 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
         admission = await gate.admit(make_call(prompt_tokens=(10, 2)), sent_by(), 0.0)
         assert [balance.left for balance in admission.balances] == [left]
         await gate.release(admission, sent, 0.0)
-        probe = await gate.admit(make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), 0.0)
+        probe = await gate.admit(make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), sent_by(), 0.0)
         assert probe.balances[0].left == remaining - (unit in ("requests", "concurrency"))
 
 
