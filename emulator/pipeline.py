@@ -30,14 +30,24 @@ _LONGEST_DRAFT = 4096  # tokens; longer ones take more room than time
 class Emulator:
     """One scenario at work: what all vendors share while they answer."""
 
-    def __init__(self, scenario: Scenario, *, clock: Clock, state: State, seed: int, latency: Latency) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        clock: Clock,
+        state: State,
+        seed: int,
+        latency: Latency,
+        started: float | None = None,
+    ) -> None:
         self.clock = clock
         self.state = state
         self.seed = seed
-        self.started = clock.now()
+        self.started = clock.now() if started is None else started
         self._drafts: dict[bytes, Draft] = {}
         self._latency = latency
         self.rules = scenario.rules
+        self.journal = scenario.journal
         self.strict = scenario.strict
         self.gate = Gate(compile_limits(scenario.limits), state) if is_bounded(scenario, latency) else None
         self._matcher: Matcher = compile_rules(scenario)

@@ -1,5 +1,6 @@
 """What each control request does."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -27,8 +28,8 @@ class Actions:
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    async def get_scenario(self, query: models.NoQuery, body: bytes, name: str) -> models.ScenarioState:
-        active = self._target.active
+    async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
+        active = self._target.of(query.session)
         loaded, scenario, emulator = active.loaded, active.loaded.scenario, active.emulator
         return models.ScenarioState(
             name=scenario.name,
@@ -45,8 +46,9 @@ class Actions:
     async def put_scenario(self, query: models.PutQuery, body: bytes, name: str) -> models.ScenarioState:
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
-        self._target.put(self._target.load(body) if query.name is None else self._select(query.name))
-        return await self.get_scenario(models.NoQuery(), b"", "")
+        loaded = self._target.load(body) if query.name is None else self._select(query.name)
+        self._target.put(loaded, query.session, query.seed)
+        return await self.get_scenario(query, b"", "")
 
     def _select(self, name: str) -> LoadedScenario:
         library = self._target.library
@@ -73,15 +75,40 @@ class Actions:
             ]
         )
 
-    async def reset(self, query: models.ResetQuery, body: bytes, name: str) -> models.ScenarioState:
-        if query.session is None:
-            self._target.reset()
+    async def reset(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
+        if query.session:
+            self._target.reset_session(query.session)
         else:
-            await self._target.reset_session(query.session)
-        return await self.get_scenario(models.NoQuery(), b"", "")
+            self._target.reset()
+        return await self.get_scenario(query, b"", "")
+
+    async def list_sessions(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionList:
+        now = time.monotonic()
+        sessions = [
+            models.SessionState(
+                name=session.name,
+                scenario=self._target.peek(session.name).loaded.scenario.name,
+                calls=session.calls,
+                idle_seconds=round(now - session.used, 3),
+            )
+            for session in self._target.sessions
+        ]
+        return models.SessionList(sessions=sessions)
+
+    async def end_session(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionEnded:
+        if not self._target.end_session(name):
+            raise ProblemError(404, "No such session", f"There is no session {name!r}.")
+        return models.SessionEnded(name=name)
+
+    async def listen(self, query: models.NoQuery, body: models.Listen, name: str) -> models.Listening:
+        apps = self._target.of(name).apps
+        if body.vendor not in apps:
+            known = ", ".join(apps)
+            raise ProblemError(404, "No such vendor", f"No vendor {body.vendor!r} is served; there are {known}.")
+        return models.Listening(url=await self._target.listen(name, body.vendor))
 
     async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> models.Requests:
-        found = [entry for entry in self._target.journal if _matches(entry, query)]
+        found = [entry for entry in self._target.journal.of() if _matches(entry, query)]
         latest = found[-query.limit :]
         return models.Requests(
             requests=[models.RequestEntry.model_validate(entry) for entry in latest], total=len(found)
@@ -96,8 +123,8 @@ class Actions:
         summary = summarize(entry.rule, verdicts)
         return models.RequestDetail(**fields, summary=summary, explanation=[_show(verdict) for verdict in verdicts])
 
-    async def get_clock(self, query: models.NoQuery, body: bytes, name: str) -> models.ClockState:
-        emulator = self._target.active.emulator
+    async def get_clock(self, query: models.SessionQuery, body: bytes, name: str) -> models.ClockState:
+        emulator = self._target.of(query.session).emulator
         clock = emulator.clock
         now = clock.now()
         moment = _BEGINNING + timedelta(seconds=now)
@@ -110,12 +137,12 @@ class Actions:
             since_start=now - emulator.started,
         )
 
-    async def move_clock(self, query: models.NoQuery, body: models.Advance, name: str) -> models.ClockState:
-        clock = self._target.active.emulator.clock
+    async def move_clock(self, query: models.SessionQuery, body: models.Advance, name: str) -> models.ClockState:
+        clock = self._target.of(query.session).emulator.clock
         seconds = parse_duration(body.advance)
         if clock.now() + seconds > _END:
             raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
-        clock.advance(seconds)
+        self._target.advance(seconds, query.session)
         return await self.get_clock(query, b"", "")
 
     async def get_metrics(self, query: models.NoQuery, body: bytes, name: str) -> str:

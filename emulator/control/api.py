@@ -1,7 +1,7 @@
 """``/_emulator/``: what a test asks of the emulator itself; never touched by a scenario."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
@@ -9,12 +9,14 @@ from pydantic import BaseModel, ValidationError
 from emulator import __version__
 from emulator.control import models
 from emulator.control.actions import Actions
+from emulator.control.journal import Entry
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
 from emulator.core.json import parse_json
+from emulator.core.seed import derive
 from emulator.scenario.errors import ScenarioError
 
 log = logging.getLogger("emulator")
@@ -51,10 +53,28 @@ class ControlPlane:
             log.exception("bug in the control plane: %s %s", http.method, http.path)
             return web.Response(status=500, text="The emulator itself failed; its log has the traceback.\n")
 
-    async def serve_unknown(self, http: web.BaseRequest, vendors: Iterable[str]) -> web.StreamResponse:
-        """A path of no vendor that is served."""
-        served = ", ".join(f"/{name}" for name in vendors) or "nothing"
-        detail = f"Nothing is served at {http.path}; the front port serves {served}."
+    async def serve_unknown(self, http: web.BaseRequest, session: str, path: str) -> web.StreamResponse:
+        """A path of no vendor that is served; the journal has it all the same."""
+        active = self._target.of(session)
+        served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
+        detail = f"Nothing is served at {path}; the front port serves {served}."
+        emulator, journal = active.emulator, self._target.journal
+        identity = derive("", http.method, path)
+        entry = Entry(
+            id="",
+            time=emulator.clock.now(),
+            vendor=None,
+            method=http.method,
+            path=path,
+            status=404,
+            session=session,
+            error="not_found",
+            hint=detail,
+        )
+        attempts, entry.retry_of = journal.follow(session, identity, entry.id)
+        entry.attempts, entry.number = attempts, attempts.count
+        entry.id = attempts.latest = derive(emulator.seed, "answer", identity, attempts.count - 1).hex()
+        journal.add(entry, emulator.journal.entries)
         return problem_response(models.Problem(title="Not found", status=404, detail=detail))
 
     async def _answer(self, http: web.BaseRequest) -> web.Response:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import count
 from typing import Protocol
 
-from emulator.core.wire import WireRequest
+from emulator.core.json import JSON
+from emulator.core.wire import Headers, WireRequest
 from emulator.scenario.match import Match, Verdict
 
-_LATEST = 10_000
-_MOST_KEPT = 32 * 1024**2  # bytes of request bodies kept for explanations
+LATEST = 10_000  # entries kept of a session
+_MOST_ENTRIES = 100_000  # of all sessions
+_MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
 
 
 class Explainer(Protocol):
@@ -26,10 +30,57 @@ class Evidence:
     """What an explanation is made from, once somebody asks for it."""
 
     explainer: Explainer
-    request: WireRequest
     match: Match
     identity: bytes
     attempt: int
+
+
+@dataclass(slots=True, eq=False)
+class Attempts:
+    """Equal requests of a session, one after the other; ``latest`` is the id of the one that came last."""
+
+    count: int = 0
+    latest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitCheck:
+    """What a call asked of a limit that refused it; ``wait`` in seconds, ``None``: nobody knows, or never."""
+
+    limit: str
+    unit: str
+    asked: int
+    available: int
+    wait: float | None
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """What is kept of an exchange besides its figures, as long as there is room.
+
+    Fields:
+        request: its body may be cut.
+        headers: of the answer.
+        body: of an answer in one piece; may be cut.
+        text: what the model said; tool calls as name and arguments.
+        request_cut, response_cut: the body was longer.
+        size: bytes that count against what is kept in all.
+    """
+
+    request: WireRequest
+    headers: Headers = ()
+    body: bytes | None = None
+    text: str | None = None
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    request_cut: bool = False
+    response_cut: bool = False
+    size: int = 0
+
+    def measure(self) -> None:
+        """Say how large it is, once it is whole."""
+        request = self.request
+        said = len(self.body or b"") + len(self.text or "")
+        self.size = said + len(request.body) + sum(map(len, (*request.headers.values(), *request.query.values())))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -37,34 +88,72 @@ class Entry:
     """One vendor call; times in Unix seconds, durations in seconds.
 
     Fields:
+        seq: rises over the whole server.
+        vendor: ``None``: no vendor has the path.
+        number: which attempt it is among equal requests of its session, from 1.
         completion_tokens: of the answer as planned; ``sent_tokens``: those that went out.
         planned_ttft: when the first byte of the body was due, after admission; ``None`` without a plan.
         ttft: when it was sent.
-        whole: the answer reached the client to its end.
+        planned_end: when the last byte was due.
+        lateness: how late each write was.
+        whole: the answer reached the client to its end; ``client_left``: the client did not wait for it.
         faults: what bent the answer, in order.
-        evidence: absent where no rule was asked, and once the request is no longer kept.
+        kept: absent once there is no room for it; ``evidence``: where no rule was asked, too.
+        bytes_in, bytes_out: of the bodies as they went over the wire.
     """
 
     id: str
     time: float
-    vendor: str
+    vendor: str | None
     method: str
     path: str
     status: int
-    deployment: str | None
-    principal: str
-    session: str
-    rule: str | None
-    error: str | None
-    prompt_tokens: int
-    completion_tokens: int
+    seq: int = 0
+    deployment: str | None = None
+    operation: str | None = None
+    stream: bool = False
+    principal: str = ""
+    session: str = ""
+    attempts: Attempts = field(default_factory=Attempts)
+    number: int = 1
+    retry_of: str | None = None
+    rule: str | None = None
+    error: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     sent_tokens: int = 0
     planned_ttft: float | None = None
-    ttft: float | None
-    duration: float
-    whole: bool
+    ttft: float | None = None
+    planned_end: float | None = None
+    duration: float = 0.0
+    lateness: Sequence[float] = ()
+    whole: bool = False
+    client_left: bool = False
     faults: tuple[str, ...] = ()
+    hint: str = ""
+    limits: tuple[LimitCheck, ...] = ()
+    events: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    kept: Kept | None = field(default=None, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt it is among equal requests of its session, from 1."""
+        return self.number
+
+    @property
+    def retries(self) -> int:
+        """How many equal requests came after it."""
+        return max(0, self.attempts.count - self.number)
+
+    @property
+    def lateness_p99(self) -> float | None:
+        """Seconds that 99 % of the writes were late at most."""
+        late = sorted(self.lateness)
+        return late[min(len(late) - 1, int(0.99 * len(late)))] if late else None
 
     def explain(self) -> tuple[Verdict, ...]:
         """What each rule said, up to the one that took the call."""
@@ -72,52 +161,108 @@ class Entry:
 
 
 class Journal:
-    """The latest calls, oldest first; each is also handed to a listener, such as the access log."""
+    """The latest calls of each session, oldest first; each is also handed to listeners, such as the access log."""
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
-        self._entries: deque[Entry] = deque(maxlen=_LATEST)
-        self._explained: deque[Entry] = deque(maxlen=_LATEST)
-        self._most_kept = most_kept
-        self._kept = 0
-        self.listen: Callable[[Entry], None] = _ignore
+        self._sessions: dict[str, deque[Entry]] = {}
+        self._order: deque[Entry] = deque()
+        self._kept: deque[Entry] = deque()
+        self._room = most_kept
+        self._numbers = count(1)
+        self._era = 0
+        self._eras: dict[str, int] = {}
+        self._attempts: dict[str, dict[bytes, Attempts]] = {}
+        self.listeners: list[Callable[[Entry], None]] = []
 
-    def add(self, entry: Entry) -> None:
-        self._entries.append(entry)
-        if entry.evidence is not None:
-            self._keep(entry, len(entry.evidence.request.body))
-        self.listen(entry)
+    def era(self, session: str) -> tuple[int, int]:
+        """Changes when a session is cleared: a call that began before is entered nowhere."""
+        return self._era, self._eras.get(session, 0)
 
-    def _keep(self, entry: Entry, size: int) -> None:
-        """Let the oldest requests go that no longer fit."""
-        explained = self._explained
-        self._kept += size
-        while explained and (self._kept > self._most_kept or len(explained) == _LATEST):
-            oldest = explained.popleft()
-            if oldest.evidence is not None:
-                self._kept -= len(oldest.evidence.request.body)
-                oldest.evidence = None
-        explained.append(entry)
+    def follow(self, session: str, identity: bytes, name: str) -> tuple[Attempts, str | None]:
+        """Count one more attempt of equal requests; the attempts, and the id of the one before."""
+        attempts = self._attempts.setdefault(session, {}).setdefault(identity, Attempts())
+        before, attempts.latest = attempts.latest, name
+        attempts.count += 1
+        return attempts, before
 
-    def find(self, name: str) -> Entry | None:
+    def add(self, entry: Entry, most: int = LATEST) -> None:
+        """Enter a call; a session keeps its latest ``most``."""
+        entry.seq = next(self._numbers)
+        entries = self._sessions.get(entry.session)
+        if entries is None:
+            entries = self._sessions[entry.session] = deque()
+        entries.append(entry)
+        while len(entries) > most:
+            self._drop(entries.popleft())
+        self._order.append(entry)
+        if len(self._order) > _MOST_ENTRIES:
+            self._forget_oldest()
+        if entry.kept is not None:
+            self._keep(entry, entry.kept)
+        for listen in self.listeners:
+            listen(entry)
+
+    def _keep(self, entry: Entry, kept: Kept) -> None:
+        """Let the oldest bodies go that no longer fit."""
+        self._kept.append(entry)
+        self._room -= kept.size
+        while self._room < 0 and self._kept:
+            self._drop(self._kept.popleft())
+
+    def _drop(self, entry: Entry) -> None:
+        """Keep no more than the figures of a call."""
+        if entry.kept is not None:
+            self._room += entry.kept.size
+            entry.kept = None
+        entry.evidence = None
+
+    def _forget_oldest(self) -> None:
+        oldest = self._order.popleft()
+        entries = self._sessions.get(oldest.session)
+        if entries and entries[0] is oldest:
+            self._drop(entries.popleft())
+
+    def find(self, name: str, session: str | None = None) -> Entry | None:
         """The latest entry with this id."""
-        return next((entry for entry in reversed(self._entries) if entry.id == name), None)
+        return next((entry for entry in reversed(list(self.of(session))) if entry.id == name), None)
+
+    def of(self, session: str | None = None) -> Iterable[Entry]:
+        """One session's calls, or all, oldest first."""
+        if session is not None:
+            return self._sessions.get(session, ())
+        return merge(*self._sessions.values(), key=lambda entry: entry.seq)
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries)
+        return iter(self.of())
 
-    def __reversed__(self) -> Iterator[Entry]:
-        return reversed(self._entries)
+    def __len__(self) -> int:
+        return sum(map(len, self._sessions.values()))
 
     def clear(self, session: str | None = None) -> None:
         """Forget one session's calls, or all."""
-        left = [] if session is None else [entry for entry in self._entries if entry.session != session]
-        explained = [entry for entry in left if entry.evidence is not None]
-        self._entries.clear()
-        self._entries.extend(left)
-        self._explained.clear()
-        self._explained.extend(explained)
-        self._kept = sum(len(entry.evidence.request.body) for entry in explained if entry.evidence is not None)
+        if session is None:
+            self._era += 1
+        else:
+            self._eras[session] = self._eras.get(session, 0) + 1
+        for name in [*self._sessions] if session is None else [session]:
+            for entry in self._sessions.pop(name, ()):
+                self._drop(entry)
+            self._attempts.pop(name, None)
+        self._order = deque(entry for entry in self._order if entry.session in self._sessions)
+        self._kept = deque(entry for entry in self._kept if entry.kept is not None)
 
 
-def _ignore(entry: Entry) -> None:
-    """Nobody listens."""
+def shown_headers(headers: Mapping[str, str]) -> dict[str, JSON]:
+    """Headers as they may be shown, names in lower case: credentials are cut to four characters."""
+    return {name.lower(): cut_credential(name, value) for name, value in headers.items()}
+
+
+_SECRET = frozenset({"authorization", "api-key", "x-api-key", "x-emulator-token", "cookie", "proxy-authorization"})
+
+
+def cut_credential(name: str, value: str) -> str:
+    """``Bearer dapi-search`` → ``Bearer dapi…``; other headers as they are."""
+    if name.lower() not in _SECRET:
+        return value
+    scheme, space, token = value.rpartition(" ")
+    return f"{scheme}{space}{token[:4]}…"

@@ -1,5 +1,6 @@
 """What the control plane takes and gives, as published in its OpenAPI document."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -32,12 +33,22 @@ class NoQuery(Taken):
     """No query parameter."""
 
 
-class PutQuery(Taken):
+def _check_session(name: str) -> str:
+    if name and not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
+        raise ValueError("a session's name takes 1 to 64 of A-Z a-z 0-9 . _ -")
+    return name
+
+
+SessionName = Annotated[str, AfterValidator(_check_session)]
+
+
+class SessionQuery(Taken):
+    session: SessionName = Field(default="", description="Of this session alone; absent: the server's own.")
+
+
+class PutQuery(SessionQuery):
     name: str | None = Field(default=None, description="A scenario of the library; absent: the body is one, as YAML.")
-
-
-class ResetQuery(Taken):
-    session: str | None = Field(default=None, description="Clear this session only; scenario time goes on.")
+    seed: int | None = Field(default=None, ge=0, description="In place of the scenario's own.")
 
 
 class RequestsQuery(Taken):
@@ -50,6 +61,10 @@ class RequestsQuery(Taken):
     limit: int = Field(default=100, ge=1, le=10_000, description="How many at most; the latest are given.")
 
 
+class Listen(Taken):
+    vendor: str = Field(description="Whose paths begin at the root of the port.")
+
+
 class Advance(Taken):
     advance: Duration = Field(description="How far the clock is to move, in scenario time.")
 
@@ -60,6 +75,25 @@ class ClockState(Given):
     now: float = Field(description="Unix seconds.")
     time: str = Field(description="The same as ISO 8601.")
     since_start: float = Field(description="Scenario seconds since start or reset.")
+
+
+class SessionState(Given):
+    name: str
+    scenario: str = Field(description="Name of the scenario it runs.")
+    calls: int = Field(description="How many calls it had.")
+    idle_seconds: float = Field(description="Real seconds since its last use.")
+
+
+class SessionList(Given):
+    sessions: list[SessionState] = Field(description="Least recently used first.")
+
+
+class SessionEnded(Given):
+    name: str
+
+
+class Listening(Given):
+    url: str = Field(description="The vendor's base URL, until the session ends.")
 
 
 class ScenarioName(Given):
@@ -105,24 +139,34 @@ class Library(Given):
 
 class RequestEntry(Given):
     id: str = Field(description="As in `x-emulator-request-id`.")
+    seq: int = Field(description="Rises over the whole server.")
     time: float = Field(description="Unix seconds at admission, by the scenario's clock.")
-    vendor: str
+    vendor: str | None = Field(description="null: no vendor has the path.")
+    session: str
+    principal: str
     method: str
     path: str
-    status: int = Field(description="0: ended without an answer.")
+    operation: str | None = Field(description="What was asked of a model.")
     deployment: str | None
-    principal: str
-    session: str
+    stream: bool
+    status: int = Field(description="0: ended without an answer.")
+    attempt: int = Field(description="Which attempt it is among equal requests of its session, from 1.")
+    retry_of: str | None = Field(description="The attempt before.")
+    retries: int = Field(description="How many equal requests came after.")
     rule: str | None = Field(description="Which rule took it.")
+    faults: list[str] = Field(description="What bent the answer, in order.")
     error: str | None = Field(description="Kind of refusal.")
+    finish_reason: str | None
     prompt_tokens: int
     completion_tokens: int = Field(description="Of the answer as planned.")
     sent_tokens: int = Field(description="Those that went out.")
     planned_ttft: float | None = Field(description="Seconds after admission at which the body was to begin.")
     ttft: float | None = Field(description="Seconds after admission at which it began.")
+    planned_end: float | None = Field(description="Seconds after admission at which the last token was due.")
     duration: float = Field(description="Seconds from admission to the end.")
+    lateness_p99: float | None = Field(description="Seconds that 99 % of the writes were late at most.")
     whole: bool = Field(description="The answer reached the client to its end.")
-    faults: list[str] = Field(description="What bent the answer, in order.")
+    client_left: bool = Field(description="The client did not wait for the end.")
 
 
 class Requests(Given):

@@ -1,5 +1,6 @@
 """The control plane's OpenAPI 3.1 document, built from its routes and models."""
 
+import re
 from functools import cache
 from http import HTTPStatus
 
@@ -67,9 +68,8 @@ def _content(route: Route) -> JSON:
 
 
 def _path_parameters(route: Route) -> list[JSON]:
-    if "{id}" not in route.path:
-        return []
-    return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
+    names = re.findall(r"\{(\w+)\}", route.path)
+    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
 def _query_parameters(route: Route) -> list[JSON]:

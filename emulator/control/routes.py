@@ -1,5 +1,6 @@
 """Every path of the control plane: the one table that answers, refuses and documents."""
 
+import re
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -32,6 +33,10 @@ class Route:
     statuses: tuple[int, ...] = ()
 
 
+def _compile(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(path)))
+
+
 ROUTES = (
     Route(
         method="GET", path="/health", summary="Whether the process lives; no scenario changes it.", gives=models.Health
@@ -48,6 +53,7 @@ ROUTES = (
         path="/scenario",
         summary="The scenario at work.",
         action="get_scenario",
+        query=models.SessionQuery,
         gives=models.ScenarioState,
     ),
     Route(
@@ -73,7 +79,7 @@ ROUTES = (
         path="/reset",
         summary="Clear journal, counters and quotas and restart scenario time; the scenario and its clock stay.",
         action="reset",
-        query=models.ResetQuery,
+        query=models.SessionQuery,
         gives=models.ScenarioState,
     ),
     Route(
@@ -93,15 +99,47 @@ ROUTES = (
         gives=models.RequestDetail,
         statuses=(404,),
     ),
-    Route(method="GET", path="/clock", summary="What time it is.", action="get_clock", gives=models.ClockState),
+    Route(
+        method="GET",
+        path="/clock",
+        summary="What time it is.",
+        action="get_clock",
+        query=models.SessionQuery,
+        gives=models.ClockState,
+    ),
     Route(
         method="POST",
         path="/clock",
         summary="Move the clock.",
         action="move_clock",
+        query=models.SessionQuery,
         takes=models.Advance,
         gives=models.ClockState,
         statuses=(400, 422),
+    ),
+    Route(
+        method="GET",
+        path="/sessions",
+        summary="The sessions that exist.",
+        action="list_sessions",
+        gives=models.SessionList,
+    ),
+    Route(
+        method="DELETE",
+        path="/sessions/{name}",
+        summary="End a session: its ports, clock, state and journal.",
+        action="end_session",
+        gives=models.SessionEnded,
+        statuses=(404,),
+    ),
+    Route(
+        method="POST",
+        path="/sessions/{name}/listen",
+        summary="A vendor on a port of the session's own.",
+        action="listen",
+        takes=models.Listen,
+        gives=models.Listening,
+        statuses=(400, 404, 422),
     ),
     Route(method="GET", path="/metrics", summary="Prometheus text.", action="get_metrics", media="text/plain"),
     Route(method="GET", path="/openapi.json", summary="This document.", action="get_openapi"),
@@ -110,16 +148,20 @@ ROUTES = (
 _BY_PATH: dict[str, dict[str, Route]] = {}
 for _route in ROUTES:
     _BY_PATH.setdefault(_route.path, {})[_route.method] = _route
+_PATTERNS = [(_compile(path), rows) for path, rows in _BY_PATH.items() if "{" in path]
 
 
 def find_route(method: str, path: str) -> tuple[Route, str]:
-    """The route, and the name that ends its path.
+    """The route, and the name in its path.
 
     Raises:
         ProblemError: 404, or 405 with ``Allow``.
     """
-    head, _, name = path.rpartition("/")
-    rows, name = (_BY_PATH["/requests/{id}"], name) if head == "/requests" else (_BY_PATH.get(path), "")
+    rows, name = _BY_PATH.get(path), ""
+    for pattern, candidates in _PATTERNS:
+        found = pattern.fullmatch(path)
+        if found is not None:
+            rows, name = candidates, found[1]
     if rows is None:
         known = ", ".join(f"/_emulator{known}" for known in _BY_PATH)
         raise ProblemError(404, "Not found", f"There is no /_emulator{path}; there are {known}.")

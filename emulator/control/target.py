@@ -1,6 +1,6 @@
 """What the control plane asks of the server around it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from emulator.control.journal import Journal
@@ -23,8 +23,24 @@ class Active(Protocol):
         """The vendors that are served, by name."""
 
 
+class SessionRecord(Protocol):
+    """A session that exists; ``used``: when it was last used, seconds by :func:`time.monotonic`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def used(self) -> float: ...
+
+    @property
+    def calls(self) -> int: ...
+
+
 class Target(Protocol):
-    """What the control plane steers: one scenario is at work, and another can take its place."""
+    """What the control plane steers: one scenario is at work, and another can take its place.
+
+    The empty session is the server's own.
+    """
 
     @property
     def active(self) -> Active: ...
@@ -38,10 +54,25 @@ class Target(Protocol):
     @property
     def metrics(self) -> Mapping[str, Metrics]: ...
 
+    @property
+    def sessions(self) -> Iterable[SessionRecord]: ...
+
+    def of(self, session: str) -> Active: ...
+
+    def peek(self, session: str) -> Active:
+        """As :meth:`of`, and no use of the session."""
+
+    async def listen(self, session: str, vendor: str) -> str:
+        """The base URL of a vendor on a port that is the session's own."""
+
     def load(self, text: bytes) -> LoadedScenario: ...
 
-    def put(self, loaded: LoadedScenario) -> None: ...
+    def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None: ...
 
     def reset(self) -> None: ...
 
-    async def reset_session(self, session: str) -> None: ...
+    def reset_session(self, session: str) -> None: ...
+
+    def advance(self, seconds: float, session: str = "") -> None: ...
+
+    def end_session(self, session: str) -> bool: ...

@@ -32,6 +32,9 @@ class Clock(Protocol):
     def retire(self) -> None:
         """Nobody will move this clock again: whoever sleeps by it must not sleep forever."""
 
+    def fork(self) -> "Clock":
+        """Another clock that says the same time now and goes the same way, and is moved apart."""
+
 
 async def _sleep(clock: Clock, due: float) -> None:
     """Wait for a time to come."""
@@ -88,6 +91,11 @@ class RealClock:
     def retire(self) -> None:
         """Time goes on, so its sleepers wake."""
 
+    def fork(self) -> "RealClock":
+        clock = RealClock(self.scale)
+        clock._offset = self._offset
+        return clock
+
     def _wake_at(self, tick: int, callbacks: list[Callable[[], None]]) -> None:
         bucket = self._buckets.get(tick)
         if bucket is None:
@@ -130,6 +138,9 @@ class InstantClock:
 
     def retire(self) -> None:
         """Nobody sleeps by it."""
+
+    def fork(self) -> "InstantClock":
+        return InstantClock(self._now)
 
 
 class FrozenClock:
@@ -179,3 +190,6 @@ class FrozenClock:
         self._retired = True
         if self._sleepers:
             self.advance(max(due for due, _ in self._sleepers) - self._now)
+
+    def fork(self) -> "FrozenClock":
+        return FrozenClock(self._now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
@@ -61,6 +62,22 @@ DURATION_SCHEMA: JSON = {
 
 Duration = Annotated[float, BeforeValidator(_read_duration), WithJsonSchema(DURATION_SCHEMA)]
 """Seconds; written with a unit."""
+
+_SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+_SIZE = re.compile(r"\s*(\d+)\s*(B|KiB|MiB|GiB)\s*", re.ASCII)
+
+
+def _read_size(value: JSON) -> int:
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise PydanticCustomError("wanted", "expected a size with a unit, such as 64KiB")
+    return int(found[1]) * _SIZES[found[2]]
+
+
+SIZE_SCHEMA: JSON = {"type": "string", "pattern": r"^\s*\d+\s*(B|KiB|MiB|GiB)\s*$", "examples": ["64KiB", "4MiB"]}
+
+Size = Annotated[int, BeforeValidator(_read_size), WithJsonSchema(SIZE_SCHEMA)]
+"""Bytes; written with a unit."""
 
 Whole = Annotated[int, BeforeValidator(_read_whole)]
 """An integer; ``1e3`` is one too."""

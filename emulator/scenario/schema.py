@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from emulator.core.call import Deployment, Task
 from emulator.core.json import JSON
-from emulator.core.values import Closed, Duration, Whole, require
+from emulator.core.values import SIZE_SCHEMA, Closed, Duration, Size, Whole, require
 from emulator.latency import Latency
 from emulator.scenario.conditions import Names, Number, Scope, Text, Times, When
 from emulator.scenario.outcomes import (
@@ -173,6 +173,24 @@ class Rule(Outcome):
         return self
 
 
+_BODIES_SCHEMA: JSON = {"anyOf": [SIZE_SCHEMA, {"const": "none"}]}
+
+
+def _read_bodies(value: JSON) -> JSON:
+    return "0B" if value == "none" else value
+
+
+class JournalSettings(Closed):
+    """What the journal keeps."""
+
+    bodies: Annotated[Size, BeforeValidator(_read_bodies), WithJsonSchema(_BODIES_SCHEMA)] = Field(
+        default=64 * 1024, description="Most bytes of each request and answer that are kept; none keeps none."
+    )
+    entries: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
+        default=10_000, description="How many calls of a session are kept; the oldest go first."
+    )
+
+
 class Scenario(Closed):
     """How the emulator behaves: who is served, how fast, within which limits, and what goes wrong."""
 
@@ -197,6 +215,11 @@ class Scenario(Closed):
         default_factory=Latency.model_construct, description="Of every answer; a rule can replace any part."
     )
     limits: Annotated[tuple[Limit, ...], Field(strict=False)] = Field(default=(), description="Quotas.")
+    journal: JournalSettings = Field(
+        default=JournalSettings.model_construct(),
+        description="What the journal keeps.",
+        examples=[{"bodies": "64KiB", "entries": 10000}],
+    )
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
         default=(), description="The first that matches wins."
     )

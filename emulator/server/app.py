@@ -15,6 +15,7 @@ from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import Emulator
 from emulator.scenario.asked import AskedError
 from emulator.scenario.match import Verdict
+from emulator.server.address import Addressed
 from emulator.server.decide import Decider, refuse_asked
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
@@ -57,28 +58,38 @@ class VendorApp:
             vendor.name, emulator, journal, metrics, Explainer(vendor.name, self._reader, emulator)
         )
         self._closing = closing
+        self._journal = journal
 
-    async def serve(self, http: web.BaseRequest, path: str, base_url: str) -> Played:
+    async def serve(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Played:
         """Answer one request; every outcome is played and recorded the same way."""
         clock = self.emulator.clock
         wire = WireRequest(
             method=http.method,
             path=path,
             query=http.query if "?" in http.raw_path else _NO_QUERY,
-            headers=http.headers,
+            headers=found.headers,
             base_url=base_url,
-            session=http.headers.get("x-emulator-session", ""),
+            session=found.session,
         )
-        exchange = Exchange(wire, clock.now())
+        exchange = Exchange(wire, clock.now(), era=self._journal.era(found.session))
         player = Player(http, clock, exchange.started, self._closing, self.vendor)
+
+        def record() -> None:
+            exchange.sent = player.sent
+            self._recorder.record(exchange)
+
+        player.before_end = record
         self._metrics.running += 1
+        left = False
         try:
-            response = await self._answer(http, exchange)
-            player.extra = _extra(exchange)
+            exchange.answer = await self._answer(http, exchange)
+            player.extra = exchange.extra = _extra(exchange)
             if exchange.admission is not None and _has_left(http):
+                left = True
                 return player.abort()
-            return await player.play(response, exchange.plan.due if exchange.plan is not None else 0.0)
+            return await player.play(exchange.answer, exchange.plan.due if exchange.plan is not None else 0.0)
         except (ConnectionError, asyncio.CancelledError):
+            left = True
             raise
         except Exception:
             log.exception("bug in the emulator: %s %s", wire.method, wire.path)
@@ -88,7 +99,7 @@ class VendorApp:
             exchange.sent = player.sent
             if exchange.admission is not None:
                 await self._recorder.settle(exchange, exchange.admission)
-            self._recorder.record(exchange)
+            self._recorder.close(exchange, left=left)
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         wire = exchange.wire

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from emulator.control.journal import Entry, LimitCheck
+from emulator.core.delivery import Delivery, Ending
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.wire import DROPPED, Headers, WireRequest, WireResponse, WireStream
 from emulator.faults import AnyFault
 from emulator.limits import Admission
 from emulator.scenario.match import Match
@@ -19,13 +21,17 @@ class Exchange:
 
     Fields:
         started: when it was admitted, Unix seconds.
+        era: of the journal it belongs to.
         identity: what makes it the same as another; ``attempt``: how often it came before.
         parsed: the call, or the whole answer of a route that no model answers.
-        error: kind of refusal.
+        error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
+        answer: what is sent; ``extra``: headers beside its own.
+        entry: in the journal, once it is there.
     """
 
     wire: WireRequest
     started: float
+    era: tuple[int, int] = (0, 0)
     identity: bytes = b""
     attempt: int = 0
     parsed: Call | WireResponse | None = None
@@ -33,7 +39,12 @@ class Exchange:
     plan: Plan | None = None
     admission: Admission | None = None
     error: str | None = None
+    limits: tuple[LimitCheck, ...] = ()
+    hint: str = ""
+    answer: WireResponse | WireStream | Delivery | None = None
+    extra: Headers = ()
     sent: Sent = field(default_factory=Sent)
+    entry: Entry | None = None
 
     @property
     def call(self) -> Call | None:
@@ -58,3 +69,10 @@ class Exchange:
         if self.sent.tokens is not None:
             return self.sent.tokens
         return self.plan.usage.completion_tokens if self.sent.whole else self.plan.count_due(self.sent.reached)
+
+    @property
+    def is_cut(self) -> bool:
+        """The answer itself ends before it is whole."""
+        if isinstance(self.answer, Delivery):
+            return self.answer.ending is not Ending.COMPLETE
+        return isinstance(self.answer, WireResponse) and self.answer.status == DROPPED

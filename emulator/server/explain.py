@@ -29,8 +29,13 @@ class Explainer:
         evidence = entry.evidence
         if evidence is None:
             return ()
-        wire = evidence.request
-        exchange = Exchange(wire, entry.time, evidence.identity, evidence.attempt, match=evidence.match)
+        kept = entry.kept
+        if kept is None or kept.request_cut:
+            return ()
+        wire = kept.request
+        exchange = Exchange(
+            wire, entry.time, identity=evidence.identity, attempt=evidence.attempt, match=evidence.match
+        )
         if entry.deployment is not None:  # a management route may not be run again
             exchange.parsed = self._reader.parse_again(wire)
             wire.forget_json()

@@ -1,5 +1,7 @@
 """Ports: one front for all vendors, one bare root for each, and an end without loss."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import logging
@@ -12,7 +14,9 @@ from pathlib import Path
 from aiohttp import web
 
 from emulator.control.api import ControlPlane
-from emulator.server.player import Played
+from emulator.control.models import Problem
+from emulator.control.problem import problem_response
+from emulator.server.address import SessionNameError, address
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
@@ -31,14 +35,17 @@ class Listeners:
     """
 
     def __init__(self, runtime: Runtime, control: ControlPlane) -> None:
-        self._runtime = runtime
-        self._control = control
+        self.runtime = runtime
+        self.control = control
         self._runners: list[web.ServerRunner] = []
         self._host = ""
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
+        self._own: dict[tuple[str, str], tuple[web.ServerRunner, str]] = {}
+        self._ending: set[asyncio.Future[None]] = set()
         self.urls: dict[str, str] = {}
-        self._scheme = "http"
+        self.scheme = "http"
+        runtime.forgotten.append(self._end)
 
     async def open(self, host: str, ports: Mapping[str, int], context: ssl.SSLContext | None = None) -> None:
         """Listen on the front and on the port of each vendor that is served; port 0 takes a free one.
@@ -47,14 +54,16 @@ class Listeners:
             PortInUse: an address is taken; nothing stays open.
         """
         self._host, self._ports, self._context = host, ports, context
+        self.scheme = "https" if context else "http"
         try:
             await self._open_served()
         except PortInUse:
             await self.close()
             raise
-        self._control.urls = self.urls
-        self._control.follow = self.follow
-        self._control.ready = True
+        self.control.urls = self.urls
+        self.control.follow = self.follow
+        self.runtime.open_for = self.open_for
+        self.control.ready = True
 
     async def follow(self) -> None:
         """Open what another scenario needs; a vendor whose port cannot be had is served on the front alone."""
@@ -63,65 +72,85 @@ class Listeners:
         except PortInUse as error:
             log.warning("%s", error)
 
+    async def open_for(self, session: str, vendor: str) -> str:
+        """The base URL of a vendor on a free port that is a session's own, until the session ends."""
+        key = (session, vendor)
+        if key not in self._own:
+            runner, port = await self._listen(Port(self, vendor, session), 0)
+            self._own[key] = runner, self._url(port)
+        return self._own[key][1]
+
+    def _end(self, session: str) -> None:
+        """A session has ended; its ports are closed."""
+        for key in [key for key in self._own if key[0] == session]:
+            runner, _ = self._own.pop(key)
+            self._runners.remove(runner)
+            task = asyncio.ensure_future(runner.cleanup())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
     async def _open_served(self) -> None:
         """Open the ports of vendors that the scenario at work serves and none before it did."""
-        scheme = "https" if self._context else "http"
         for name, port in self._ports.items():
-            if name in self.urls or not (name == "front" or name in self._runtime.active.apps):
+            if name in self.urls or not (name == "front" or name in self.runtime.active.apps):
                 continue
             try:
-                taken = await self._listen(name, port)
+                _, taken = await self._listen(Port(self, "" if name == "front" else name), port)
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise PortInUse(f"cannot listen on {self._host}:{port} for {name}: {reason}") from None
-            self.urls[name] = f"{scheme}://{_visible(self._host)}:{taken}"
+            self.urls[name] = self._url(taken)
 
-    async def _listen(self, name: str, port: int) -> int:
-        serve = self._serve_front if name == "front" else _Root(name, self._runtime, self._control).serve
-        server = web.Server(serve, access_log=None, handler_cancellation=True)
+    async def _listen(self, port: Port, number: int) -> tuple[web.ServerRunner, int]:
+        server = web.Server(port.serve, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=_DRAIN, handle_signals=False)
         await runner.setup()
         self._runners.append(runner)
-        await web.TCPSite(runner, self._host, port, ssl_context=self._context, backlog=2048).start()
-        return int(runner.addresses[0][1])
+        await web.TCPSite(runner, self._host, number, ssl_context=self._context, backlog=2048).start()
+        return runner, int(runner.addresses[0][1])
 
-    async def _serve_front(self, http: web.BaseRequest) -> web.StreamResponse:
-        path = http.path
-        if path.startswith(_CONTROL):
-            return await self._control.serve(http)
-        name, slash, rest = path[1:].partition("/")
-        apps = self._runtime.active.apps
-        app = apps.get(name)
-        if app is None:
-            return await self._control.serve_unknown(http, apps)
-        return await app.serve(http, slash + rest or "/", f"{self._scheme}://{http.headers.get('Host', '')}/{name}")
+    def _url(self, port: int) -> str:
+        return f"{self.scheme}://{_visible(self._host)}:{port}"
 
     async def close(self) -> None:
         """Stop accepting, let open answers end, close."""
-        self._control.ready = False
-        self._runtime.closing.set()
-        self._runtime.active.emulator.clock.retire()
+        self.control.ready = False
+        self.runtime.close()
         await asyncio.gather(*(runner.cleanup() for runner in self._runners))
         self._runners.clear()
 
 
-class _Root:
-    """A vendor's own port."""
+class Port:
+    """One listening socket: a vendor's bare root, or the front where each vendor has a prefix.
 
-    def __init__(self, name: str, runtime: Runtime, control: ControlPlane) -> None:
-        self._name = name
-        self._runtime = runtime
-        self._control = control
+    ``session``: whose port it is, if a session's own.
+    """
 
-    async def serve(self, http: web.BaseRequest) -> web.StreamResponse | Played:
+    def __init__(self, listeners: Listeners, vendor: str, session: str = "") -> None:
+        self._runtime = listeners.runtime
+        self._control = listeners.control
+        self._scheme = listeners.scheme
+        self._vendor = vendor
+        self._session = session
+
+    async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request: the control plane's, or that of a vendor in the session it names."""
         path = http.path
         if path.startswith(_CONTROL):
             return await self._control.serve(http)
-        apps = self._runtime.active.apps
-        app = apps.get(self._name)
+        try:
+            found = address(path, http.headers, self._runtime.active.keys, self._session)
+        except SessionNameError as error:
+            return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
+        active = self._runtime.enter(found.session)
+        name, path, prefix = self._vendor, found.path, found.prefix
+        if not name:
+            name, slash, rest = path[1:].partition("/")
+            path, prefix = slash + rest or "/", f"{prefix}/{name}"
+        app = active.apps.get(name)
         if app is None:
-            return await self._control.serve_unknown(http, apps)
-        return await app.serve(http, path, f"{http.scheme}://{http.host}")
+            return await self._control.serve_unknown(http, found.session, found.path)
+        return await app.serve(http, found, path, f"{self._scheme}://{http.headers.get('Host', '')}{prefix}")
 
 
 def _visible(host: str) -> str:

@@ -5,6 +5,7 @@ writes their names and where a chunk ends are part of its wire.
 """
 
 import asyncio
+from collections.abc import Callable
 from email.utils import formatdate
 from functools import lru_cache
 from math import inf
@@ -44,6 +45,10 @@ GO_ON = Played(keep_alive=True)
 END = Played(keep_alive=False)
 
 
+def _nothing() -> None:
+    """Nobody wants to know that an answer is about to end."""
+
+
 @lru_cache(maxsize=4)
 def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
@@ -63,6 +68,7 @@ class Player:
         self._modern = http.version >= (1, 1)
         self.extra: Headers = ()
         self.sent = Sent()
+        self.before_end: Callable[[], None] = _nothing
 
     async def play(self, answer: WireResponse | WireStream | Delivery, due: float = 0.0) -> Played:
         """Send an answer; one in one piece goes out ``due`` seconds after admission."""
@@ -73,9 +79,7 @@ class Player:
         else:
             if due > 0.0:
                 await self._clock.sleep_until(self._started + due)
-            keep_alive = await self._send(answer)
-            if self.sent.whole:
-                self.sent.reached = due
+            keep_alive = await self._send(answer, due)
         return GO_ON if keep_alive and self.sent.whole else END
 
     def abort(self) -> Played:
@@ -84,7 +88,7 @@ class Player:
             self._http.transport.abort()
         return END
 
-    async def _send(self, answer: WireResponse) -> bool:
+    async def _send(self, answer: WireResponse, due: float) -> bool:
         if answer.status == DROPPED:
             self.abort()
             return False
@@ -98,7 +102,8 @@ class Player:
         else:
             framing = f"Content-Length: {len(answer.body)}\r\n"
         head = self._head(answer.status, answer.headers, framing, keep_alive)
-        self.sent = Sent(answer.status, size=len(answer.body), first=self._clock.now())
+        self.sent = Sent(answer.status, size=len(answer.body), first=self._clock.now(), reached=due, whole=True)
+        self.before_end()
         self.sent.whole = await self._write(head + body)
         return keep_alive
 
@@ -107,12 +112,11 @@ class Player:
         framing = "Transfer-Encoding: chunked\r\n" if self._modern else ""
         head = self._head(answer.status, answer.headers, framing, keep_alive)
         sent = self.sent = Sent(answer.status)
-        whole = await self._write(head) and await self._pump(answer, sent).run()
-        sent.whole = whole and (not self._modern or await self._write(b"0\r\n\r\n"))
+        pump = Pump(
+            self._http, self._clock, self._started, iter(answer.events), sent, self.before_end, chunked=self._modern
+        )
+        sent.whole = await self._write(head) and await pump.run()
         return keep_alive
-
-    def _pump(self, answer: WireStream, sent: Sent) -> Pump:
-        return Pump(self._http, self._clock, self._started, iter(answer.events), sent, chunked=self._modern)
 
     async def _deliver(self, answer: Delivery) -> bool:
         """Send a bent answer: each write by itself, and the ending as it comes."""
@@ -125,8 +129,13 @@ class Player:
             head = self._head(answer.status, answer.headers, framing, keep_alive)
             sent.status = answer.status
             bare = self._http.method == "HEAD" or answer.status in (204, 304)
+            if bare:
+                self._end_of(answer)
             if not await self._write(head) or not (bare or await self._deliver_body(answer, sent, chunked)):
+                sent.whole = False
                 return False
+        else:
+            self.before_end()
         await self._wait(answer.end)
         if answer.ending is Ending.RESET and self._http.transport is not None:
             await reset(self._http.transport)
@@ -136,18 +145,29 @@ class Player:
         return keep_alive
 
     async def _deliver_body(self, answer: Delivery, sent: Sent, chunked: bool) -> bool:
-        for due, data, tokens in join_writes(answer.pieces):
+        writes = [*join_writes(answer.pieces)]
+        if not writes:
+            self._end_of(answer)
+        for number, (due, data, tokens) in enumerate(writes, 1):
             await self._wait(due)
             if not sent.events:
                 sent.first = self._clock.now()
-            if not await self._write(_chunk(data) if chunked else data):
-                return False
             sent.events += 1
             sent.size += len(data)
             sent.tokens = tokens
             sent.reached = due
+            if number == len(writes):
+                self._end_of(answer)
+            if not await self._write(_chunk(data) if chunked else data):
+                return False
             await asyncio.sleep(0)  # a write of its own on the wire, too
         return True
+
+    def _end_of(self, answer: Delivery) -> None:
+        """All is known of a bent answer; only its last write and its ending are to come."""
+        self.sent.events = len(answer.events()) if answer.streamed else 0
+        self.sent.whole = answer.ending is Ending.COMPLETE
+        self.before_end()
 
     async def _wait(self, due: float) -> None:
         """Until ``due`` seconds after admission; one that is infinite ends with the process.

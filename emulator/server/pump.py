@@ -1,8 +1,8 @@
 """Writes a stream's events when they are due, from the clock's timer: no task wakes for each of them."""
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from aiohttp import web
@@ -25,6 +25,7 @@ class Sent:
         first: when the body began, Unix seconds.
         reached: when the last of what was sent was due, seconds after admission.
         tokens: how many were sent, if somebody counted.
+        lateness: seconds by which each write was late.
         whole: it was sent to its end; false if the client left before.
     """
 
@@ -34,6 +35,7 @@ class Sent:
     first: float = 0.0
     reached: float = -1.0
     tokens: int | None = None
+    lateness: list[float] = field(default_factory=list)
     whole: bool = False
 
 
@@ -45,7 +47,10 @@ class _State(Enum):
 
 
 class Pump:
-    """The events of one stream on their way; ``chunked``: each write is a chunk of its own."""
+    """The events of one stream on their way; ``chunked``: each is a chunk of its own, and the body ends with one.
+
+    ``before_end`` is called when all is known of the answer and its last byte is still to be written.
+    """
 
     def __init__(
         self,
@@ -54,6 +59,7 @@ class Pump:
         started: float,
         events: Iterator[Event],
         sent: Sent,
+        before_end: Callable[[], None],
         *,
         chunked: bool,
     ) -> None:
@@ -62,9 +68,11 @@ class Pump:
         self._started = started
         self._events = events
         self._sent = sent
+        self._before_end = before_end
         self._chunked = chunked
         self._held: Event | None = None
         self._reached = -1.0
+        self._over = False
         self._woken: asyncio.Future[_State] | None = None
 
     async def run(self) -> bool:
@@ -97,7 +105,11 @@ class Pump:
                 woken.set_result(state)
 
     def _write_due(self) -> _State:
+        if self._over:
+            return _State.DONE
         waiting, more = self._take_due()
+        if not more:
+            self._end(waiting)
         if waiting:
             transport = self._http.transport
             if transport is None or transport.is_closing():
@@ -110,6 +122,15 @@ class Pump:
             self._clock.call_at(self._started + self._held[0], self._step)
             return _State.WAITING
         return _State.SLOW if more else _State.DONE
+
+    def _end(self, waiting: list[bytes]) -> None:
+        """All is known of the answer; its last bytes are about to be written."""
+        self._over = self._sent.whole = True
+        if waiting:
+            self._sent.reached = self._reached
+        self._before_end()
+        if self._chunked:
+            waiting.append(b"0\r\n\r\n")
 
     def _take_due(self) -> tuple[list[bytes], bool]:
         """The events that are due, as they are written, and whether more may follow."""
@@ -130,8 +151,10 @@ class Pump:
             waiting.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
             size += len(data)
             self._reached = due
-        if waiting and not sent.events:
-            sent.first = started + elapsed - _CLOSE
+        if waiting:
+            sent.lateness.append(max(0.0, elapsed - _CLOSE - self._reached))
+            if not sent.events:
+                sent.first = started + elapsed - _CLOSE
         sent.events += len(waiting)
         sent.size = size
         return waiting, event is not None

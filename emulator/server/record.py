@@ -1,8 +1,12 @@
 """What became of a request: settled with its limits, entered in journal and metrics."""
 
-from emulator.control.journal import Entry, Evidence, Journal
+from __future__ import annotations
+
+from emulator.control.journal import Entry, Evidence, Journal, Kept
+from emulator.core.delivery import Delivery
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse, WireStream
 from emulator.limits import Admission
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
@@ -21,6 +25,7 @@ class Recorder:
         self._journal = journal
         self._metrics = metrics
         self._explainer = explainer
+        self._settings = emulator.journal
 
     async def settle(self, exchange: Exchange, admission: Admission) -> None:
         """Charge what was sent, and give up the slot when the answer was over, however late that is noticed."""
@@ -30,11 +35,40 @@ class Recorder:
         await self._emulator.release(admission, tokens, over)
 
     def record(self, exchange: Exchange) -> None:
-        """Enter the request in journal and metrics."""
+        """Enter a request in journal and metrics; all is known of it, and the last byte is still to be sent."""
+        if exchange.entry is not None:
+            return
+        exchange.entry = entry = self._make_entry(exchange)
+        wire = exchange.wire
+        if exchange.era == self._journal.era(wire.session):
+            if any(exchange.identity):
+                entry.attempts, entry.retry_of = self._journal.follow(wire.session, exchange.identity, entry.id)
+                entry.number = entry.attempts.count
+            wire.forget_json()
+            if self._settings.bodies:
+                entry.kept = _keep(exchange, self._settings.bodies)
+            if exchange.match is not None and self._emulator.rules:
+                entry.evidence = Evidence(self._explainer, exchange.match, exchange.identity, exchange.attempt)
+            self._journal.add(entry, self._settings.entries)
+        self._metrics.add(entry)
+
+    def close(self, exchange: Exchange, *, left: bool) -> None:
+        """Say how an exchange ended in truth, once it is over; ``left``: the client did not wait for the answer."""
+        self.record(exchange)
+        entry, sent = exchange.entry, exchange.sent
+        if entry is None or (sent.whole and not left):
+            return
+        entry.whole = False
+        entry.client_left = left or not exchange.is_cut
+        entry.status = sent.status
+        entry.sent_tokens = exchange.sent_tokens
+        entry.duration = self._emulator.clock.now() - exchange.started
+
+    def _make_entry(self, exchange: Exchange) -> Entry:
         wire, sent, started = exchange.wire, exchange.sent, exchange.started
         plan, call = exchange.plan, exchange.call
         usage = plan.usage if plan is not None else None
-        entry = Entry(
+        return Entry(
             id=wire.key.hex(),
             time=started,
             vendor=self._vendor,
@@ -42,27 +76,60 @@ class Recorder:
             path=wire.path,
             status=sent.status,
             deployment=call.deployment.name if call is not None else None,
+            operation=call.deployment.task if call is not None else None,
+            stream=call is not None and call.stream,
             principal=wire.principal,
             session=wire.session,
             rule=exchange.rule,
             error=exchange.error,
+            finish_reason=plan.choices[0].finish_reason if plan is not None and plan.choices else None,
             prompt_tokens=usage.prompt_tokens if usage is not None else 0,
             completion_tokens=usage.completion_tokens if usage is not None else 0,
             sent_tokens=exchange.sent_tokens,
             planned_ttft=_plan_ttft(plan, call) if plan is not None and call is not None else None,
             ttft=sent.first - started if sent.first else None,
+            planned_end=_plan_end(plan) if plan is not None else None,
             duration=self._emulator.clock.now() - started,
+            lateness=sent.lateness,
             whole=sent.whole,
             faults=tuple([fault.type for fault in exchange.faults]),
+            hint=exchange.hint,
+            limits=exchange.limits,
+            events=sent.events,
+            bytes_in=len(wire.body),
+            bytes_out=sent.size,
         )
-        if exchange.match is not None and self._emulator.rules:
-            wire.forget_json()
-            entry.evidence = Evidence(self._explainer, wire, exchange.match, exchange.identity, exchange.attempt)
-        self._journal.add(entry)
-        self._metrics.add(entry)
 
 
 def _plan_ttft(plan: Plan, call: Call) -> float:
     """Seconds after admission at which the body is to begin."""
     due = plan.choices[0].due if call.stream and plan.choices else ()
     return float(due[0]) if len(due) else plan.due
+
+
+def _plan_end(plan: Plan) -> float:
+    """Seconds after admission at which the last token is due."""
+    return max((float(choice.due[-1]) for choice in plan.choices if len(choice.due)), default=plan.due)
+
+
+def _keep(exchange: Exchange, most: int) -> Kept:
+    """Request and answer, each body up to ``most`` bytes."""
+    wire, plan, answer = exchange.wire, exchange.plan, exchange.answer
+    cut = len(wire.body) > most
+    if cut:
+        wire.body = wire.body[:most]
+    kept = Kept(wire, request_cut=cut)
+    body = None
+    if isinstance(answer, WireResponse) or (isinstance(answer, Delivery) and not answer.streamed):
+        body = answer.body
+    if isinstance(answer, WireResponse | WireStream | Delivery):
+        kept.headers = (*answer.headers, *exchange.extra)
+    kept.body = body if body is None else body[:most]
+    kept.response_cut = body is not None and len(body) > most
+    if plan is not None and plan.choices:
+        choice = plan.choices[0]
+        text = "".join(choice.tokens) if len(choice.spans) == 1 else choice.text()
+        kept.text, kept.tool_calls = text[:most], choice.tool_calls
+        kept.response_cut |= len(text) > most
+    kept.measure()
+    return kept

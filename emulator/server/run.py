@@ -89,7 +89,7 @@ async def _serve(
 ) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
-        built.journal.listen = access
+        built.journal.listeners.append(access)
     listeners = Listeners(built.runtime, built.control)
     ports = number_ports([vendor.name for vendor in VENDORS], settings.port)
     async with stop_signals() as stopped:

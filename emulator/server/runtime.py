@@ -1,12 +1,13 @@
 """The scenario at work, and how another takes its place."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
+from emulator.core.state import State
 from emulator.core.vendor import AnyVendor, Metrics
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
@@ -15,6 +16,7 @@ from emulator.scenario.load import LoadedScenario, load_text
 from emulator.server.app import VendorApp
 from emulator.server.metrics import VendorMetrics
 from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
+from emulator.server.sessions import Session, Sessions
 from emulator.state import DEFAULT, open_state
 from emulator.vendors import VENDORS
 
@@ -40,6 +42,29 @@ class Overrides:
         return scenario.model_copy(update=changes) if changes else scenario
 
 
+class Apps(Mapping[str, VendorApp]):
+    """The vendors that are served, each mounted when it is first asked for."""
+
+    def __init__(self, names: Sequence[str], mount: Callable[[str], VendorApp]) -> None:
+        self._names = tuple(names)
+        self._mount = mount
+        self._mounted: dict[str, VendorApp] = {}
+
+    def __getitem__(self, name: str) -> VendorApp:
+        app = self._mounted.get(name)
+        if app is None:
+            if name not in self._names:
+                raise KeyError(name)
+            app = self._mounted[name] = self._mount(name)
+        return app
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveScenario:
     """A scenario at work; replaced whole, so a request that has begun ends as it began."""
@@ -47,12 +72,14 @@ class ActiveScenario:
     loaded: LoadedScenario
     emulator: Emulator
     apps: Mapping[str, VendorApp]
+    keys: frozenset[str] = frozenset()
 
 
 class Runtime:
-    """Holds the scenario at work; whoever answers a request reads :attr:`active` once.
+    """Holds the scenario at work, the server's and those of sessions that have their own.
 
-    ``closing`` is set when the process is about to end; nothing may wait without end from then on.
+    Whoever answers a request reads :meth:`of` once. ``closing`` is set when the process is about to end; nothing may
+    wait without end from then on.
     """
 
     def __init__(
@@ -66,6 +93,10 @@ class Runtime:
         self.library = library
         self.journal = Journal()
         self.closing = asyncio.Event()
+        self.sessions: Sessions[ActiveScenario] = Sessions(self._forget)
+        self.open_for: Callable[[str, str], Awaitable[str]] | None = None
+        self.forgotten: list[Callable[[str], None]] = []
+        self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
         self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
         self.active = self._build(loaded, make_clock(loaded.scenario.clock))
@@ -74,6 +105,31 @@ class Runtime:
     def metrics(self) -> Mapping[str, Metrics]:
         """Totals of each vendor since the process began."""
         return self._metrics
+
+    def of(self, session: str) -> ActiveScenario:
+        """The scenario at work for a session; without a name, or where it has none of its own, the server's."""
+        if not session:
+            return self.active
+        return self.sessions.use(session).world or self.active
+
+    def peek(self, session: str) -> ActiveScenario:
+        """As :meth:`of`, and no use of the session."""
+        record = self.sessions.find(session)
+        return self.active if record is None else record.world or self.active
+
+    async def listen(self, session: str, vendor: str) -> str:
+        """The base URL of a vendor on a port that is the session's own."""
+        if self.open_for is None:
+            raise RuntimeError("nothing listens yet")
+        return await self.open_for(session, vendor)
+
+    def enter(self, session: str) -> ActiveScenario:
+        """The scenario at work for a call of a session."""
+        if not session:
+            return self.active
+        record = self.sessions.use(session)
+        record.calls += 1
+        return record.world or self.active
 
     def load(self, text: bytes) -> LoadedScenario:
         """A scenario that somebody sends.
@@ -84,52 +140,118 @@ class Runtime:
         with with_vendor_mistakes(self.vendors):
             return load_text(text, "scenario")
 
-    def put(self, loaded: LoadedScenario) -> None:
-        """Begin another scenario: fresh clock, counters and quotas.
+    def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+        """Begin another scenario, the server's or a session's: fresh counters and quotas, and a fresh clock.
+
+        What a session's scenario does not set, its clock and its seed, is the server's.
 
         Raises:
             ScenarioError: it does not fit; the one before goes on.
         """
-        active = self._build(loaded, make_clock(loaded.scenario.clock))
-        before, self.active = self.active, active
-        before.emulator.clock.retire()
+        if not session:
+            active = self._build(loaded, make_clock(loaded.scenario.clock), seed=seed)
+            before, self.active = self.active, active
+            before.emulator.clock.retire()
+            return
+        server = self.active.emulator
+        sets = loaded.scenario.model_fields_set
+        clock = make_clock(loaded.scenario.clock) if "clock" in sets else server.clock
+        if seed is None and "seed" not in sets:
+            seed = server.seed
+        self._replace(session, self._build(loaded, clock, seed=seed))
 
     def reset(self) -> None:
-        """Begin the same scenario again, by the same clock; calls that began before are in no journal."""
-        journal = Journal()
-        journal.listen = self.journal.listen
-        self.journal = journal
-        self.active = self._build(self.active.loaded, self.active.emulator.clock)
+        """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
+        self.journal.clear()
+        emulator = self.active.emulator
+        self.active = self._build(self.active.loaded, emulator.clock, seed=emulator.seed)
 
-    async def reset_session(self, session: str) -> None:
-        """Forget what one session did; scenario time goes on."""
-        await self.active.emulator.state.reset(session)
+    def reset_session(self, session: str) -> None:
+        """Begin a session's scenario again, by the same clock; nothing of what it did before is left."""
+        active = self.of(session)
+        emulator = active.emulator
         self.journal.clear(session)
+        self._replace(session, self._build(active.loaded, emulator.clock, seed=emulator.seed))
 
-    def _build(self, loaded: LoadedScenario, clock: Clock) -> ActiveScenario:
+    def advance(self, seconds: float, session: str = "") -> None:
+        """Move the clock; a session's is its own from then on."""
+        active = self.of(session)
+        if session and active.emulator.clock is self.active.emulator.clock:
+            emulator = active.emulator
+            active = self._build(
+                active.loaded,
+                emulator.clock.fork(),
+                seed=emulator.seed,
+                state=emulator.state,
+                started=emulator.started,
+            )
+            self.sessions.use(session).world = active
+        active.emulator.clock.advance(seconds)
+
+    def end_session(self, session: str) -> bool:
+        """Forget a session: its clock, state and journal; false if there is none of the name."""
+        return self.sessions.end(session)
+
+    def close(self) -> None:
+        """Nobody waits without end from now on."""
+        self.closing.set()
+        for active in (self.active, *(session.world for session in self.sessions)):
+            if active is not None:
+                active.emulator.clock.retire()
+
+    def _replace(self, session: str, active: ActiveScenario) -> None:
+        record = self.sessions.use(session)
+        before, record.world = record.world, active
+        self._retire(before, active)
+
+    def _retire(self, before: ActiveScenario | None, after: ActiveScenario) -> None:
+        """A clock that is no longer anybody's lets its sleepers go."""
+        if before is not None and before.emulator.clock not in (self.active.emulator.clock, after.emulator.clock):
+            before.emulator.clock.retire()
+
+    def _forget(self, session: Session[ActiveScenario]) -> None:
+        self.journal.clear(session.name)
+        self._retire(session.world, self.active)
+        task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        for tell in self.forgotten:
+            tell(session.name)
+
+    def _build(
+        self,
+        loaded: LoadedScenario,
+        clock: Clock,
+        *,
+        seed: int | None = None,
+        state: State | None = None,
+        started: float | None = None,
+    ) -> ActiveScenario:
         scenario = self._overrides.apply(loaded.scenario)
         settings = read_vendors(loaded, self.vendors)
         emulator = Emulator(
             scenario,
             clock=clock,
-            state=open_state(self._overrides.state_url),
-            seed=scenario.seed,
+            state=state or open_state(self._overrides.state_url),
+            seed=scenario.seed if seed is None else seed,
             latency=scenario.latency,
+            started=started,
         )
-        apps = {
-            vendor.name: VendorApp(
-                vendor,
-                serve(vendor, settings[vendor.name], scenario, clock, self._metrics[vendor.name]),
+        known = {vendor.name: vendor for vendor in self.vendors}
+
+        def mount(name: str) -> VendorApp:
+            return VendorApp(
+                known[name],
+                serve(known[name], settings[name], scenario, clock, self._metrics[name]),
                 emulator,
                 self.journal,
-                self._metrics[vendor.name],
+                self._metrics[name],
                 header_faults=self._overrides.header_faults,
                 closing=self.closing,
             )
-            for vendor in self.vendors
-            if vendor.name in settings
-        }
-        return ActiveScenario(loaded, emulator, apps)
+
+        keys = frozenset(key.token for key in scenario.keys or ())
+        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys)
 
 
 def make_clock(wanted: schema.Clock) -> Clock:
