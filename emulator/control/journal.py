@@ -206,7 +206,7 @@ class Journal:
         """Let the oldest bodies go that no longer fit."""
         self._kept.append(entry)
         self._room -= kept.size
-        while self._room < 0 and self._kept:
+        while self._room < 0 and len(self._kept) > 1:
             self._drop(self._kept.popleft())
 
     def _drop(self, entry: Entry) -> None:

@@ -129,14 +129,13 @@ class Player:
             head = self._head(answer.status, answer.headers, framing, keep_alive)
             sent.status = answer.status
             bare = self._http.method == "HEAD" or answer.status in (204, 304)
-            if bare:
+            if bare and answer.ending is Ending.COMPLETE:
                 self._end_of(answer)
             if not await self._write(head) or not (bare or await self._deliver_body(answer, sent, chunked)):
                 sent.whole = False
                 return False
-        else:
-            self.before_end()
         await self._wait(answer.end)
+        self._end_of(answer)
         if answer.ending is Ending.RESET and self._http.transport is not None:
             await reset(self._http.transport)
         elif answer.ending is Ending.COMPLETE:
@@ -146,8 +145,6 @@ class Player:
 
     async def _deliver_body(self, answer: Delivery, sent: Sent, chunked: bool) -> bool:
         writes = [*join_writes(answer.pieces)]
-        if not writes:
-            self._end_of(answer)
         for number, (due, data, tokens) in enumerate(writes, 1):
             await self._wait(due)
             if not sent.events:
@@ -156,7 +153,7 @@ class Player:
             sent.size += len(data)
             sent.tokens = tokens
             sent.reached = due
-            if number == len(writes):
+            if number == len(writes) and answer.ending is Ending.COMPLETE and (not chunked or answer.end <= due):
                 self._end_of(answer)
             if not await self._write(_chunk(data) if chunked else data):
                 return False
@@ -164,7 +161,7 @@ class Player:
         return True
 
     def _end_of(self, answer: Delivery) -> None:
-        """All is known of a bent answer; only its last write and its ending are to come."""
+        """All is known of a bent answer; only its last bytes or its ending are to come."""
         self.sent.events = len(answer.events()) if answer.streamed else 0
         self.sent.whole = answer.ending is Ending.COMPLETE
         self.before_end()

@@ -108,12 +108,12 @@ class Pump:
         if self._over:
             return _State.DONE
         waiting, more = self._take_due()
+        transport = self._http.transport
+        if (waiting or not more) and (transport is None or transport.is_closing()):
+            return _State.GONE
         if not more:
             self._end(waiting)
-        if waiting:
-            transport = self._http.transport
-            if transport is None or transport.is_closing():
-                return _State.GONE
+        if waiting and transport is not None:
             transport.write(b"".join(waiting))
             self._sent.reached = self._reached
             if transport.get_write_buffer_size() > MOST_UNSENT:

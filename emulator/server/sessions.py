@@ -32,9 +32,12 @@ class Session(Generic[W]):
 class Sessions(Generic[W]):
     """Those that exist, the least recently used first; ``forget`` is told of each that is forgotten."""
 
-    def __init__(self, forget: Callable[[Session[W]], None], now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, forget: Callable[[Session[W]], None], now: Callable[[], float] = time.monotonic, most: int = MOST
+    ) -> None:
         self._forget = forget
         self._now = now
+        self._most = most
         self._sessions: OrderedDict[str, Session[W]] = OrderedDict()
 
     def use(self, name: str) -> Session[W]:
@@ -67,6 +70,6 @@ class Sessions(Generic[W]):
     def _forget_old(self, now: float) -> None:
         while self._sessions:
             oldest = next(iter(self._sessions.values()))
-            if len(self._sessions) <= MOST and now - oldest.used <= IDLE:
+            if len(self._sessions) <= self._most and now - oldest.used <= IDLE:
                 return
             self.end(oldest.name)

@@ -1,6 +1,6 @@
 """What the journal keeps, and what it lets go."""
 
-from emulator.control.journal import Entry, Evidence, Journal
+from emulator.control.journal import Entry, Evidence, Journal, Kept
 from emulator.core.wire import WireRequest
 from emulator.scenario.match import Match, Verdict
 
@@ -33,7 +33,9 @@ def make_entry(name: str, *, session: str = "", body: bytes | None = None) -> En
     )
     if body is not None:
         wire = WireRequest(method="POST", path="/", body=body)
-        entry.evidence = Evidence(Witness(), wire, Match(), b"", 0)
+        entry.kept = Kept(wire)
+        entry.kept.measure()
+        entry.evidence = Evidence(Witness(), Match(), b"", 0)
     return entry
 
 
@@ -81,6 +83,6 @@ def test_one_session_is_forgotten_alone() -> None:
 def test_each_call_is_handed_on() -> None:
     heard: list[Entry] = []
     journal = Journal()
-    journal.listen = heard.append
+    journal.listeners.append(heard.append)
     journal.add(make_entry("1"))
     assert [entry.id for entry in heard] == ["1"]

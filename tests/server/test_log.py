@@ -14,7 +14,7 @@ async def log(start: Start, *prompts: str, as_json: bool) -> list[str]:
     toy = await start(RULES, vendors=[TOY])
     stream = io.StringIO()
     access = AccessLog(as_json=as_json, stream=stream)
-    toy.built.journal.listen = access
+    toy.built.journal.listeners.append(access)
     for prompt in prompts:
         await toy.ask("toy", "/chat", {"prompt": prompt, "max": 3}, headers={"x-key": "k"})
     access.flush()
