@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
-from emulator.engine.json_schema.build import Builder, Place
+from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.invalid import Invalid, break_one
+from emulator.engine.json_schema.place import Place
 from emulator.engine.json_schema.resolve import Node, root_node
 from emulator.engine.json_schema.style import STYLES, Mode
 from emulator.engine.regex.tree import BadPattern

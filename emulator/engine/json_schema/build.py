@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from math import inf
-from typing import NamedTuple
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer, draw_uniform
@@ -17,6 +16,7 @@ from emulator.engine.json_schema.heights import Heights
 from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.numbers import write_number
 from emulator.engine.json_schema.objects import narrow_members, write_object
+from emulator.engine.json_schema.place import Place
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import TYPES, Shape
 from emulator.engine.json_schema.strings import write_string
@@ -28,27 +28,8 @@ _RETRIES = 3
 _DEEP = 4  # levels after which a value that could be anything is better a plain one
 
 
-class Place(NamedTuple):
-    """Where in the instance a value goes.
-
-    Fields:
-        key: for its draws.
-        depth: levels above it.
-        name: of the property it is, or is in.
-        spare: only what is required: what is optional was tried before, and in vain.
-    """
-
-    key: bytes
-    depth: int = 0
-    name: str = ""
-    spare: bool = False
-
-    def below(self, step: str | int, name: str) -> Place:
-        return Place(derive(self.key, step), self.depth + 1, name, self.spare)
-
-
 class Builder:
-    """Builds one instance of ``root``."""
+    """Builds one instance of ``root``: a :class:`~emulator.engine.json_schema.place.Solver`."""
 
     def __init__(self, root: Node, style: Style, budget: Budget, checker: Checker) -> None:
         self.root = root
@@ -60,16 +41,9 @@ class Builder:
         self.reason = ""
 
     def frugal(self, place: Place) -> bool:
-        """Only what is required from here on."""
         return place.spare or place.depth > self.style.deepest or self.members > self.style.members
 
     def solve(self, nodes: tuple[Node, ...], place: Place) -> JSON:
-        """A value that is an instance of every node.
-
-        Raises:
-            Unsatisfiable: there is none.
-            Exhausted: none was found within the bound.
-        """
         self.members += 1
         self.budget.descend(place.depth)
         if self.heights.of(nodes) == inf:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.engine.budget import Exhausted, Unsatisfiable
-from emulator.engine.json_schema.build import Builder, Place
+from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import rules_of
 from emulator.engine.json_schema.negation import breaches
+from emulator.engine.json_schema.place import Place
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.violations import Path, Spot, below, violations
 
