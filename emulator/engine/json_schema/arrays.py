@@ -6,7 +6,7 @@ from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
 from emulator.engine.budget import Exhausted, Unsatisfiable
 from emulator.engine.json_schema.equality import identity
-from emulator.engine.json_schema.keywords import positional
+from emulator.engine.json_schema.keywords import positional, speaks_of_rest
 from emulator.engine.json_schema.place import Place, Solver
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import Shape
@@ -89,14 +89,14 @@ def _known(shape: Shape) -> int | None:
     """How many items the schemas speak of; ``None``: all, or as many as are made to match ``contains``."""
     if any(c.evaluates and c.high is None for c in shape.contains):
         return None
-    longest = max((c.high or c.low for c in shape.contains), default=0)
-    for node in shape.items:
-        first, _ = positional(node.schema)
-        whole = "additionalItems" if isinstance(node.schema.get("items"), list) else "items"
-        if whole in node.schema:
-            return None
-        longest = max(longest, len(first))
-    return longest
+    if any(speaks_of_rest(node.keywords) for node in shape.items):
+        return None
+    return max(_longest(shape), max((c.high or c.low for c in shape.contains), default=0))
+
+
+def _longest(shape: Shape) -> int:
+    """How many first items have schemas of their own."""
+    return max((len(positional(node.keywords)[0]) for node in shape.items), default=0)
 
 
 def _counts(solver: Solver, shape: Shape, place: Place, low: int, high: int | None) -> dict[int, None]:
@@ -104,7 +104,7 @@ def _counts(solver: Solver, shape: Shape, place: Place, low: int, high: int | No
     wanted = _count(solver, shape, place, low, high)
     if not shape.contains:
         return {wanted: None, low: None}
-    roomy = max((len(positional(n.schema)[0]) for n in shape.items), default=0) + sum(c.low for c in shape.contains)
+    roomy = _longest(shape) + sum(c.low for c in shape.contains)
     return {wanted: None, roomy if high is None else min(roomy, high): None, low: None}
 
 
@@ -115,9 +115,7 @@ def _count(solver: Solver, shape: Shape, place: Place, low: int, high: int | Non
         return low
     if style.extreme and high is not None and high <= 64 and derive(place.key, "full")[0] % 2:
         return high
-    more = style.items
-    longest = max((len(positional(n.schema)[0]) for n in shape.items), default=0)
-    count = max(low, longest, low + draw_integer(place.key, more + 1, "items"))
+    count = max(low, _longest(shape), low + draw_integer(place.key, style.items + 1, "items"))
     if low == 0 and count == 0 and style.hints:
         count = 1
     return count if high is None else min(count, high)
@@ -132,9 +130,9 @@ def item_nodes(shape: Shape, index: int, contained: bool = False) -> tuple[Node,
     found = []
     spoken = contained and all(c.evaluates and c.high is None for c in shape.contains)
     for node in shape.items:
-        first, rest = positional(node.schema)
+        first, rest = positional(node.keywords)
         below = first[index] if index < len(first) else rest
-        spoken = spoken or index < len(first) or "items" in node.schema
+        spoken = spoken or index < len(first) or "items" in node.keywords
         if below is not True:
             found.append(node.below(below))
     if not spoken and shape.unevaluated_items:

@@ -163,15 +163,18 @@ class Builder:
             return None
         if kind == "boolean":
             return derive(place.key, "boolean")[0] % 2 == 0
-        if kind == "string":
-            value = write_string(shape, place.name, place.key, self.style, self.budget)
-        else:
-            wanted = range_for(place.name)
-            fits = partial(self._not_excluded, shape.exclusions)
-            value = write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
+        value = self._write_string(shape, place) if kind == "string" else self._write_number(kind, shape, place)
         if value is None:
             raise Unsatisfiable(_refusal(place))
         return value
+
+    def _write_string(self, shape: Shape, place: Place) -> str | None:
+        return write_string(shape, place.name, place.key, self.style, self.budget)
+
+    def _write_number(self, kind: str, shape: Shape, place: Place) -> int | float | None:
+        wanted = range_for(place.name)
+        fits = partial(self._not_excluded, shape.exclusions)
+        return write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
 
     def _write_freely(self, kind: str, shape: Shape, place: Place) -> JSON:
         """In the typical style: at the bounds there are too few values to choose from."""

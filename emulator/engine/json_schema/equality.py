@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from fractions import Fraction
+from math import isfinite
 from typing import TypeGuard
 
 from emulator.core.json import JSON
@@ -27,6 +28,11 @@ def equal(left: JSON, right: JSON) -> bool:
     if type(left) is type(right) and isinstance(left, str | int | float):
         return left == right
     return identity(left) == identity(right)
+
+
+def is_finite(number: float) -> bool:
+    """Not one of those beyond the range of doubles, which are read as infinite."""
+    return isinstance(number, int) or isfinite(number)
 
 
 def exact(number: float) -> Fraction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.json import JSON, Object, as_array, as_number, as_object
+from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.engine.budget import Budget
 from emulator.engine.json_schema.equality import is_number
 from emulator.engine.json_schema.resolve import Dialect, Node
@@ -19,6 +19,17 @@ def listed(schema: Object, keyword: str) -> list[JSON]:
 def named(schema: Object, keyword: str) -> Object:
     """What a keyword has by name; nothing if it is not there."""
     return as_object(schema.get(keyword, {}))
+
+
+def required_names(schema: Object) -> list[str]:
+    """What ``required`` lists; the flag it was in draft 3 lists nothing."""
+    names = schema.get("required", False)
+    return [] if isinstance(names, bool) else [as_text(name) for name in as_array(names)]
+
+
+def listed_values(schema: Object) -> list[JSON]:
+    """The values ``const`` or ``enum`` gives."""
+    return [schema["const"]] if "const" in schema else listed(schema, "enum")
 
 
 def has_type(value: JSON, name: JSON, dialect: Dialect = Dialect.DRAFT_2020) -> bool:
@@ -46,6 +57,11 @@ def positional(schema: Object) -> tuple[list[JSON], JSON]:
     if isinstance(items, list):
         return items, schema.get("additionalItems", True)
     return listed(schema, "prefixItems"), items
+
+
+def speaks_of_rest(schema: Object) -> bool:
+    """Whether the items after the first are spoken of as well."""
+    return ("additionalItems" if isinstance(schema.get("items"), list) else "items") in schema
 
 
 def contains_bounds(node: Node) -> tuple[int, int | None]:

@@ -6,16 +6,18 @@ Source: the validation vocabularies of JSON Schema drafts 3 to 2020-12.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import isfinite
 
 from emulator.core.json import JSON, Object
-from emulator.engine.budget import Unsatisfiable
+from emulator.engine.json_schema.equality import is_finite, is_number
 
 Schema = Object | bool
 
 
-def wrong_kind() -> Unsatisfiable:
-    return Unsatisfiable("not a JSON Schema: a keyword has a value of the wrong kind")
+class NotASchema(ValueError):
+    """What is given for a schema is none in any draft."""
+
+    def __init__(self, reason: str = "a keyword has a value of the wrong kind") -> None:
+        super().__init__(f"not a JSON Schema: {reason}")
 
 
 def subschemas(schema: Object) -> Iterator[Schema]:
@@ -25,16 +27,16 @@ def subschemas(schema: Object) -> Iterator[Schema]:
     looked at.
 
     Raises:
-        Unsatisfiable: a keyword has a value of the wrong kind.
+        NotASchema: a keyword has a value of the wrong kind.
     """
     for keyword, argument in schema.items():
         if keyword in _HOLDERS:
             for below in _HOLDERS[keyword](argument):
                 if not isinstance(below, dict | bool):
-                    raise wrong_kind()
+                    raise NotASchema
                 yield below
         elif keyword in _PLAIN and not _PLAIN[keyword](argument):
-            raise wrong_kind()
+            raise NotASchema
 
 
 def _one(argument: JSON) -> Iterable[JSON]:
@@ -44,7 +46,7 @@ def _one(argument: JSON) -> Iterable[JSON]:
 def _listed(argument: JSON) -> Iterable[JSON]:
     if isinstance(argument, list):
         return argument
-    raise wrong_kind()
+    raise NotASchema
 
 
 def _one_or_listed(argument: JSON) -> Iterable[JSON]:
@@ -54,7 +56,7 @@ def _one_or_listed(argument: JSON) -> Iterable[JSON]:
 def _named(argument: JSON) -> Iterable[JSON]:
     if isinstance(argument, dict):
         return argument.values()
-    raise wrong_kind()
+    raise NotASchema
 
 
 def _dependencies(argument: JSON) -> Iterable[JSON]:
@@ -101,9 +103,7 @@ def _is_flag(value: JSON) -> bool:
 
 
 def _is_number(value: JSON) -> bool:
-    if isinstance(value, float):
-        return isfinite(value)  # a number too large for a double is read as infinite
-    return isinstance(value, int) and not isinstance(value, bool)
+    return is_number(value) and is_finite(value)
 
 
 def _is_number_or_flag(value: JSON) -> bool:

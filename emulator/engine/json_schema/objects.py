@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_text
 from emulator.core.seed import derive, draw_uniform
 from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
+from emulator.engine.json_schema.keywords import named
 from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.place import Place, Solver
 from emulator.engine.json_schema.resolve import Node
@@ -18,7 +19,7 @@ _NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
 _MOST = 150  # optional properties of one object, roughly
 
 
-def write_object(solver: Solver, shape: Shape, place: Place) -> JSON:
+def write_object(solver: Solver, shape: Shape, place: Place) -> Object:
     """An object of the shape.
 
     Raises:
@@ -31,7 +32,7 @@ def write_object(solver: Solver, shape: Shape, place: Place) -> JSON:
         raise Unsatisfiable("more properties are required than are allowed")
     chosen = dict.fromkeys(needed)
     _add_optional(solver, shape, place, chosen, high)
-    built = {}
+    built: Object = {}
     for name in _in_order(shape, chosen):
         try:
             built[name] = _member(solver, shape, place, name)
@@ -58,9 +59,10 @@ def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | 
     spoken = False
     budget.spend(2 * len(shape.members))
     for node in shape.members:
-        schema = node.schema
-        below = [schema["properties"][name]] if name in schema.get("properties", ()) else []
-        below += [s for pattern, s in schema.get("patternProperties", {}).items() if matches(pattern, name, budget)]
+        schema = node.keywords
+        members = named(schema, "properties")
+        below = [members[name]] if name in members else []
+        below += [s for pattern, s in named(schema, "patternProperties").items() if matches(pattern, name, budget)]
         if not below and "additionalProperties" in schema:
             below = [schema["additionalProperties"]]
         spoken = spoken or bool(below)
@@ -100,7 +102,7 @@ def _closed(shape: Shape, names: list[str]) -> list[str]:
     return list(found)
 
 
-def _stays(shape: Shape, built: dict[str, JSON], name: str) -> bool:
+def _stays(shape: Shape, built: Object, name: str) -> bool:
     return all(other in built for other in _closed(shape, [name]))
 
 
@@ -125,7 +127,7 @@ def _add_optional(solver: Solver, shape: Shape, place: Place, chosen: dict[str, 
 def _declared(shape: Shape) -> dict[str, None]:
     names: dict[str, None] = {}
     for node in shape.members:
-        names.update(dict.fromkeys(node.schema.get("properties", ())))
+        names.update(dict.fromkeys(named(node.keywords, "properties")))
     return names
 
 
@@ -134,7 +136,7 @@ def _in_order(shape: Shape, chosen: dict[str, None]) -> list[str]:
     return declared + [name for name in chosen if name not in declared]
 
 
-def _fill(solver: Solver, shape: Shape, place: Place, built: dict[str, JSON], low: int) -> None:
+def _fill(solver: Solver, shape: Shape, place: Place, built: Object, low: int) -> None:
     """Add properties until there are ``low``."""
     if len(built) >= low and not _lonely(solver, shape, place, built):
         return
@@ -155,12 +157,12 @@ def _fill(solver: Solver, shape: Shape, place: Place, built: dict[str, JSON], lo
         raise Unsatisfiable(f"no {low} properties found")
 
 
-def _lonely(solver: Solver, shape: Shape, place: Place, built: dict[str, JSON]) -> bool:
+def _lonely(solver: Solver, shape: Shape, place: Place, built: Object) -> bool:
     """An empty map of something: one entry tells a reader more."""
     if built or not solver.style.hints or solver.frugal(place) or shape.member_count.high == 0:
         return False
     return any(
-        isinstance(node.schema.get("additionalProperties"), dict) or node.schema.get("patternProperties")
+        isinstance(node.keywords.get("additionalProperties"), dict) or named(node.keywords, "patternProperties")
         for node in shape.members
     )
 
@@ -169,9 +171,9 @@ def _possible_names(solver: Solver, shape: Shape, place: Place) -> Iterator[str]
     """Names to add, the likeliest first."""
     yield from _declared(shape)
     for node in shape.members:
-        for pattern in node.schema.get("patternProperties", ()):
+        for pattern in named(node.keywords, "patternProperties"):
             yield from _drawn_names(solver, shape, place, pattern)
-    if not any(n.schema.get("additionalProperties") is False for n in shape.members):
+    if not any(n.keywords.get("additionalProperties") is False for n in shape.members):
         if not shape.names:
             yield from _NAMES
             yield from (f"{_NAMES[i % 8]}{i // 8 + 1}" for i in range(shape.member_count.low + 8))
@@ -185,7 +187,7 @@ def _drawn_names(solver: Solver, shape: Shape, place: Place, pattern: str) -> It
     for attempt in range(4 + shape.member_count.low):
         other = Node({"not": {"enum": list(found)}}, solver.root.path)
         try:
-            name = solver.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", ""))
+            name = as_text(solver.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", "")))
         except Exhausted:
             raise
         except Unsatisfiable:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from emulator.core.json import JSON, Object, as_object
 from emulator.engine.budget import Unsatisfiable
-from emulator.engine.json_schema.meta import META_SCHEMA, Schema, subschemas, wrong_kind
+from emulator.engine.json_schema.meta import META_SCHEMA, NotASchema, Schema, subschemas
 
 
 class Dialect(IntEnum):
@@ -60,7 +60,7 @@ class Library:
     """All resources of one document, found by walking it when first asked for.
 
     Raises:
-        Unsatisfiable: the document is no schema.
+        NotASchema: the document is none.
     """
 
     def __init__(self, root: JSON) -> None:
@@ -77,10 +77,10 @@ class Library:
         """A part of the document as the schema it must be, and all below it.
 
         Raises:
-            Unsatisfiable: it is none, or a keyword has a value of the wrong kind.
+            NotASchema: it is none, or a keyword has a value of the wrong kind.
         """
         if not isinstance(found, dict | bool):
-            raise Unsatisfiable("not a JSON Schema: it must be an object or a boolean")
+            raise NotASchema("it must be an object or a boolean")
         pending: list[Schema] = [found]
         while pending:
             schema = pending.pop()
@@ -142,7 +142,7 @@ def _split(address: str) -> tuple[str, str]:
     try:
         base, fragment = urldefrag(address)
     except ValueError:  # such as a bracket that is not closed
-        raise wrong_kind() from None
+        raise NotASchema from None
     return base, fragment
 
 
@@ -151,7 +151,7 @@ def _join(base: str, address: str) -> str:
     try:
         return urljoin(base, address)
     except ValueError:
-        raise wrong_kind() from None
+        raise NotASchema from None
 
 
 def _note_anchors(schema: Object, resource: Resource) -> None:
@@ -200,6 +200,7 @@ class Node(NamedTuple):
 
         Raises:
             Unsatisfiable: it points outside the document, or nowhere.
+            NotASchema: what it points to is none.
         """
         here = self.path[-1]
         base, fragment = _split(reference)
@@ -270,7 +271,7 @@ def root_node(schema: JSON) -> Node:
     """The whole document as a node.
 
     Raises:
-        Unsatisfiable: it is no schema.
+        NotASchema: it is none.
     """
     library = Library(schema)
     return Node(library.first.root, (library.first,))

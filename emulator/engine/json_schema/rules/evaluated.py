@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.core.json import JSON, Object, as_text
-from emulator.engine.json_schema.keywords import listed, named, positional
+from emulator.engine.json_schema.keywords import listed, named, positional, speaks_of_rest
 from emulator.engine.json_schema.resolve import Dialect, Node
 from emulator.engine.json_schema.rules.judge import Judge
 from emulator.engine.regex.matching import matches
@@ -55,10 +55,9 @@ def evaluated_names(judge: Judge, node: Node, value: Object, own: bool = True) -
 def evaluated_items(judge: Judge, node: Node, value: list[JSON], own: bool = True) -> set[int]:
     """Positions ``node`` speaks of; ``own``: counting its ``unevaluatedItems``."""
     schema = node.keywords
-    first, _ = positional(schema)
-    whole = "additionalItems" if isinstance(schema.get("items"), list) else "items"
-    if whole in schema or (own and "unevaluatedItems" in schema):
+    if speaks_of_rest(schema) or (own and "unevaluatedItems" in schema):
         return set(range(len(value)))
+    first, _ = positional(schema)
     found = set(range(min(len(first), len(value))))
     if "contains" in schema and node.dialect >= Dialect.DRAFT_2020:
         below = node.below(schema["contains"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from emulator.core.json import JSON, as_array, as_number, as_text
-from emulator.engine.json_schema.equality import equal, exact, is_number
+from emulator.engine.json_schema.equality import equal, exact, is_finite, is_number
 from emulator.engine.json_schema.formats import conforms
 from emulator.engine.json_schema.keywords import has_type
 from emulator.engine.json_schema.resolve import Node
@@ -56,7 +54,7 @@ def is_below(judge: Judge, node: Node, argument: JSON, value: JSON) -> bool:
 def is_multiple(judge: Judge, node: Node, argument: JSON, value: JSON) -> bool:
     if not is_number(value) or not argument:
         return True
-    return isfinite(value) and (exact(value) / exact(as_number(argument))).denominator == 1
+    return is_finite(value) and (exact(value) / exact(as_number(argument))).denominator == 1
 
 
 def is_long_enough(judge: Judge, node: Node, argument: JSON, value: JSON) -> bool:
