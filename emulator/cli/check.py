@@ -8,9 +8,11 @@ from typing import Literal, TextIO
 
 from emulator.cli import VENDOR_NAMES
 from emulator.core.json import JSON, dump_json
-from emulator.scenario.errors import Row, ScenarioError
+from emulator.scenario.errors import ScenarioError
 from emulator.scenario.lint import Catalogue, lint
-from emulator.scenario.load import LoadedScenario, find_files, load_scenario
+from emulator.scenario.load import find_files, load_scenario
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.mistakes import Row
 from emulator.scenario.schema import Limit, Scenario, When
 
 Severity = Literal["error", "warning"]

@@ -13,9 +13,11 @@ from emulator.control.explain import describe
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.wire import WireRequest
 from emulator.scenario.asked import AskedError
-from emulator.scenario.errors import ScenarioError, nearest
-from emulator.scenario.load import LoadedScenario, load_paths
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_paths
+from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.match import Verdict
+from emulator.scenario.mistakes import nearest
 from emulator.server.build import build
 from emulator.server.serving import judged_by
 from emulator.settings import Settings, SettingsError

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from emulator.core.json import JSON, parse_json
 from emulator.latency import Latency
-from emulator.scenario.errors import Mistake, explain_errors, format_path
+from emulator.scenario.locations import format_path
+from emulator.scenario.mistakes import Mistake, explain_errors
 from emulator.scenario.outcomes import ErrorOutcome, Outcome
 
 M = TypeVar("M", bound=BaseModel)

@@ -9,8 +9,8 @@ from typing import get_args
 from emulator.core.call import Task
 from emulator.core.json import JSON
 from emulator.scenario.conditions import Bounds, Comparison, When
-from emulator.scenario.errors import nearest
 from emulator.scenario.facets import compile_names, compile_number, compile_text, same_json
+from emulator.scenario.mistakes import nearest
 
 _ANY_TEXT = "\0"  # what stands for a star in a name: only another star matches it
 _OF_CHATS = ("system", "tools", "tool_result", "messages")

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 
 from emulator.scenario.conditions import Times, When
 from emulator.scenario.cover import covers, find_contradiction
-from emulator.scenario.errors import KeyPath, Row, nearest
 from emulator.scenario.facets import compile_names
-from emulator.scenario.load import LoadedScenario
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.locations import KeyPath
+from emulator.scenario.mistakes import Row, nearest
 from emulator.scenario.quota_cover import is_stricter
 from emulator.scenario.schema import Limit, Rule, Scenario
 

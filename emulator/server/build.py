@@ -9,7 +9,7 @@ from emulator.core.clock import Clock
 from emulator.core.vendor import Vendor
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
-from emulator.scenario.load import LoadedScenario
+from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
 from emulator.server.stage import Overrides, Stage
 from emulator.vendors import VENDORS

@@ -10,18 +10,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from emulator.core.json import JSON
-from emulator.scenario.errors import Row
-from emulator.scenario.load import (
-    BUILT_IN,
-    LoadedScenario,
-    ScenarioError,
-    load_library,
-    load_paths,
-    load_scenario,
-    load_text,
-    select,
-)
-from emulator.scenario.schema import Scenario
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_library, load_paths, load_scenario, load_text, select
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.mistakes import Row
+from emulator.scenario.schema import BUILT_IN, Scenario
 
 HEAD = "version: 1\n"
 
@@ -464,7 +457,7 @@ def test_lists_of_several_files_join_in_order(tmp_path: Path) -> None:
     assert loaded.scenario.vendors == {"tgi": False, "azure": {"profile": "maas"}}
     assert (loaded.scenario.seed, loaded.scenario.name) == (7, "b+a")
     assert loaded.sources == tuple(paths)
-    assert loaded.where(("rules", 1, "name")) == f"{paths[1]}:3:16"
+    assert str(loaded.row(("rules", 1, "name"), "wrong")).startswith(f"{paths[1]}:3:16: ")
 
 
 def test_a_value_set_twice_the_same_is_no_mistake(tmp_path: Path) -> None:
@@ -612,7 +605,6 @@ def test_a_vendor_reports_mistakes_in_its_settings_as_rows() -> None:
 def test_a_row_for_a_mistake_found_later(path: tuple[str | int, ...], row: str) -> None:
     loaded = load_text(LATER, "a.yaml")
     assert str(loaded.row(path, "wrong")) == row
-    assert row.startswith(loaded.where(path))
 
 
 def test_rows_are_data_too() -> None:

@@ -9,7 +9,8 @@ import pytest
 from emulator.core.call import Deployment
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON
-from emulator.scenario.load import ScenarioError, load_text
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_text
 from emulator.scenario.schema import DeploymentEntry, ErrorOutcome, Scenario, schema_json
 
 TOUR = """
