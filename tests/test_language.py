@@ -14,7 +14,8 @@ from emulator.core.quota import Strategy, Unit
 from emulator.faults import AnyFault
 from emulator.latency import Delay
 from emulator.scenario import asked
-from emulator.scenario.facets import FACETS, NAMED_FACETS
+from emulator.scenario.conditions import NAMED_FACETS
+from emulator.scenario.facets import FACETS
 from emulator.scenario.schema import Scope, schema_json
 from tests import language
 from tests.named import find_missing

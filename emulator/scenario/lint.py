@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from emulator.scenario.comparisons import compile_names
 from emulator.scenario.conditions import Times, When
 from emulator.scenario.cover import covers, find_contradiction
-from emulator.scenario.facets import compile_names
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Row, nearest

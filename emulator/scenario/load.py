@@ -153,7 +153,7 @@ def _salvage(data: JSON, name: str) -> Scenario:
 
 
 @cache
-def _schema() -> JSON:
+def _schema() -> Object:
     return schema_json()
 
 

@@ -21,10 +21,13 @@ def look_up(data: JSON, path: KeyPath) -> JSON:
         LookupError: there is none.
     """
     for part in path:
-        if isinstance(data, dict) or (isinstance(data, list) and isinstance(part, int)):
-            data = data[part]
-        else:
-            raise LookupError(format_path(path))
+        match data, part:
+            case dict(values), _:
+                data = values[part]
+            case list(items), int(index):
+                data = items[index]
+            case _:
+                raise LookupError(format_path(path))
     return data
 
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from emulator.core.call import ChatAsk, CompletionAsk, EmbeddingAsk, Message, Sampling, Tool
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON
-from emulator.scenario.facets import FACETS, NAMED_FACETS, same_json
+from emulator.scenario.comparisons import same_json
+from emulator.scenario.conditions import NAMED_FACETS
+from emulator.scenario.facets import FACETS
 from emulator.scenario.load import load_text
 from emulator.scenario.match import Facts, Match, Matcher, compile_rules, find_nearest
 from emulator.scenario.schema import When
