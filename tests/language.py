@@ -27,7 +27,7 @@ _API = "tests/control/test_api.py::"
 _APP = "tests/server/test_app.py::"
 _PLAYER = "tests/server/test_player.py::"
 _LOAD = "tests/scenario/test_load.py::"
-_CLI = "tests/test_cli.py::"
+_CLI = "tests/cli/test_{}.py::"
 _KINDS = "tests/vendors/{}/test_errors.py::test_every_kind_has_words"
 
 SECTIONS: Rows = {
@@ -258,7 +258,7 @@ HEADERS: Rows = {
 
 CONTROL: Rows = {
     "GET /health": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
-    "GET /ready": f"{_CLI}test_serve_answers_and_ends_with_0",
+    "GET /ready": f"{_CLI.format('serve')}test_serve_answers_and_ends_with_0",
     "GET /scenario": f"{_API}test_the_scenario_at_work_is_shown_as_written",
     "PUT /scenario": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
     "GET /scenarios": f"{_API}test_what_is_answered_is_what_is_documented",
@@ -272,11 +272,11 @@ CONTROL: Rows = {
 }
 
 COMMANDS: Rows = {
-    "serve": f"{_CLI}test_serve_answers_and_ends_with_0",
-    "check": f"{_CLI}test_check_gives_rows",
-    "explain": f"{_CLI}test_explain_says_why",
-    "schema": f"{_CLI}test_schema_is_json_schema",
-    "instance": f"{_CLI}test_instance_answers_each_line_by_itself",
-    "health": f"{_CLI}test_health_of_nothing_is_1",
-    "env": f"{_CLI}test_env_prints_what_to_export",
+    "serve": f"{_CLI.format('serve')}test_serve_answers_and_ends_with_0",
+    "check": f"{_CLI.format('check')}test_check_gives_rows",
+    "explain": f"{_CLI.format('explain')}test_explain_says_why",
+    "schema": f"{_CLI.format('schema')}test_schema_is_json_schema",
+    "instance": f"{_CLI.format('instance')}test_instance_answers_each_line_by_itself",
+    "health": f"{_CLI.format('health')}test_health_of_nothing_is_1",
+    "env": f"{_CLI.format('env')}test_env_prints_what_to_export",
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TextIO
 
-from emulator.cli import VENDOR_NAMES
+from emulator.cli.names import VENDOR_NAMES
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.lint import Catalogue, lint
@@ -62,7 +62,7 @@ def _complete(error: ScenarioError) -> ScenarioError:
 
 
 def _concerns_vendors(scenario: Scenario) -> bool:
-    """Something in it only the vendors can judge; they are dear to import."""
+    """Something in it only the vendors can judge; they are slow to import."""
     about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
     return bool(scenario.vendors or scenario.deployments) or any(part.deployment is not None for part in about)
 
@@ -96,8 +96,8 @@ def _annotate(findings: Sequence[Finding], stream: TextIO) -> None:
     """
     for severity, row in findings:
         message = ": ".join(filter(None, [row.path, row.message])) + _hint(row)
-        place = f"file={_escape(row.file, property_=True)},line={max(row.line, 1)},col={max(row.column, 1)}"
-        print(f"::{severity} {place}::{_escape(message)}", file=stream)
+        location = f"file={_escape(row.file, property_=True)},line={max(row.line, 1)},col={max(row.column, 1)}"
+        print(f"::{severity} {location}::{_escape(message)}", file=stream)
 
 
 def _hint(row: Row) -> str:
