@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from emulator.core.json import JSON
-from emulator.latency import Delay, Distribution, Latency
+from emulator.latency import Delay, Latency
+from emulator.latency.distributions import Distribution
 
 DELAY: TypeAdapter[Distribution] = TypeAdapter(Delay)
 MANY = 10_000

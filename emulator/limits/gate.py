@@ -102,11 +102,11 @@ def reserve_output(call: Call) -> int:
     if isinstance(ask, EmbeddingAsk):
         return 0
     deployment, sampling = call.deployment, ask.sampling
-    room = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
-    roof = min(room, inf if deployment.max_output is None else deployment.max_output)
+    context = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
+    possible = min(context, inf if deployment.max_output is None else deployment.max_output)
     most = inf if sampling.max_tokens is None else sampling.max_tokens
-    if most >= roof:
-        most = min(roof, deployment.default_max_tokens or _USUAL_OUTPUT)
+    if most >= possible:
+        most = min(possible, deployment.default_max_tokens or _USUAL_OUTPUT)
     prompts = len(ask.prompts) if isinstance(ask, CompletionAsk) else 1
     return int(most) * sampling.n * prompts
 

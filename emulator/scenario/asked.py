@@ -48,9 +48,8 @@ def ask_for(
     asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
     if error is not None or asked:
         refusal = None if error is None else _read(ErrorOutcome, ERROR, _parse(ERROR, "kind", error))
-        bent = _read(Outcome, FAULT, {"faults": asked}) if asked else None
         changes["error"] = refusal
-        changes["faults"] = bent.faults if bent is not None else ()
+        changes["faults"] = _read(Outcome, FAULT, {"faults": asked}).faults if asked else ()
     if ttft is not None:
         latency = _read(Latency, TTFT, {"ttft": ttft.strip()})
         changes["latency"] = latency if outcome.latency is None else outcome.latency.merge(latency)

@@ -135,13 +135,13 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
-        part = LoadedScenario(_salvage(joined.data, name), sources, joined.data, joined.locations)
+        part = LoadedScenario(_read_vendor_sections(joined.data, name), sources, joined.data, joined.locations)
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
     return LoadedScenario(scenario, sources, joined.data, joined.locations)
 
 
-def _salvage(data: JSON, name: str) -> Scenario:
-    """The sections that vendors judge, as far as they can be read."""
+def _read_vendor_sections(data: JSON, name: str) -> Scenario:
+    """A scenario of the sections that vendors check, as far as they can be read."""
     sections = data if isinstance(data, dict) else {}
     vendors = sections.get("vendors")
     known = vendors if isinstance(vendors, dict) else {}

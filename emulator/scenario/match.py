@@ -83,10 +83,10 @@ class _Compiled:
 class Matcher:
     """The rules of one scenario, compiled."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         self.rules = scenario.rules
         self._rules = tuple(_compile(rule) for rule in scenario.rules)
-        self._key = derive("chance", seed)
+        self._key = derive("chance", scenario.seed)
         self._by_address: dict[tuple[str | bool, ...], tuple[_Compiled, ...]] = {}
 
     async def match(self, facts: Facts, state: State) -> Match:
@@ -106,13 +106,13 @@ class Matcher:
         """What each rule said, up to the one that took the call; counts nothing."""
         verdicts = []
         for compiled in self._rules:
-            verdict = self._judge(compiled, facts, match)
+            verdict = self._explain_rule(compiled, facts, match)
             verdicts.append(verdict)
             if verdict.failed is None:
                 break
         return tuple(verdicts)
 
-    def _judge(self, compiled: _Compiled, facts: Facts, match: Match) -> Verdict:
+    def _explain_rule(self, compiled: _Compiled, facts: Facts, match: Match) -> Verdict:
         rule, times = compiled.rule, compiled.times
         failed = compiled.find_failed(facts)
         if failed:
@@ -143,9 +143,9 @@ class Matcher:
         return draw_uniform(self._key, rule.name, facts.identity, facts.attempt)
 
 
-def compile_rules(scenario: Scenario, seed: int | None = None) -> Matcher:
-    """Make the rules of a scenario ready to match; ``seed`` takes the place of the scenario's own."""
-    return Matcher(scenario, scenario.seed if seed is None else seed)
+def compile_rules(scenario: Scenario) -> Matcher:
+    """Make the rules of a scenario ready to match."""
+    return Matcher(scenario)
 
 
 def find_nearest(verdicts: Iterable[Verdict]) -> Verdict | None:

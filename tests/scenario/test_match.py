@@ -367,16 +367,6 @@ async def test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules() 
     assert await run(chance("r"), seed=1) != alone
 
 
-async def test_a_seed_from_outside_takes_the_place_of_the_scenarios() -> None:
-    text = "version: 1\nseed: {}\nrules: [{{name: r, times: {{probability: 0.5}}, pass: true}}]"
-    one, two = (load_text(text.format(seed)).scenario for seed in (1, 2))
-
-    async def run(matcher: Matcher) -> list[bool]:
-        return [match.rule is not None for match in await play(matcher, attempts(64))]
-
-    assert await run(compile_rules(one, seed=2)) == await run(compile_rules(two)) != await run(compile_rules(one))
-
-
 # Explanations
 
 EXPLAINED = """
