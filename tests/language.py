@@ -15,8 +15,9 @@ _FAULTS = "tests/faults/test_faults.py::"
 _POSITION = "tests/faults/test_position.py::test_position_in_a_stream"
 _WIRE = "tests/faults/test_wire.py::"
 _CLIENTS = "tests/faults/test_clients.py::"
-_QUANTILE = "tests/test_latency.py::test_quantile"
-_LATENCY = "tests/test_latency.py::"
+_QUANTILE = "tests/latency/test_distributions.py::test_quantile"
+_DELAY = "tests/latency/test_distributions.py::"
+_PACE = "tests/latency/test_pace.py::"
 _GATE = "tests/limits/test_gate.py::"
 _LIMITS = "tests/limits/test_server.py::"
 _SAYS = "tests/test_replies.py::test_what_an_answer_says"
@@ -40,7 +41,7 @@ SECTIONS: Rows = {
     "vendors": f"{_API}test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back",
     "keys": f"{_APP}test_keys_name_the_principal",
     "deployments": "tests/scenario/test_schema.py::test_deployment",
-    "latency": f"{_LATENCY}test_merge",
+    "latency": f"{_PACE}test_merge",
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
     "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
 }
@@ -105,7 +106,7 @@ THEN: Rows = {
 OUTCOMES: Rows = {
     "error": f"{_APP}test_a_rule_refuses",
     "reply": f"{_APP}test_a_rule_fixes_the_answer",
-    "latency": f"{_LATENCY}test_merge",
+    "latency": f"{_PACE}test_merge",
     "faults": f"{_FAULTS}test_faults_compose_in_order",
     "pass": f"{_SEQUENCE}[then pass]",
     "sequence": f"{_SEQUENCE}[per beside it]",
@@ -205,17 +206,17 @@ LATENCIES: Rows = {
     "pareto": f"{_QUANTILE}[pareto, heavy tail]",
     "empirical": f"{_QUANTILE}[empirical, between two quantiles]",
     "histogram": f"{_QUANTILE}[histogram with an empty bin]",
-    "mixture": f"{_LATENCY}test_a_mixture_draws_its_parts_by_weight",
+    "mixture": f"{_DELAY}test_a_mixture_draws_its_parts_by_weight",
 }
 
 LATENCY_KEYS: Rows = {
-    "ttft": f"{_LATENCY}test_pace[ttft moves all tokens]",
-    "itl": f"{_LATENCY}test_pace[itl parts them]",
-    "prefill": f"{_LATENCY}test_pace[prefill counts prompt tokens]",
+    "ttft": f"{_PACE}test_pace[ttft moves all tokens]",
+    "itl": f"{_PACE}test_pace[itl parts them]",
+    "prefill": f"{_PACE}test_pace[prefill counts prompt tokens]",
     "load": f"{_LIMITS}test_load_stretches_the_gaps",
-    "max": f"{_LATENCY}test_max_clamps_what_exceeds_it",
+    "max": f"{_DELAY}test_max_clamps_what_exceeds_it",
     "capacity": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
-    "factor": f"{_LATENCY}test_pace[half way to capacity]",
+    "factor": f"{_PACE}test_pace[half way to capacity]",
     "queue": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
 }
 
