@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 Rows = Mapping[str, str]
 
-_MATCH = "tests/scenario/test_match.py::test_facet"
+_FACET = "tests/scenario/test_facets.py::test_facet"
 _TIMES = "tests/scenario/test_match.py::test_times"
 _SEQUENCE = "tests/scenario/test_match.py::test_sequence"
 _FAULTS = "tests/faults/test_faults.py::"
@@ -27,12 +27,12 @@ _REPLIES = "tests/test_replies.py::"
 _API = "tests/control/test_api.py::"
 _APP = "tests/server/test_app.py::"
 _PLAYER = "tests/server/test_player.py::"
-_LOAD = "tests/scenario/test_load.py::"
+_MISTAKES = "tests/scenario/test_mistakes.py::"
 _CLI = "tests/cli/test_{}.py::"
 _KINDS = "tests/vendors/{}/test_errors.py::test_every_kind_has_words"
 
 SECTIONS: Rows = {
-    "version": f"{_LOAD}test_twelve_mistakes_are_twelve_rows",
+    "version": f"{_MISTAKES}test_twelve_mistakes_are_twelve_rows",
     "name": f"{_API}test_the_scenario_at_work_is_shown_as_written",
     "description": f"{_API}test_the_scenario_at_work_is_shown_as_written",
     "seed": "tests/scenario/test_match.py::test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules",
@@ -47,36 +47,36 @@ SECTIONS: Rows = {
 }
 
 FACETS: Rows = {
-    "vendor": f"{_MATCH}[vendor, exact]",
-    "deployment": f"{_MATCH}[deployment, glob]",
-    "task": f"{_MATCH}[task]",
-    "endpoint": f"{_MATCH}[endpoint, glob]",
-    "principal": f"{_MATCH}[principal]",
-    "session": f"{_MATCH}[session]",
-    "stream": f"{_MATCH}[stream]",
-    "structured": f"{_MATCH}[structured by schema]",
-    "multimodal": f"{_MATCH}[multimodal]",
-    "prompt": f"{_MATCH}[prompt, equal]",
-    "system": f"{_MATCH}[system]",
-    "tools": f"{_MATCH}[any tool offered]",
-    "tool_result": f"{_MATCH}[tool result]",
-    "prompt_tokens": f"{_MATCH}[prompt tokens, equal]",
-    "max_tokens": f"{_MATCH}[max tokens]",
-    "messages": f"{_MATCH}[messages]",
-    "body_bytes": f"{_MATCH}[body bytes with a unit]",
-    "header.<name>": f"{_MATCH}[header]",
-    "query.<name>": f"{_MATCH}[query]",
-    "body.<path>": f"{_MATCH}[body, deep]",
+    "vendor": f"{_FACET}[vendor, exact]",
+    "deployment": f"{_FACET}[deployment, glob]",
+    "task": f"{_FACET}[task]",
+    "endpoint": f"{_FACET}[endpoint, glob]",
+    "principal": f"{_FACET}[principal]",
+    "session": f"{_FACET}[session]",
+    "stream": f"{_FACET}[stream]",
+    "structured": f"{_FACET}[structured by schema]",
+    "multimodal": f"{_FACET}[multimodal]",
+    "prompt": f"{_FACET}[prompt, equal]",
+    "system": f"{_FACET}[system]",
+    "tools": f"{_FACET}[any tool offered]",
+    "tool_result": f"{_FACET}[tool result]",
+    "prompt_tokens": f"{_FACET}[prompt tokens, equal]",
+    "max_tokens": f"{_FACET}[max tokens]",
+    "messages": f"{_FACET}[messages]",
+    "body_bytes": f"{_FACET}[body bytes with a unit]",
+    "header.<name>": f"{_FACET}[header]",
+    "query.<name>": f"{_FACET}[query]",
+    "body.<path>": f"{_FACET}[body, deep]",
 }
 
 COMPARISONS: Rows = {
-    "contains": f"{_MATCH}[prompt, contains]",
-    "prefix": f"{_MATCH}[prompt, prefix]",
-    "suffix": f"{_MATCH}[prompt, suffix]",
-    "regex": f"{_MATCH}[prompt, regex searches]",
-    "not": f"{_MATCH}[prompt, not a string]",
-    "above": f"{_MATCH}[above leaves out the bound]",
-    "below": f"{_MATCH}[below leaves out the bound]",
+    "contains": f"{_FACET}[prompt, contains]",
+    "prefix": f"{_FACET}[prompt, prefix]",
+    "suffix": f"{_FACET}[prompt, suffix]",
+    "regex": f"{_FACET}[prompt, regex searches]",
+    "not": f"{_FACET}[prompt, not a string]",
+    "above": f"{_FACET}[above leaves out the bound]",
+    "below": f"{_FACET}[below leaves out the bound]",
 }
 
 TIMES: Rows = {

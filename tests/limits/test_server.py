@@ -233,7 +233,7 @@ async def test_a_broken_answer_costs_what_came_through(start: Start) -> None:
         "rules: [{name: r, times: {first: 1}, faults: [{type: disconnect, after_tokens: 7}]}]\n",
         vendors=[TOY],
     )
-    body = {"prompt": "Hi", "max": 60, "stream": True}
+    body: JSON = {"prompt": "Hi", "max": 60, "stream": True}
     with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
         await running.ask("toy", "/chat", body, headers={"x-key": "k"})
     for tokens, status in ((94, 400), (93, 200)):
@@ -289,7 +289,7 @@ async def test_one_load_for_each_deployment(start: Start) -> None:
     assert sorted(call.result().status for call in calls) == [200, 200, 503]
 
 
-async def test_the_answer_of_a_place_that_was_waited_for_is_on_the_way_when_it_is_free(start: Start) -> None:
+async def test_an_answer_that_waited_for_a_slot_is_on_the_way_when_it_is_free(start: Start) -> None:
     running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
     first, second = await toy_stream(running, 3), asyncio.create_task(toy_stream(running, 3))
     await until_busy(running, 2)
@@ -308,7 +308,7 @@ async def test_the_answer_of_a_place_that_was_waited_for_is_on_the_way_when_it_i
     assert [entry.ttft for entry in running.built.journal] == [pytest.approx(1.0), pytest.approx(4.0)]
 
 
-async def test_who_leaves_the_line_takes_no_place(start: Start) -> None:
+async def test_who_leaves_the_queue_takes_no_slot(start: Start) -> None:
     running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
     first = await toy_stream(running, 3)
     url = urlsplit(running.urls["toy"])
