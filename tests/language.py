@@ -20,6 +20,7 @@ _DELAY = "tests/latency/test_distributions.py::"
 _PACE = "tests/latency/test_pace.py::"
 _GATE = "tests/limits/test_gate.py::"
 _LIMITS = "tests/limits/test_server.py::"
+_SLOTS = "tests/limits/test_load.py::"
 _SAYS = "tests/test_replies.py::test_what_an_answer_says"
 _ERROR = "tests/test_replies.py::test_each_key_overrides_a_part_of_the_error"
 _INSTANCE = "tests/test_replies.py::test_an_instance_of_the_requests_schema"
@@ -213,11 +214,11 @@ LATENCY_KEYS: Rows = {
     "ttft": f"{_PACE}test_pace[ttft moves all tokens]",
     "itl": f"{_PACE}test_pace[itl parts them]",
     "prefill": f"{_PACE}test_pace[prefill counts prompt tokens]",
-    "load": f"{_LIMITS}test_load_stretches_the_gaps",
+    "load": f"{_SLOTS}test_load_stretches_the_gaps",
     "max": f"{_DELAY}test_max_clamps_what_exceeds_it",
-    "capacity": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
+    "capacity": f"{_SLOTS}test_load_lets_so_many_run_and_so_many_wait",
     "factor": f"{_PACE}test_pace[half way to capacity]",
-    "queue": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
+    "queue": f"{_SLOTS}test_load_lets_so_many_run_and_so_many_wait",
 }
 
 UNITS: Rows = {
