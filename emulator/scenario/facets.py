@@ -125,9 +125,15 @@ def _extract_multimodal(facts: Facts) -> JSON | Absent:
 
 
 def _extract_structured(facts: Facts) -> JSON | Absent:
-    if facts.ask is None:
-        return ABSENT
-    return isinstance(facts.ask, ChatAsk) and facts.ask.format != "text"
+    match facts.ask:
+        case None:
+            return ABSENT
+        case ChatAsk(format=form):
+            return form != "text"
+        case CompletionAsk(schema=schema, bare=bare):
+            return schema is not None and not bare
+        case EmbeddingAsk():
+            return False
 
 
 def _extract_stream(facts: Facts) -> JSON | Absent:

@@ -43,6 +43,8 @@ PLAIN = Facts(vendor="tgi", task="chat", ask=ChatAsk(messages=(Message(role="ass
 COMPLETION = Facts(
     vendor="tgi", task="completions", ask=CompletionAsk(prompts=("Once upon", (1, 2), "a time"), media=0)
 )
+GRAMMAR = Facts(vendor="tgi", ask=CompletionAsk(prompts=("Once",), schema={"type": "object"}))
+PATTERN = Facts(vendor="tgi", ask=CompletionAsk(prompts=("Once",), schema={"type": "string"}, bare=True))
 EMBEDDING = Facts(vendor="azure", task="embeddings", ask=EmbeddingAsk(inputs=("first", "second")), prompt_tokens=2)
 TOKENS = Facts(vendor="azure", task="embeddings", ask=EmbeddingAsk(inputs=((1, 2),)))
 MODELS = Facts(vendor="azure", endpoint="/info")

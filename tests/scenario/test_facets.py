@@ -7,7 +7,7 @@ from emulator.scenario.facets import FACETS
 from emulator.scenario.match import Facts
 from emulator.scenario.schema import When
 from emulator.state.memory import MemoryState
-from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, MODELS, PLAIN, TOKENS, rules
+from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PATTERN, PLAIN, TOKENS, rules
 
 
 async def holds(when: str, facts: Facts) -> bool:
@@ -51,6 +51,8 @@ async def holds(when: str, facts: Facts) -> bool:
         pytest.param("stream: false", MODELS, False, id="a route that never streams"),
         pytest.param("structured: true", CHAT, True, id="structured by schema"),
         pytest.param("structured: false", PLAIN, True, id="not structured"),
+        pytest.param("structured: true", GRAMMAR, True, id="a completion structured by schema"),
+        pytest.param("structured: true", PATTERN, False, id="a completion that matches a pattern is not structured"),
         pytest.param("structured: true", EMBEDDING, False, id="an embedding is not structured"),
         pytest.param("structured: false", MODELS, False, id="a route that asks nothing"),
         pytest.param("multimodal: true", CHAT, True, id="multimodal"),
@@ -126,6 +128,7 @@ async def holds(when: str, facts: Facts) -> bool:
         pytest.param("'body.messages[0].content': {contains: weather}", CHAT, True, id="body, deep"),
         pytest.param("'body.messages[1].content': [{type: text}]", CHAT, True, id="body, equal list"),
         pytest.param("'body.messages[1].content[0]': {type: text}", CHAT, True, id="body, equal mapping"),
+        pytest.param("'body.model[0]': l", CHAT, False, id="body, a character is no value of its own"),
         pytest.param("'body.messages[1].content': {contains: t}", CHAT, False, id="body, a list contains no text"),
         pytest.param(
             "'body.messages[1].content': {not: {contains: t}}", CHAT, True, id="body, a list is not that text"
