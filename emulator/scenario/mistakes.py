@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
 
 
 @dataclass(frozen=True, slots=True)
