@@ -48,22 +48,25 @@ class Emulator:
         """Which rule takes a request admitted at ``now``, and with what outcome."""
         if not self.rules:
             return _UNMATCHED
-        return await self._matcher.match(see(vendor, wire, parsed, identity, attempt, now - self.started), self.state)
+        facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
+        return await self._matcher.match(facts, self.state)
 
     def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
         """What each rule said to a request, up to the one that took it; counts nothing."""
         return self._matcher.explain(facts, match)
 
-    async def admit(self, call: Call, match: Match, key: bytes, now: float, gate: Gate) -> tuple[Plan, Admission]:
+    async def admit(
+        self, call: Call, match: Match, request: WireRequest, now: float, gate: Gate
+    ) -> tuple[Plan, Admission]:
         """The answer to a call, decided once its quotas are charged and there is a place for it.
 
         Raises:
             EmulatedError: as :meth:`decide`; or a quota has not enough, or the server is full. It costs nothing then.
         """
         latency = self._latency_of(match)
-        admission = await gate.admit(call, self.clock.now() - self.started, latency.load)
+        admission = await gate.admit(call, request, self.clock.now() - self.started, latency.load)
         try:
-            plan = self.decide(call, match, key, now, admission.place)
+            plan = self.decide(call, match, request.key, now, admission.place)
             await gate.expect(admission, now - self.started + plan.due)
         except BaseException:
             await gate.release(admission, None, self.clock.now() - self.started)
@@ -144,7 +147,7 @@ class Emulator:
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param) from None
 
 
-def see(
+def read_facts(
     vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, since_start: float
 ) -> Facts:
     """A request as the rules see it; a catalogue or health route has no ask."""

@@ -13,8 +13,8 @@ from hypothesis import settings
 
 from emulator.core.vendor import Vendor
 from emulator.scenario.load import load_text
-from emulator.server.build import build
 from emulator.server.listen import Listeners, number_ports
+from emulator.server.runtime import build
 from emulator.server.tls import load_context, make_certificate
 from emulator.vendors import VENDORS
 from tests.wire import Running
@@ -47,7 +47,7 @@ async def running(
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
     built = build(load_text(text), vendors=vendors)
-    listeners = Listeners(built.stage, built.control)
+    listeners = Listeners(built.runtime, built.control)
     files = make_certificate("127.0.0.1", tls) if tls is not None else None
     context = load_context(*files) if files is not None else None
     ports = number_ports([vendor.name for vendor in vendors], 0)

@@ -49,6 +49,7 @@ def test_help_shows_flag_variable_and_default(capsys: pytest.CaptureFixture[str]
         pytest.param(["serve", "--port", "x"], "--port takes a whole number", id="a port that is text"),
         pytest.param(["serve", "--ttft", "100"], "'100' is not a duration", id="a duration without a unit"),
         pytest.param(["serve", "no-such-file.yaml"], "no-such-file.yaml", id="a file that is not there"),
+        pytest.param(["serve", "--state-url", "tape://reel"], "there are memory://", id="a store there is not"),
         pytest.param(
             ["serve", "--tls", "--tls-cert", "no.pem", "--tls-key", "no.key"], "TLS certificate", id="no certificate"
         ),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.load import load_text
-from emulator.server.build import build
+from emulator.server.runtime import build
 from emulator.settings import Settings, variable
 from emulator.vendors import VENDORS
 from tests.wire import Running

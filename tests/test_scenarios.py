@@ -92,7 +92,7 @@ async def test_every_vendor_that_is_served_says_it_is_well(play: Play, name: str
         "azure": "/info?api-version=2024-05-01-preview",
         "openvino": "/v2/health/live",
     }
-    keys = running.built.stage.running.loaded.scenario.keys
+    keys = running.built.runtime.active.loaded.scenario.keys
     headers = {"api-key": keys[0].token if keys else "any"}
     for app in running.built.apps:
         answer = await running.ask(app.vendor.name, paths.get(app.vendor.name, "/health"), headers=headers)

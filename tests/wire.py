@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from emulator.core.json import JSON
-from emulator.server.build import Built
+from emulator.server.runtime import Built
 
 
 @dataclass(frozen=True, slots=True, eq=False)

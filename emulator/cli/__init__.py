@@ -92,6 +92,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
     text = _text("heed no x-emulator-error, -fault or -ttft of a request", "header_faults", "true: heed them")
     flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
+    flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
     flag(

@@ -16,8 +16,8 @@ from emulator.scenario.asked import AskedError
 from emulator.scenario.errors import ScenarioError, nearest
 from emulator.scenario.load import LoadedScenario, load_paths
 from emulator.scenario.match import Verdict
-from emulator.server.build import build
-from emulator.server.serving import judged_by
+from emulator.server.runtime import build
+from emulator.server.serving import with_vendor_mistakes
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 
@@ -56,7 +56,7 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     """Print what each rule says to a request that is the first since the start; 1 if the scenario has mistakes."""
     request = _read_request(request_path)
     try:
-        with judged_by(VENDORS):
+        with with_vendor_mistakes(VENDORS):
             loaded, _ = load_paths([Path(path)], settings.scenario)
         verdicts, refusal = asyncio.run(_try_out(loaded, request, settings.seed))
     except ScenarioError as error:
@@ -88,7 +88,7 @@ async def _try_out(
     loaded: LoadedScenario, request: Request, seed: int | None
 ) -> tuple[tuple[Verdict, ...], str | None]:
     built = build(loaded, seed=seed)
-    app = built.stage.running.apps.get(request.vendor)
+    app = built.runtime.active.apps.get(request.vendor)
     if app is None:
         hint = nearest(request.vendor, VENDOR_NAMES)
         reason = "is not served by this scenario" if request.vendor in VENDOR_NAMES else "is no vendor"

@@ -10,7 +10,7 @@ from emulator.control.journal import Entry
 from emulator.control.metrics import render_metrics
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
-from emulator.control.stage import Stage
+from emulator.control.target import Target
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
 from emulator.scenario.errors import nearest
@@ -24,19 +24,19 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 class Actions:
     """One method a route: its query, its body, the name that ends its path."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, target: Target) -> None:
+        self._target = target
 
     async def get_scenario(self, query: models.NoQuery, body: bytes, name: str) -> models.ScenarioState:
-        running = self._stage.running
-        loaded, scenario, emulator = running.loaded, running.loaded.scenario, running.emulator
+        active = self._target.active
+        loaded, scenario, emulator = active.loaded, active.loaded.scenario, active.emulator
         return models.ScenarioState(
             name=scenario.name,
             description=scenario.description,
             hash=loaded.digest,
             seed=emulator.seed,
             strict=emulator.strict,
-            vendors=list(running.apps),
+            vendors=list(active.apps),
             rules=[rule.name for rule in scenario.rules],
             sources=[str(path) for path in loaded.sources],
             document=loaded.data,
@@ -45,11 +45,11 @@ class Actions:
     async def put_scenario(self, query: models.PutQuery, body: bytes, name: str) -> models.ScenarioState:
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
-        self._stage.put(self._stage.load(body) if query.name is None else self._select(query.name))
+        self._target.put(self._target.load(body) if query.name is None else self._select(query.name))
         return await self.get_scenario(models.NoQuery(), b"", "")
 
     def _select(self, name: str) -> LoadedScenario:
-        library = self._stage.library
+        library = self._target.library
         by_title = {loaded.scenario.name: loaded for loaded in library.values()}
         found = library.get(name) or by_title.get(name)
         if found is None:
@@ -59,7 +59,7 @@ class Actions:
         return found
 
     async def list_scenarios(self, query: models.NoQuery, body: bytes, name: str) -> models.Library:
-        active = self._stage.running.loaded
+        active = self._target.active.loaded
         return models.Library(
             scenarios=[
                 models.LibraryEntry(
@@ -69,26 +69,26 @@ class Actions:
                     hash=loaded.digest,
                     active=loaded is active,
                 )
-                for key, loaded in self._stage.library.items()
+                for key, loaded in self._target.library.items()
             ]
         )
 
     async def reset(self, query: models.ResetQuery, body: bytes, name: str) -> models.ScenarioState:
         if query.session is None:
-            self._stage.reset()
+            self._target.reset()
         else:
-            await self._stage.reset_session(query.session)
+            await self._target.reset_session(query.session)
         return await self.get_scenario(models.NoQuery(), b"", "")
 
     async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> models.Requests:
-        found = [entry for entry in self._stage.journal if _matches(entry, query)]
+        found = [entry for entry in self._target.journal if _matches(entry, query)]
         latest = found[-query.limit :]
         return models.Requests(
             requests=[models.RequestEntry.model_validate(entry) for entry in latest], total=len(found)
         )
 
     async def get_request(self, query: models.NoQuery, body: bytes, name: str) -> models.RequestDetail:
-        entry = self._stage.journal.find(name)
+        entry = self._target.journal.find(name)
         if entry is None:
             raise ProblemError(404, "No such request", f"The journal has no request {name!r}.")
         fields = models.RequestEntry.model_validate(entry).model_dump()
@@ -97,7 +97,7 @@ class Actions:
         return models.RequestDetail(**fields, summary=summary, explanation=[_show(verdict) for verdict in verdicts])
 
     async def get_clock(self, query: models.NoQuery, body: bytes, name: str) -> models.ClockState:
-        emulator = self._stage.running.emulator
+        emulator = self._target.active.emulator
         clock = emulator.clock
         now = clock.now()
         moment = _BEGINNING + timedelta(seconds=now)
@@ -111,7 +111,7 @@ class Actions:
         )
 
     async def move_clock(self, query: models.NoQuery, body: models.Advance, name: str) -> models.ClockState:
-        clock = self._stage.running.emulator.clock
+        clock = self._target.active.emulator.clock
         seconds = parse_duration(body.advance)
         if clock.now() + seconds > _END:
             raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
@@ -119,7 +119,7 @@ class Actions:
         return await self.get_clock(query, b"", "")
 
     async def get_metrics(self, query: models.NoQuery, body: bytes, name: str) -> str:
-        return render_metrics(self._stage.metrics)
+        return render_metrics(self._target.metrics)
 
     async def get_openapi(self, query: models.NoQuery, body: bytes, name: str) -> bytes:
         return dump_openapi()

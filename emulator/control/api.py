@@ -12,7 +12,7 @@ from emulator.control.actions import Actions
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem
 from emulator.control.routes import Route, find_route
-from emulator.control.stage import Stage
+from emulator.control.target import Target
 from emulator.core.clock import RealClock
 from emulator.core.json import parse_json
 from emulator.scenario.errors import ScenarioError
@@ -28,9 +28,9 @@ class ControlPlane:
     ``ready`` and ``urls`` are set once everything listens; ``follow`` opens what a new scenario needs.
     """
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._actions = Actions(stage)
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._actions = Actions(target)
         self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
         self._started = self._wall.now()
         self.ready = False
@@ -74,7 +74,7 @@ class ControlPlane:
         return _json(result)
 
     def _health(self) -> models.Health:
-        loaded = self._stage.running.loaded
+        loaded = self._target.active.loaded
         return models.Health(
             version=__version__,
             uptime_seconds=round(self._wall.now() - self._started, 3),

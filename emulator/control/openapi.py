@@ -17,7 +17,7 @@ _PROBLEM = {"application/problem+json": {"schema": {"$ref": _REF.format(model="P
 @cache
 def dump_openapi() -> bytes:
     """The document as JSON text."""
-    paths: dict[str, JSON] = {}
+    paths: dict[str, dict[str, JSON]] = {}
     for route in ROUTES:
         paths.setdefault(f"/_emulator{route.path}", {})[route.method.lower()] = _describe(route)
     return dump_json(
@@ -35,20 +35,22 @@ def _schemas() -> JSON:
     given = [Problem, *(route.gives for route in ROUTES if route.gives)]
     models = [*((model, "validation") for model in taken), *((model, "serialization") for model in given)]
     _, definitions = models_json_schema(dict.fromkeys(models), ref_template=_REF)  # type: ignore[arg-type]  # keys do
-    return definitions["$defs"]
+    defined: JSON = definitions["$defs"]
+    return defined
 
 
 def _describe(route: Route) -> JSON:
+    responses: dict[str, JSON] = {"200": {"description": "Done.", "content": {route.media: _content(route)}}}
     operation: dict[str, JSON] = {
         "operationId": route.action or route.path.strip("/"),
         "summary": route.summary,
         "parameters": [*_path_parameters(route), *_query_parameters(route)],
-        "responses": {"200": {"description": "Done.", "content": {route.media: _content(route)}}},
+        "responses": responses,
     }
     for status in sorted({*route.statuses, 400, 405}):
         wording = _content(route) if status == 503 else None
         content = {"application/json": wording} if wording else _PROBLEM
-        operation["responses"][str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
+        responses[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
     if route.takes is not None:
         content = {"application/json": {"schema": {"$ref": _REF.format(model=route.takes.__name__)}}}
         operation["requestBody"] = {"required": True, "content": content}

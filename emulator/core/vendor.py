@@ -171,3 +171,4 @@ def no_habits(deployment: Deployment, settings: VendorSettings) -> None:
 
 AnyVendor = Vendor[Any, Any]  # in one table stand vendors of different settings, which no type can say
 AnyService = Service[Any, Any]
+AnyEndpoint = Endpoint[Any, Any]

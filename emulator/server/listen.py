@@ -13,7 +13,7 @@ from aiohttp import web
 
 from emulator.control.api import ControlPlane
 from emulator.server.player import Played
-from emulator.server.stage import Stage
+from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
 _DRAIN = 30.0  # seconds that open answers get after SIGTERM
@@ -30,8 +30,8 @@ class Listeners:
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
     """
 
-    def __init__(self, stage: Stage, control: ControlPlane) -> None:
-        self._stage = stage
+    def __init__(self, runtime: Runtime, control: ControlPlane) -> None:
+        self._runtime = runtime
         self._control = control
         self._runners: list[web.ServerRunner] = []
         self._host = ""
@@ -67,7 +67,7 @@ class Listeners:
         """Open the ports of vendors that the scenario at work serves and none before it did."""
         scheme = "https" if self._context else "http"
         for name, port in self._ports.items():
-            if name in self.urls or not (name == "front" or name in self._stage.running.apps):
+            if name in self.urls or not (name == "front" or name in self._runtime.active.apps):
                 continue
             try:
                 taken = await self._listen(name, port)
@@ -77,7 +77,7 @@ class Listeners:
             self.urls[name] = f"{scheme}://{_visible(self._host)}:{taken}"
 
     async def _listen(self, name: str, port: int) -> int:
-        serve = self._serve_front if name == "front" else _Root(name, self._stage, self._control).serve
+        serve = self._serve_front if name == "front" else _Root(name, self._runtime, self._control).serve
         server = web.Server(serve, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=_DRAIN, handle_signals=False)
         await runner.setup()
@@ -90,7 +90,7 @@ class Listeners:
         if path.startswith(_CONTROL):
             return await self._control.serve(http)
         name, slash, rest = path[1:].partition("/")
-        apps = self._stage.running.apps
+        apps = self._runtime.active.apps
         app = apps.get(name)
         if app is None:
             return await self._control.serve_unknown(http, apps)
@@ -99,8 +99,8 @@ class Listeners:
     async def close(self) -> None:
         """Stop accepting, let open answers end, close."""
         self._control.ready = False
-        self._stage.closing.set()
-        self._stage.running.emulator.clock.retire()
+        self._runtime.closing.set()
+        self._runtime.active.emulator.clock.retire()
         await asyncio.gather(*(runner.cleanup() for runner in self._runners))
         self._runners.clear()
 
@@ -108,16 +108,16 @@ class Listeners:
 class _Root:
     """A vendor's own port."""
 
-    def __init__(self, name: str, stage: Stage, control: ControlPlane) -> None:
+    def __init__(self, name: str, runtime: Runtime, control: ControlPlane) -> None:
         self._name = name
-        self._stage = stage
+        self._runtime = runtime
         self._control = control
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse | Played:
         path = http.path
         if path.startswith(_CONTROL):
             return await self._control.serve(http)
-        apps = self._stage.running.apps
+        apps = self._runtime.active.apps
         app = apps.get(self._name)
         if app is None:
             return await self._control.serve_unknown(http, apps)

@@ -14,7 +14,7 @@ from aiohttp import web
 from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
-from emulator.core.vendor import Vendor
+from emulator.core.vendor import AnyVendor
 from emulator.core.wire import DROPPED, Headers, WireResponse, WireStream
 from emulator.server.pump import MOST_UNSENT, Pump, Sent
 from emulator.server.reset import reset
@@ -53,7 +53,7 @@ class Player:
     """One answer of a vendor on one connection; ``extra`` headers follow the answer's own."""
 
     def __init__(
-        self, http: web.BaseRequest, clock: Clock, started: float, closing: asyncio.Event, vendor: Vendor
+        self, http: web.BaseRequest, clock: Clock, started: float, closing: asyncio.Event, vendor: AnyVendor
     ) -> None:
         self._http = http
         self._clock = clock

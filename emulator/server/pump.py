@@ -8,10 +8,12 @@ from enum import Enum, auto
 from aiohttp import web
 
 from emulator.core.clock import Clock
+from emulator.core.wire import Event, Mark
 
 MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
 _CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times are not exact
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
+_PLAIN = Mark.PLAIN
 
 
 @dataclass(slots=True)
@@ -43,14 +45,14 @@ class _State(Enum):
 
 
 class Pump:
-    """The events of one stream on their way; ``chunked``: each is a chunk of its own."""
+    """The events of one stream on their way; ``chunked``: each write is a chunk of its own."""
 
     def __init__(
         self,
         http: web.BaseRequest,
         clock: Clock,
         started: float,
-        events: Iterator[tuple[float, bytes]],
+        events: Iterator[Event],
         sent: Sent,
         *,
         chunked: bool,
@@ -61,7 +63,7 @@ class Pump:
         self._events = events
         self._sent = sent
         self._chunked = chunked
-        self._held: tuple[float, bytes] | None = None
+        self._held: Event | None = None
         self._reached = -1.0
         self._woken: asyncio.Future[_State] | None = None
 
@@ -118,7 +120,9 @@ class Pump:
         most = size + _MOST_JOINED
         event = None
         while size < most and (event := self._held or next(self._events, None)) is not None:
-            due, data = event
+            due, data, _, mark = event
+            if mark is not _PLAIN and Mark.JOINED in mark:
+                due, data, _, _ = event = self._join(event)
             if due > elapsed and due > (elapsed := clock.now() - started + _CLOSE):
                 self._held = event
                 break
@@ -131,3 +135,12 @@ class Pump:
         sent.events += len(waiting)
         sent.size = size
         return waiting, event is not None
+
+    def _join(self, event: Event) -> Event:
+        """An event and those it goes out with, as one."""
+        parts = []
+        while Mark.JOINED in event[3] and (following := next(self._events, None)) is not None:
+            parts.append(event[1])
+            event = following
+        self._sent.events += len(parts)
+        return event[0], b"".join((*parts, event[1])), event[2], _PLAIN

@@ -5,17 +5,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Endpoint
+from emulator.core.vendor import AnyEndpoint
 
 _PARAMETER = re.compile(r"\{(\w+)(:path)?\}")
 _NO_PARAMS: Mapping[str, str] = {}
-_Rows = dict[str, Endpoint]
+_Rows = dict[str, AnyEndpoint]
 
 
 class Router:
     """A vendor's endpoint table, compiled: literal paths by dictionary, patterns in order."""
 
-    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+    def __init__(self, endpoints: Iterable[AnyEndpoint]) -> None:
         self._literal: dict[str, _Rows] = defaultdict(dict)
         patterns: dict[str, _Rows] = defaultdict(dict)
         for endpoint in endpoints:
@@ -23,7 +23,7 @@ class Router:
             rows[endpoint.path][endpoint.method] = endpoint
         self._patterns = [(_compile(path), rows) for path, rows in patterns.items()]
 
-    def resolve(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
+    def resolve(self, method: str, path: str) -> tuple[AnyEndpoint, Mapping[str, str]]:
         """The endpoint and what its pattern caught.
 
         Raises:

@@ -15,13 +15,14 @@ from emulator.engine.text import load_bank
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.latency import Latency
 from emulator.scenario.load import LoadedScenario, ScenarioError, load_paths
-from emulator.server.build import Built, build
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
-from emulator.server.serving import judged_by
+from emulator.server.runtime import Built, build
+from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import load_context, make_certificate
 from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
+from emulator.state import StoreError
 from emulator.vendors import VENDORS
 
 _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
@@ -30,7 +31,7 @@ _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
 def run(settings: Settings) -> int:
     """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
     try:
-        with judged_by(VENDORS):
+        with with_vendor_mistakes(VENDORS):
             loaded, library = load_paths(settings.paths, settings.scenario)
         built = build(
             loaded,
@@ -39,7 +40,10 @@ def run(settings: Settings) -> int:
             latency=_latency(settings),
             strict=settings.strict,
             header_faults=settings.header_faults,
+            state_url=settings.state_url,
         )
+    except StoreError as error:
+        raise SettingsError(f"--state-url: {error}") from None
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 2
@@ -72,6 +76,10 @@ def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
             return load_context(settings.tls_cert, settings.tls_key), None
         files = make_certificate(settings.host)
         return load_context(*files), str(files[0])
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"a certificate of our own needs the package {error.name}: pip install 'emulator[tls]'"
+        ) from None
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(f"cannot use the TLS certificate: {error}") from None
 
@@ -82,7 +90,7 @@ async def _serve(
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listen = access
-    listeners = Listeners(built.stage, built.control)
+    listeners = Listeners(built.runtime, built.control)
     ports = number_ports([vendor.name for vendor in VENDORS], settings.port)
     async with stop_signals() as stopped:
         await listeners.open(settings.host, ports, context)
@@ -118,7 +126,7 @@ async def _watching(settings: Settings, built: Built, listeners: Listeners) -> A
     if not (wanted and settings.paths):
         yield
         return
-    watcher = Watcher(built.stage, settings.paths, settings.scenario, listeners.follow)
+    watcher = Watcher(built.runtime, settings.paths, settings.scenario, listeners.follow)
     task = asyncio.create_task(watcher.run())
     try:
         yield

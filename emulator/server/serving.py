@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from emulator.core.call import Ask, Deployment
 from emulator.core.clock import Clock
 from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Metrics, Service, Vendor, VendorSettings
+from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, VendorSettings
 from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import PROFILES, tokenizer_for
 from emulator.scenario.errors import KeyPath, Row, ScenarioError, nearest
@@ -16,7 +16,7 @@ from emulator.scenario.load import LoadedScenario, sort_rows
 from emulator.scenario.schema import Scenario
 
 
-def read_vendors(loaded: LoadedScenario, vendors: Sequence[Vendor]) -> Mapping[str, VendorSettings]:
+def read_vendors(loaded: LoadedScenario, vendors: Sequence[AnyVendor]) -> Mapping[str, VendorSettings]:
     """Settings of each vendor that is served.
 
     Raises:
@@ -52,15 +52,15 @@ def _check_deployments(loaded: LoadedScenario, vendors: Iterable[str]) -> Iterat
 
 
 @contextmanager
-def judged_by(vendors: Sequence[Vendor]) -> Iterator[None]:
-    """Whatever is loaded meanwhile and has mistakes is told those in its vendors' sections at the same time."""
+def with_vendor_mistakes(vendors: Sequence[AnyVendor]) -> Iterator[None]:
+    """Whatever is loaded meanwhile and has mistakes is reported together with those in its vendors' sections."""
     try:
         yield
     except ScenarioError as error:
         raise complete(error, vendors) from None
 
 
-def complete(error: ScenarioError, vendors: Sequence[Vendor]) -> ScenarioError:
+def complete(error: ScenarioError, vendors: Sequence[AnyVendor]) -> ScenarioError:
     """The mistakes of a scenario, with those in its vendors' sections."""
     rows = list(error.rows)
     for part in error.parts:
@@ -75,7 +75,7 @@ def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Ite
     return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known), at_key=path[0] == "vendors")
 
 
-def list_deployments(vendor: Vendor, settings: VendorSettings, scenario: Scenario) -> dict[str, Deployment]:
+def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> dict[str, Deployment]:
     """The vendor's catalogue, and what the scenario adds to it or replaces in it, by name."""
     deployments = {deployment.name: deployment for deployment in vendor.catalogue(settings)}
     for entry in scenario.deployments:
@@ -85,14 +85,15 @@ def list_deployments(vendor: Vendor, settings: VendorSettings, scenario: Scenari
 
 
 def serve(
-    vendor: Vendor, settings: VendorSettings, scenario: Scenario, clock: Clock, metrics: Metrics
-) -> Service[VendorSettings]:
+    vendor: AnyVendor, settings: VendorSettings, scenario: Scenario, clock: Clock, metrics: Metrics
+) -> AnyService:
     """One vendor as it runs under a scenario."""
     deployments = list_deployments(vendor, settings, scenario)
     return Service(
         name=vendor.name,
         settings=settings,
         deployments=deployments,
+        habits={name: vendor.prepare(deployment, settings) for name, deployment in deployments.items()},
         keys=None if scenario.keys is None else {key.token: key.principal for key in scenario.keys},
         clock=clock,
         started=clock.now(),

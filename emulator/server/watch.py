@@ -7,8 +7,8 @@ from pathlib import Path
 
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import find_files, load_paths
-from emulator.server.serving import judged_by
-from emulator.server.stage import Stage
+from emulator.server.runtime import Runtime
+from emulator.server.serving import with_vendor_mistakes
 
 log = logging.getLogger("emulator")
 _EVERY = 0.5  # seconds; polling also works on bind mounts and network drives, where file events often do not
@@ -20,14 +20,14 @@ class Watcher:
     """Compares files with what was loaded from them; ``name`` picks from a folder."""
 
     def __init__(
-        self, stage: Stage, paths: Sequence[Path], name: str | None, follow: Callable[[], Awaitable[None]]
+        self, runtime: Runtime, paths: Sequence[Path], name: str | None, follow: Callable[[], Awaitable[None]]
     ) -> None:
-        self._stage = stage
+        self._runtime = runtime
         self._paths = paths
         self._name = name
         self._follow = follow
         self._stamps = read_stamps(paths)
-        self._digest = stage.running.loaded.digest
+        self._digest = runtime.active.loaded.digest
 
     async def run(self) -> None:
         """Look again and again, until cancelled."""
@@ -50,19 +50,19 @@ class Watcher:
 
     def _reload(self) -> None:
         """Renew the library, and the scenario at work if it is one of it and has changed."""
-        stage = self._stage
-        active = stage.running.loaded
-        name = next((key for key, loaded in stage.library.items() if loaded is active), None)
+        runtime = self._runtime
+        active = runtime.active.loaded
+        name = next((key for key, loaded in runtime.library.items() if loaded is active), None)
         is_folder = any(path.is_dir() for path in self._paths)
-        with judged_by(stage.vendors):
+        with with_vendor_mistakes(runtime.vendors):
             loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
         if loaded.digest != (active.digest if name is not None else self._digest):
-            stage.put(loaded)
+            runtime.put(loaded)
             log.info("reloaded scenario %s", loaded.scenario.name)
         elif name is not None:
             library = {key: active if found is loaded else found for key, found in library.items()}
         self._digest = loaded.digest
-        stage.library = library
+        runtime.library = library
 
 
 def read_stamps(paths: Sequence[Path]) -> Stamps:

@@ -24,6 +24,6 @@ async def test_the_end_wakes_answers_that_wait_for_a_clock_nobody_moves() -> Non
     async with running("latency: {ttft: 10s}\n", vendors=[TOY]) as toy:
         body = {"prompt": "Hi", "max": 3, "stream": True}
         slow = asyncio.create_task(toy.ask("toy", "/chat", body, headers={"x-key": "k"}))
-        while not toy.built.stage.metrics["toy"].in_flight():
+        while not toy.built.runtime.metrics["toy"].in_flight():
             await asyncio.sleep(0)
     assert len((await slow).chunks) == 3

@@ -8,7 +8,7 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.server.routing import Router
 
 
-def _answer(request: WireRequest, service: Service[VendorSettings]) -> WireResponse:
+def _answer(request: WireRequest, service: Service[VendorSettings, None]) -> WireResponse:
     return WireResponse(200)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.load import load_paths, load_text
-from emulator.server.build import Built, build
+from emulator.server.runtime import Built, build
 from emulator.server.watch import Watcher
 from tests.server.toy import TOY
 
@@ -25,14 +25,14 @@ class Folder:
         loaded, library = load_paths([path], name)
         self.built: Built = build(loaded, library=library, vendors=[TOY])
         self.followed = 0
-        self.watcher = Watcher(self.built.stage, [path], name, self._follow)
+        self.watcher = Watcher(self.built.runtime, [path], name, self._follow)
 
     async def _follow(self) -> None:
         self.followed += 1
 
     @property
     def description(self) -> str:
-        return self.built.stage.running.loaded.scenario.description
+        return self.built.runtime.active.loaded.scenario.description
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def file(tmp_path: Path) -> Path:
 
 async def test_a_file_that_changes_is_reloaded_whole(file: Path) -> None:
     folder = Folder(file)
-    running = folder.built.stage.running
+    running = folder.built.runtime.active
     await folder.watcher.look()
-    assert (folder.built.stage.running, folder.followed) == (running, 0)
+    assert (folder.built.runtime.active, folder.followed) == (running, 0)
     write(file, "description: second\n")
     await folder.watcher.look()
     assert (folder.description, folder.followed) == ("second", 1)
@@ -85,7 +85,7 @@ async def test_a_file_that_is_gone_is_reported(file: Path, caplog: pytest.LogCap
 
 async def test_a_scenario_that_was_sent_stays_until_its_file_changes(file: Path) -> None:
     folder = Folder(file)
-    folder.built.stage.put(load_text("version: 1\ndescription: sent\n"))
+    folder.built.runtime.put(load_text("version: 1\ndescription: sent\n"))
     write(file, "description: first\n")
     await folder.watcher.look()
     assert folder.description == "sent"
@@ -96,11 +96,11 @@ async def test_a_scenario_that_was_sent_stays_until_its_file_changes(file: Path)
 
 async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: Path, file: Path) -> None:
     folder = Folder(tmp_path, "one")
-    running = folder.built.stage.running
+    running = folder.built.runtime.active
     write(tmp_path / "two.yaml", "description: another\n")
     await folder.watcher.look()
-    assert folder.built.stage.running is running
-    assert list(folder.built.stage.library) == ["one", "two"]
+    assert folder.built.runtime.active is running
+    assert list(folder.built.runtime.library) == ["one", "two"]
     write(file, "description: second\n")
     await folder.watcher.look()
     assert folder.description == "second"
@@ -109,9 +109,9 @@ async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: P
 async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: Path, file: Path) -> None:
     write(tmp_path / "two.yaml", "description: another\n")
     folder = Folder(tmp_path, "one")
-    stage = folder.built.stage
-    stage.put(stage.library["two"])
+    runtime = folder.built.runtime
+    runtime.put(runtime.library["two"])
     write(tmp_path / "two.yaml", "description: changed\n")
     await folder.watcher.look()
     assert folder.description == "changed"
-    assert next(key for key, loaded in stage.library.items() if loaded is stage.running.loaded) == "two"
+    assert next(key for key, loaded in runtime.library.items() if loaded is runtime.active.loaded) == "two"

@@ -1,14 +1,14 @@
 """A vendor made up for tests of the road: it says little, and does everything a vendor may do."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 from emulator.core.call import ChatAsk, Deployment, Message, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Endpoint, Service, Vendor, VendorSettings
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call, Endpoint, Service, Vendor, VendorSettings, no_habits
+from emulator.core.wire import Event, FieldNames, Mark, WireRequest, WireResponse, WireStream
 
 _TEXT = (("Content-Type", "text/plain"),)
 _STATUS = {ErrorKind.NOT_FOUND: 404, ErrorKind.METHOD_NOT_ALLOWED: 405, ErrorKind.UNAUTHENTICATED: 401}
@@ -20,23 +20,29 @@ class ToySettings(VendorSettings):
     loud: bool = False
 
 
-class ToyCodec:
-    """Tokens as lines."""
+ToyService = Service[ToySettings, None]
 
-    def render(self, plan: Plan, call: Call, service: Service[Any]) -> WireResponse:
+
+@dataclass(frozen=True)
+class ToyCodec:
+    """Tokens as lines; ``breaks``: it fails at the first."""
+
+    breaks: bool = False
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         return WireResponse(200, plan.choices[0].text().encode(), _TEXT)
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any]) -> WireStream:
-        return WireStream(self._events(plan, call), _TEXT)
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(self._events(plan), _TEXT)
 
-    def _events(self, plan: Plan, call: Call) -> Iterator[tuple[float, bytes]]:
-        for token, due in zip(plan.choices[0].tokens, plan.choices[0].due, strict=True):
-            if call.context == "break":
+    def _events(self, plan: Plan) -> Iterator[Event]:
+        for number, (token, due) in enumerate(zip(plan.choices[0].tokens, plan.choices[0].due, strict=True), 1):
+            if self.breaks:
                 raise RuntimeError("a bug while streaming")
-            yield due, token.encode() + b"\n"
+            yield due, token.encode() + b"\n", number, Mark.PLAIN
 
 
-def _chat(request: WireRequest, service: Service[ToySettings]) -> Call:
+def _chat(request: WireRequest, service: ToyService) -> Call:
     try:
         body = request.json()
     except ValueError as error:
@@ -44,17 +50,15 @@ def _chat(request: WireRequest, service: Service[ToySettings]) -> Call:
     ask = ChatAsk(messages=(Message(role="user", text=body["prompt"]),), sampling=Sampling(max_tokens=body.get("max")))
     deployment = service.deployments["toy"]
     return Call(
-        request=request,
         deployment=deployment,
         ask=ask,
-        codec=ToyCodec(),
+        codec=ToyCodec(breaks=body.get("context") == "break"),
         stream=body.get("stream", False),
         prompt_tokens=service.count_prompt(ask, deployment),
-        context=body.get("context"),
     )
 
 
-def _echo(request: WireRequest, service: Service[ToySettings]) -> WireResponse:
+def _echo(request: WireRequest, service: ToyService) -> WireResponse:
     seen = {
         "method": request.method,
         "path": request.path,
@@ -66,28 +70,35 @@ def _echo(request: WireRequest, service: Service[ToySettings]) -> WireResponse:
     return WireResponse(200, dump_json(seen))
 
 
-def _bug(request: WireRequest, service: Service[ToySettings]) -> WireResponse:
+def _bug(request: WireRequest, service: ToyService) -> WireResponse:
     raise RuntimeError("a bug while parsing")
 
 
-def _drop(request: WireRequest, service: Service[ToySettings]) -> WireResponse:
+def _drop(request: WireRequest, service: ToyService) -> WireResponse:
     return WireResponse(0)
 
 
-def _authenticate(request: WireRequest, service: Service[ToySettings]) -> str:
+def _authenticate(request: WireRequest, service: ToyService) -> str:
     principal = service.principal(request.headers.get("x-key"))
     if principal is None:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED)
     return principal
 
 
-def _render_error(error: EmulatedError, request: WireRequest, service: Service[ToySettings]) -> WireResponse:
+def _render_error(error: EmulatedError, request: WireRequest, service: ToyService) -> WireResponse:
     status = error.status or _STATUS.get(error.kind, 400)
     wait = () if error.retry_after is None else (("x-retry", str(error.retry_after)),)
     return WireResponse(status, f"{error.kind}: {error.message} {dict(error.details)}".encode(), (*_TEXT, *wait))
 
 
+def _render_late_error(error: EmulatedError, request: WireRequest, service: ToyService) -> bytes:
+    return f"{error.kind}: {error.message}\n".encode()
+
+
 TOY = Vendor(
+    prepare=no_habits,
+    render_late_error=_render_late_error,
+    fields=FieldNames(),
     name="toy",
     title="Toy",
     endpoints=(

@@ -4,17 +4,19 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
-from emulator.core.vendor import Metrics, Vendor
+from emulator.core.vendor import AnyVendor, Metrics
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario import schema
 from emulator.scenario.load import LoadedScenario, load_text
 from emulator.server.app import VendorApp
 from emulator.server.metrics import VendorMetrics
-from emulator.server.serving import judged_by, read_vendors, serve
-from emulator.state.memory import MemoryState
+from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
+from emulator.state import DEFAULT, open_state
+from emulator.vendors import VENDORS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,7 @@ class Overrides:
     latency: Latency | None = None
     strict: bool = False
     header_faults: bool = True
+    state_url: str = DEFAULT
 
     def apply(self, scenario: schema.Scenario) -> schema.Scenario:
         changes: dict[str, object] = {}
@@ -38,16 +41,16 @@ class Overrides:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Running:
-    """One scenario at work; replaced whole, so a request that has begun ends as it began."""
+class ActiveScenario:
+    """A scenario at work; replaced whole, so a request that has begun ends as it began."""
 
     loaded: LoadedScenario
     emulator: Emulator
     apps: Mapping[str, VendorApp]
 
 
-class Stage:
-    """Holds the scenario at work; whoever answers a request reads :attr:`running` once.
+class Runtime:
+    """Holds the scenario at work; whoever answers a request reads :attr:`active` once.
 
     ``closing`` is set when the process is about to end; nothing may wait without end from then on.
     """
@@ -57,7 +60,7 @@ class Stage:
         loaded: LoadedScenario,
         library: Mapping[str, LoadedScenario],
         overrides: Overrides,
-        vendors: Sequence[Vendor],
+        vendors: Sequence[AnyVendor],
     ) -> None:
         self.vendors = vendors
         self.library = library
@@ -65,7 +68,7 @@ class Stage:
         self.closing = asyncio.Event()
         self._overrides = overrides
         self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
-        self.running = self._build(loaded, make_clock(loaded.scenario.clock))
+        self.active = self._build(loaded, make_clock(loaded.scenario.clock))
 
     @property
     def metrics(self) -> Mapping[str, Metrics]:
@@ -78,7 +81,7 @@ class Stage:
         Raises:
             ScenarioError: with every mistake.
         """
-        with judged_by(self.vendors):
+        with with_vendor_mistakes(self.vendors):
             return load_text(text, "scenario")
 
     def put(self, loaded: LoadedScenario) -> None:
@@ -87,8 +90,8 @@ class Stage:
         Raises:
             ScenarioError: it does not fit; the one before goes on.
         """
-        running = self._build(loaded, make_clock(loaded.scenario.clock))
-        before, self.running = self.running, running
+        active = self._build(loaded, make_clock(loaded.scenario.clock))
+        before, self.active = self.active, active
         before.emulator.clock.retire()
 
     def reset(self) -> None:
@@ -96,30 +99,37 @@ class Stage:
         journal = Journal()
         journal.listen = self.journal.listen
         self.journal = journal
-        self.running = self._build(self.running.loaded, self.running.emulator.clock)
+        self.active = self._build(self.active.loaded, self.active.emulator.clock)
 
     async def reset_session(self, session: str) -> None:
         """Forget what one session did; scenario time goes on."""
-        await self.running.emulator.state.reset(session)
+        await self.active.emulator.state.reset(session)
         self.journal.clear(session)
 
-    def _build(self, loaded: LoadedScenario, clock: Clock) -> Running:
+    def _build(self, loaded: LoadedScenario, clock: Clock) -> ActiveScenario:
         scenario = self._overrides.apply(loaded.scenario)
         settings = read_vendors(loaded, self.vendors)
-        emulator = Emulator(scenario, clock=clock, state=MemoryState(), seed=scenario.seed, latency=scenario.latency)
+        emulator = Emulator(
+            scenario,
+            clock=clock,
+            state=open_state(self._overrides.state_url),
+            seed=scenario.seed,
+            latency=scenario.latency,
+        )
         apps = {
             vendor.name: VendorApp(
                 vendor,
                 serve(vendor, settings[vendor.name], scenario, clock, self._metrics[vendor.name]),
                 emulator,
                 self.journal,
+                self._metrics[vendor.name],
                 header_faults=self._overrides.header_faults,
                 closing=self.closing,
             )
             for vendor in self.vendors
             if vendor.name in settings
         }
-        return Running(loaded, emulator, apps)
+        return ActiveScenario(loaded, emulator, apps)
 
 
 def make_clock(wanted: schema.Clock) -> Clock:
@@ -129,3 +139,49 @@ def make_clock(wanted: schema.Clock) -> Clock:
     if wanted == "real":
         return RealClock()
     return InstantClock() if wanted == "instant" else FrozenClock()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Built:
+    """One emulator, not yet listening; what changes with the scenario is read from the runtime."""
+
+    runtime: Runtime
+    control: ControlPlane
+
+    @property
+    def apps(self) -> tuple[VendorApp, ...]:
+        return tuple(self.runtime.active.apps.values())
+
+    @property
+    def emulator(self) -> Emulator:
+        return self.runtime.active.emulator
+
+    @property
+    def clock(self) -> Clock:
+        return self.emulator.clock
+
+    @property
+    def journal(self) -> Journal:
+        return self.runtime.journal
+
+
+def build(
+    loaded: LoadedScenario,
+    *,
+    library: Mapping[str, LoadedScenario] | None = None,
+    seed: int | None = None,
+    latency: Latency | None = None,
+    strict: bool = False,
+    header_faults: bool = True,
+    state_url: str = DEFAULT,
+    vendors: Sequence[AnyVendor] = VENDORS,
+) -> Built:
+    """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
+
+    Raises:
+        ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
+        StoreError: no store has such a URL.
+    """
+    overrides = Overrides(seed=seed, latency=latency, strict=strict, header_faults=header_faults, state_url=state_url)
+    runtime = Runtime(loaded, library or {}, overrides, vendors)
+    return Built(runtime, ControlPlane(runtime))

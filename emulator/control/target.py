@@ -9,8 +9,8 @@ from emulator.pipeline import Emulator
 from emulator.scenario.load import LoadedScenario
 
 
-class Running(Protocol):
-    """One scenario at work."""
+class Active(Protocol):
+    """The scenario at work."""
 
     @property
     def loaded(self) -> LoadedScenario: ...
@@ -23,11 +23,11 @@ class Running(Protocol):
         """The vendors that are served, by name."""
 
 
-class Stage(Protocol):
-    """Where one scenario is at work, and another can take its place."""
+class Target(Protocol):
+    """What the control plane steers: one scenario is at work, and another can take its place."""
 
     @property
-    def running(self) -> Running: ...
+    def active(self) -> Active: ...
 
     @property
     def library(self) -> Mapping[str, LoadedScenario]: ...

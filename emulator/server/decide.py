@@ -1,0 +1,128 @@
+"""Deciding the answer to a request that was read: its rule, its plan, its words, its faults."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from multidict import MultiMapping
+
+from emulator.control.explain import describe_nearest
+from emulator.core.delivery import Delivery
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import AnyService, AnyVendor
+from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
+from emulator.faults import measure
+from emulator.pipeline import Emulator
+from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
+from emulator.scenario.match import Match, Verdict
+from emulator.scenario.outcomes import NOTHING
+from emulator.server.exchange import Exchange
+from emulator.server.explain import judge
+
+log = logging.getLogger("emulator")
+NO_WAIT = {"retry-after-ms": "1"}
+"""Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they obey.
+
+Source: openai-python, src/openai/_base_client.py, ``_parse_retry_after_header`` and ``_calculate_retry_timeout``.
+"""
+
+
+class Decider:
+    """Decides the answers of one vendor; ``header_faults``: a request's own headers may ask for errors and faults."""
+
+    def __init__(
+        self, vendor: AnyVendor, service: AnyService, emulator: Emulator, *, header_faults: bool = True
+    ) -> None:
+        self._vendor = vendor
+        self._service = service
+        self._emulator = emulator
+        self._header_faults = header_faults
+
+    async def decide(self, exchange: Exchange) -> WireResponse | WireStream:
+        """The answer to what was read.
+
+        Raises:
+            EmulatedError: what a rule or a limit refuses.
+            AskedError: the request asks for a fault there is not.
+        """
+        emulator, wire, started = self._emulator, exchange.wire, exchange.started
+        parsed = exchange.parsed
+        assert parsed is not None
+        match = await emulator.match(self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, started)
+        exchange.match = match = self._ask(match, wire.headers)
+        if isinstance(parsed, WireResponse):
+            if match.outcome.error is not None:
+                raise match.outcome.error.to_error()
+            return parsed
+        if match.outcome is NOTHING and emulator.strict:
+            exchange.error = "unmatched"
+            return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
+        gate = emulator.gate
+        if gate is None or match.outcome.error is not None:
+            repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
+            exchange.plan = emulator.decide(parsed, match, wire.key, started, repeated=repeated)
+        else:
+            exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
+        codec = parsed.codec
+        return (codec.stream if parsed.stream else codec.render)(exchange.plan, wire)
+
+    def _ask(self, match: Match, headers: Mapping[str, str]) -> Match:
+        """What a rule makes of a call, or what the request's headers ask for in its place."""
+        if not self._header_faults or (FAULT not in headers and ERROR not in headers and TTFT not in headers):
+            return match
+        faults = headers.getall(FAULT, []) if isinstance(headers, MultiMapping) else [headers.get(FAULT, "")]
+        outcome = ask_for(match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT))
+        return replace(match, outcome=outcome)
+
+    def refuse(self, error: EmulatedError, wire: WireRequest) -> WireResponse:
+        """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
+        clock, headers = self._emulator.clock, error.headers
+        if error.retry_after:
+            until = clock.now() + error.retry_after
+            error.retry_after = clock.to_client(error.retry_after)
+            if not error.retry_after:
+                headers = {**NO_WAIT, **headers}
+            asyncio.get_running_loop().call_soon(clock.leave_client, until)
+        return with_headers(self._vendor.render_error(error, wire, self._service), headers)
+
+    def bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> WireResponse | WireStream | Delivery:
+        """The answer with all faults in it, in order; one that drops the connection anyway stays."""
+        faults = exchange.faults
+        if not faults or (isinstance(answer, WireResponse) and answer.status == DROPPED):
+            return answer
+        delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
+
+        def word_error(error: EmulatedError) -> bytes:
+            return self._vendor.render_late_error(error, exchange.wire, self._service)
+
+        delivery = replace(delivery, word_error=word_error)
+        for fault in faults:
+            delivery = fault.bend(delivery)
+        return delivery
+
+
+def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
+    """The answer of a strict scenario to a call that no rule takes; no vendor's words."""
+    nearest = describe_nearest(verdicts)
+    log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
+    text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
+    return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
+
+
+def refuse_asked(error: AskedError) -> WireResponse:
+    """400 in the emulator's own words; no vendor's."""
+    problem: JSON = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": str(error)}
+    return WireResponse(400, dump_json(problem), (("Content-Type", "application/problem+json"),))
+
+
+def with_headers(response: WireResponse, headers: Mapping[str, str]) -> WireResponse:
+    """The response with an injected error's own headers in place of equal names."""
+    if not headers:
+        return response
+    replaced = {name.lower() for name in headers}
+    kept = tuple(pair for pair in response.headers if pair[0].lower() not in replaced)
+    return replace(response, headers=(*kept, *headers.items()))

@@ -1,0 +1,60 @@
+"""One request and all that is found out about it on its way to the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from emulator.core.plan import Plan
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.faults import AnyFault
+from emulator.limits import Admission
+from emulator.scenario.match import Match
+from emulator.server.pump import Sent
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A request and its answer; what is known is recorded even if it ends early.
+
+    Fields:
+        started: when it was admitted, Unix seconds.
+        identity: what makes it the same as another; ``attempt``: how often it came before.
+        parsed: the call, or the whole answer of a route that no model answers.
+        error: kind of refusal.
+    """
+
+    wire: WireRequest
+    started: float
+    identity: bytes = b""
+    attempt: int = 0
+    parsed: Call | WireResponse | None = None
+    match: Match | None = None
+    plan: Plan | None = None
+    admission: Admission | None = None
+    error: str | None = None
+    sent: Sent = field(default_factory=Sent)
+
+    @property
+    def call(self) -> Call | None:
+        """What is asked of a model, if anything is."""
+        return self.parsed if isinstance(self.parsed, Call) else None
+
+    @property
+    def rule(self) -> str | None:
+        """Name of the rule that took the request."""
+        return self.match.rule.name if self.match is not None and self.match.rule is not None else None
+
+    @property
+    def faults(self) -> tuple[AnyFault, ...]:
+        """What bends the answer, in order."""
+        return self.match.outcome.faults if self.match is not None else ()
+
+    @property
+    def sent_tokens(self) -> int:
+        """Tokens of the answer that went out."""
+        if self.plan is None:
+            return 0
+        if self.sent.tokens is not None:
+            return self.sent.tokens
+        return self.plan.usage.completion_tokens if self.sent.whole else self.plan.count_due(self.sent.reached)

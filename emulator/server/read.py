@@ -1,0 +1,104 @@
+"""Reading a request: its body, who asks, what is asked of whom."""
+
+from contextlib import suppress
+
+from aiohttp import web
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import canonical_json
+from emulator.core.seed import derive
+from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.pipeline import Emulator
+from emulator.server.exchange import Exchange
+from emulator.server.memo import Known, Memo
+from emulator.server.routing import Router
+
+
+class Reader:
+    """Accepts, authenticates and parses the requests to one vendor."""
+
+    def __init__(self, vendor: AnyVendor, service: AnyService, emulator: Emulator) -> None:
+        self._vendor = vendor
+        self._service = service
+        self._emulator = emulator
+        self._router = Router(vendor.endpoints)
+        self._reads = frozenset(name.lower() for name in vendor.reads)
+        self._memo = Memo(vendor.reads)
+
+    async def read(self, exchange: Exchange) -> Call | WireResponse:
+        """What is asked, or the whole answer; what is known of an equal request is not found out again.
+
+        Raises:
+            EmulatedError: what the vendor refuses.
+        """
+        wire = exchange.wire
+        missing = endpoint = None
+        try:
+            endpoint, wire.params = self._router.resolve(wire.method, wire.path)
+        except EmulatedError as error:
+            missing = error
+        if endpoint is None or not endpoint.open:
+            wire.principal = self._vendor.authenticate(wire, self._service)
+        known = self._memo.find(wire)
+        await self.identify(exchange, known)
+        if known is not None:
+            return known.call
+        if missing is not None or endpoint is None:
+            raise missing or EmulatedError(ErrorKind.NOT_FOUND)
+        parsed = self._parse(endpoint, wire)
+        if exchange.attempt and isinstance(parsed, Call):
+            self._memo.remember(wire, exchange.identity, parsed)
+        return parsed
+
+    async def identify(self, exchange: Exchange, known: Known | None = None) -> None:
+        """Give the request its key: identity and attempt."""
+        wire, emulator = exchange.wire, self._emulator
+        exchange.identity = identify(self._vendor.name, wire) if known is None else known.identity
+        exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
+        wire.key = derive(emulator.seed, "answer", exchange.identity, exchange.attempt)
+
+    def parse_again(self, wire: WireRequest) -> Call | WireResponse:
+        """What a request asks that was read before."""
+        endpoint, _ = self._router.resolve(wire.method, wire.path)
+        return self._parse(endpoint, wire)
+
+    def _parse(self, endpoint: AnyEndpoint, wire: WireRequest) -> Call | WireResponse:
+        with wire.limited_to(self._reads):
+            return endpoint.parse(wire, self._service)
+
+
+def identify(vendor: str, wire: WireRequest) -> bytes:
+    """What makes a request the same as another: no header, no session, no key order of its body."""
+    body = wire.body
+    if body:
+        with suppress(ValueError, RecursionError):
+            body = canonical_json(wire.json())
+    query = "&".join(sorted(f"{k}={v}" for k, v in wire.query.items())) if wire.query else ""
+    return derive(vendor, wire.method, wire.path, query, body, wire.principal)
+
+
+async def read_body(http: web.BaseRequest, limit: int) -> bytes:
+    """The request body; past ``limit`` bytes the rest is left unread.
+
+    Raises:
+        EmulatedError: ``PAYLOAD_TOO_LARGE``.
+    """
+    if not http.body_exists:
+        return b""
+    too_large = EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": limit})
+    if (http.content_length or 0) > limit:
+        raise too_large
+    if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
+        http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    first = await http.content.readany()
+    if http.content.at_eof():
+        return first
+    chunks = [first]
+    size = len(first)
+    while chunk := await http.content.readany():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise too_large
+    return b"".join(chunks)
