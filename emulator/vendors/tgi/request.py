@@ -36,13 +36,13 @@ class Validated:
 
     Fields:
         limit: most tokens of the answer.
-        seeded: the answer tells its seed, which a greedy one does not.
+        sampled: the answer is not greedy.
     """
 
     prompt: Prompt
     limit: int
     sampling: Sampling
-    seeded: bool
+    sampled: bool
     grammar: Grammar | None
 
 
@@ -66,12 +66,13 @@ def validate(
     check_sampling(parameters, best_of, settings)
     prompt = _read_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
     limit = _measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
+    sampled = samples(parameters)
     return Validated(
         prompt=prompt,
         limit=limit,
         grammar=read_grammar(parameters.grammar, settings),
-        sampling=shape_sampling(parameters, best_of, limit, logprobs=logprobs),
-        seeded=samples(parameters),
+        sampling=shape_sampling(parameters, best_of, limit, sampled=sampled, logprobs=logprobs),
+        sampled=sampled,
     )
 
 

@@ -30,22 +30,20 @@ def check_best_of(parameters: Parameters, settings: TgiSettings, *, stream: bool
     return max(1, best_of)
 
 
-_NEUTRAL = (1.0, 0, 1.0, 1.0)  # what means no sampling
+def _asks_sampling(p: Parameters) -> bool:
+    return p.do_sample or any([value is not None for value in (p.temperature, p.top_k, p.top_p, p.typical_p)])
 
 
-def _list_choosing(p: Parameters) -> tuple[float | None, ...]:
-    """The fields that ask for sampling."""
-    return p.temperature, p.top_k, p.top_p, p.typical_p
-
-
-def _asks_sampling(parameters: Parameters) -> bool:
-    return parameters.do_sample or any([value is not None for value in _list_choosing(parameters)])
-
-
-def samples(parameters: Parameters) -> bool:
+def samples(p: Parameters) -> bool:
     """The model server samples only where a field differs from what means no sampling."""
-    fields = zip(_list_choosing(parameters), _NEUTRAL, strict=True)
-    return parameters.do_sample or any([value not in (None, neutral) for value, neutral in fields])
+    unit = (None, 1.0)
+    return (
+        p.do_sample
+        or p.temperature not in unit
+        or p.top_k not in (None, 0)
+        or p.top_p not in unit
+        or p.typical_p not in unit
+    )
 
 
 # Bounds of what rounds to 0, to 1 and to 2 in single precision, which is what the router compares.
@@ -81,11 +79,11 @@ def check_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) 
         raise refusal(text, "top_n_tokens")
 
 
-def shape_sampling(parameters: Parameters, best_of: int, limit: int, *, logprobs: bool) -> Sampling:
+def shape_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled: bool, logprobs: bool) -> Sampling:
     """The sampling of an answer of at most ``limit`` tokens; ``logprobs``: it tells log-probabilities."""
     return Sampling(
         max_tokens=limit,
-        greedy=not samples(parameters) or parameters.top_k == 1,
+        greedy=not sampled or parameters.top_k == 1,
         seed=parameters.seed,
         knobs=_list_knobs(parameters),
         stop=tuple(filter(None, parameters.stop)),

@@ -4,7 +4,6 @@ Source: text-generation-inference, ``router/src/server.rs`` and ``router/src/inf
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message
 from emulator.core.vendor import Call
@@ -89,12 +88,18 @@ def _read_parameters(body: ChatRequest) -> Parameters:
 def _constrain(ask: ChatAsk, valid: Validated) -> Ask:
     """The ask with its sampling and the form its answer must have."""
     grammar = valid.grammar
-    if grammar is None:
-        return replace(ask, sampling=valid.sampling)
-    if grammar.bare:
+    if grammar is not None and grammar.bare:
         prompt = "\n".join(message.text for message in ask.messages)
         return CompletionAsk(prompts=(prompt,), sampling=valid.sampling, raw=False, schema=grammar.schema, bare=True)
-    return replace(ask, sampling=valid.sampling, format="json_schema", schema=grammar.schema)
+    return ChatAsk(
+        messages=ask.messages,
+        sampling=valid.sampling,
+        tools=ask.tools,
+        tool_choice=ask.tool_choice,
+        tool_name=ask.tool_name,
+        format="text" if grammar is None else "json_schema",
+        schema=None if grammar is None else grammar.schema,
+    )
 
 
 def _next_call_id(messages: Sequence[Message]) -> str | None:

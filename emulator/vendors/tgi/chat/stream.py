@@ -5,7 +5,7 @@ writes a call as JSON and the router passes its arguments on as they come; where
 stands is unverified.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from emulator.core.json import dump_json
@@ -33,24 +33,22 @@ def stream_chat(plan: Plan, options: ChatOptions) -> Iterator[Event]:
     yield due, DONE, 0, Mark.DONE
 
 
+_AFTER_TEXT = b'},"logprobs":%b,"finish_reason":%b}],"usage":null}\n\n'
+_NULL = b"null"
+
+
 def _stream_text(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[Event]:
     total = len(choice.tokens)
     if not total:
         return
-    weights = _list_logprobs(choice, options)
+    logprobs = choice.logprobs if options.logprobs else None
+    weights = [dump_json(shape_logprobs((entry,), options.top)) for entry in logprobs or ()]
     before = head + b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
-    between, after = b'},"logprobs":', b',"finish_reason":null}],"usage":null}\n\n'
-    for position, moment, token, weight in zip(range(1, total), choice.due, choice.tokens, weights, strict=False):
-        yield moment, b"".join((before, quote(token), between, weight, after)), position, PLAIN
-    last = (quote(choice.tokens[-1]), between, weights[-1], quote(name_finish(choice, options.limit)))
-    yield choice.due[-1], b'%b%b%b%b,"finish_reason":%b}],"usage":null}\n\n' % (before, *last), total, FINISH
-
-
-def _list_logprobs(choice: Choice, options: ChatOptions) -> Sequence[bytes]:
-    """The member ``logprobs`` of each token's chunk."""
-    if options.logprobs and choice.logprobs is not None:
-        return [dump_json(shape_logprobs((entry,), options.top)) for entry in choice.logprobs]
-    return [b"null"] * len(choice.tokens)
+    after = [_AFTER_TEXT % (weight, _NULL) for weight in weights] or [_AFTER_TEXT % (_NULL, _NULL)] * total
+    for position, moment, token, end in zip(range(1, total), choice.due, choice.tokens, after, strict=False):
+        yield moment, b"".join((before, quote(token), end)), position, PLAIN
+    end = _AFTER_TEXT % (weights[-1] if weights else _NULL, quote(name_finish(choice, options.limit)))
+    yield choice.due[-1], b"".join((before, quote(choice.tokens[-1]), end)), total, FINISH
 
 
 def _find_call(choice: Choice) -> tuple[CallOpened, Run] | None:
@@ -77,11 +75,11 @@ def _stream_call(
     texts = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : run.end]]
     while len(texts) > 1 and not texts[-1]:
         texts.pop()  # the end of the sequence
-    named = _CALL_CHUNK % (head, call_id, quote(opened.name), quote("{"), b"null")
+    named = _CALL_CHUNK % (head, call_id, quote(opened.name), quote("{"), _NULL)
     yield opened.due, named, start if texts[0] else start + 1, PLAIN
     for position, text in enumerate(texts[:-1], start):
         if text:
-            chunk = _CALL_CHUNK % (head, call_id, b"null", quote(text), b"null")
+            chunk = _CALL_CHUNK % (head, call_id, _NULL, quote(text), _NULL)
             yield choice.due[position], chunk, position + 1, PLAIN
-    last = _CALL_CHUNK % (head, call_id, b"null", quote(texts[-1]), quote(name_finish(choice, limit)))
+    last = _CALL_CHUNK % (head, call_id, _NULL, quote(texts[-1]), quote(name_finish(choice, limit)))
     yield choice.due[-1], last, len(choice.tokens), FINISH

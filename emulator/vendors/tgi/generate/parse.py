@@ -58,7 +58,7 @@ def _parse(
         echo=inputs if echo else "",
         characters=len(inputs),
         seed=parameters.seed,
-        seeded=valid.seeded,
+        seeded=valid.sampled,
         top=parameters.top_n_tokens or 0,
     )
     grammar = valid.grammar

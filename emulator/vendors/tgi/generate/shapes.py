@@ -30,7 +30,7 @@ class GenerateOptions:
         echo: goes in front of the answer.
         characters: of the prompt as sent.
         seed: as asked, or ``None``: one is drawn.
-        seeded: the answer tells its seed.
+        seeded: the answer tells its seed, which a greedy one does not.
         top: likeliest tokens listed beside each token.
     """
 
