@@ -30,7 +30,8 @@ STREAM = Delivery(
     status=200,
     headers=(("content-type", "text/event-stream"), ("x-a", "b")),
     pieces=tuple(
-        Piece(due, data, tokens, mark=MARKS.get(number, Mark.PLAIN)) for number, (due, data, tokens) in enumerate(EVENTS)
+        Piece(due, data, tokens, mark=MARKS.get(number, Mark.PLAIN))
+        for number, (due, data, tokens) in enumerate(EVENTS)
     ),
     streamed=True,
     chunked=True,

@@ -12,8 +12,8 @@ from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.load import load_text
-from emulator.server.runtime import build
 from emulator.server.routing import Router
+from emulator.server.runtime import build
 from emulator.vendors.azure import VENDOR
 from emulator.vendors.azure.request import AzureService
 
