@@ -1,20 +1,13 @@
-"""What the router refuses after deserialising: texts, order, and where the refusal is sent."""
+"""What the router refuses of the fields that say how tokens are chosen: texts, order, and where the refusal is sent."""
 
 import json
 
 import pytest
 
-from emulator.core.call import CompletionAsk
 from emulator.core.json import JSON
-from tests.vendors.mindie.direct import PROMPT, accepted, refused
+from tests.vendors.tgi.direct import OLD, PROMPT, accepted, ask, generate_options, refused
 
 PREFIX = "Input validation error: "
-OLD = "vendors: {tgi: {profile: '0.9.4'}}\n"
-TIGHT = "vendors: {tgi: {max_input_tokens: 8, max_total_tokens: 12}}\n"
-
-
-def ask(parameters: JSON, **top: JSON) -> JSON:
-    return {"inputs": PROMPT, "parameters": parameters, **top}
 
 
 CASES = [
@@ -55,21 +48,6 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("section", "asked", "limit"),
-    [
-        pytest.param("", {}, 7, id="none asked"),
-        pytest.param("", {"max_new_tokens": 9}, 9, id="some asked"),
-        pytest.param(OLD, {}, 7, id="none asked of 0.9.4"),
-    ],
-)
-def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
-    deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
-    found = accepted("tgi", "/", ask(asked), section + deployment).ask
-    assert isinstance(found, CompletionAsk)
-    assert found.sampling.max_tokens == limit
-
-
-@pytest.mark.parametrize(
     "parameters",
     [
         pytest.param({"temperature": 1.5e-45}, id="the smallest temperature"),
@@ -80,20 +58,20 @@ def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None
     ],
 )
 def test_accepted(parameters: JSON) -> None:
-    accepted("tgi", "/", ask(parameters))
+    accepted("/", ask(parameters))
 
 
 @pytest.mark.parametrize(("parameters", "text"), CASES)
 @pytest.mark.parametrize("path", ["/", "/generate"])
 def test_refused(path: str, parameters: JSON, text: str) -> None:
-    answer = refused("tgi", path, ask(parameters))
+    answer = refused(path, ask(parameters))
     assert answer.status == 422
     assert json.loads(answer.body) == {"error": PREFIX + text, "error_type": "validation"}
 
 
 @pytest.mark.parametrize(("parameters", "text"), CASES[3:])
 def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
-    answer = refused("tgi", "/", ask(parameters, stream=True))
+    answer = refused("/", ask(parameters, stream=True))
     expected = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
     assert (answer.status, answer.body.decode()) == (200, f"data: {expected}\n\n")
     assert dict(answer.headers)["content-type"] == "text/event-stream"
@@ -121,48 +99,9 @@ def test_refused_in_a_stream(parameters: JSON, text: str) -> None:
     ],
 )
 def test_two_errors_in_a_stream(parameters: JSON, text: str, section: str, space: str, last: str) -> None:
-    answer = refused("tgi", "/generate_stream", ask(parameters), section)
+    answer = refused("/generate_stream", ask(parameters), section)
     first = json.dumps({"error": PREFIX + text, "error_type": "validation"}, separators=(",", ":"))
     assert answer.body.decode() == f"data:{space}{first}\n\ndata:{space}{last}\n\n"
-
-
-def test_empty_inputs() -> None:
-    assert json.loads(refused("tgi", "/", {"inputs": ""}).body)["error"] == f"{PREFIX}`inputs` cannot be empty"
-
-
-@pytest.mark.parametrize(
-    ("text", "parameters", "words"),
-    [
-        pytest.param(
-            "a b c d",
-            {"max_new_tokens": 9},
-            "`inputs` tokens + `max_new_tokens` must be <= 12. Given: 5 `inputs` tokens and 9 `max_new_tokens`",
-            id="prompt and answer together",
-        ),
-        pytest.param(
-            "a b c d e f g h",
-            {"max_new_tokens": 1},
-            "`inputs` must have less than 8 tokens. Given: 9",
-            id="prompt alone",
-        ),
-    ],
-)
-def test_room(text: str, parameters: JSON, words: str) -> None:
-    answer = refused("tgi", "/", {"inputs": text, "parameters": parameters}, TIGHT)
-    assert json.loads(answer.body)["error"] == PREFIX + words
-
-
-@pytest.mark.parametrize(
-    ("section", "parameters", "limit"),
-    [
-        pytest.param("", {"max_new_tokens": 7}, 7, id="as asked"),
-        pytest.param(TIGHT, {}, 6, id="what is left where nothing is asked"),
-        pytest.param(OLD, {}, 20, id="twenty in 0.9.4"),
-        pytest.param("", {"max_new_tokens": 100000}, 4090, id="only the first thousand must fit"),
-    ],
-)
-def test_limit(section: str, parameters: JSON, limit: int) -> None:
-    assert accepted("tgi", "/", ask(parameters), section).context.limit == limit
 
 
 @pytest.mark.parametrize(
@@ -176,23 +115,4 @@ def test_limit(section: str, parameters: JSON, limit: int) -> None:
     ],
 )
 def test_sampling(section: str, body: JSON, greedy: bool) -> None:
-    call = accepted("tgi", "/", body, section)
-    assert call.context.seeded is not greedy
-
-
-@pytest.mark.parametrize(
-    ("section", "path", "parameters", "echo"),
-    [
-        pytest.param("", "/", {}, PROMPT, id="the root repeats the prompt of a model for text generation"),
-        pytest.param("", "/", {"return_full_text": False}, "", id="unless told not to"),
-        pytest.param("", "/generate", {}, "", id="other routes do not"),
-        pytest.param("", "/generate", {"return_full_text": True}, PROMPT, id="unless told to"),
-        pytest.param("vendors: {tgi: {pipeline_tag: null}}\n", "/", {}, PROMPT, id="an unknown tag repeats in 3"),
-        pytest.param(
-            "vendors: {tgi: {profile: '0.9.4', pipeline_tag: null}}\n", "/", {}, "", id="and does not in 0.9.4"
-        ),
-        pytest.param("vendors: {tgi: {pipeline_tag: text2text-generation}}\n", "/", {}, "", id="nor does another tag"),
-    ],
-)
-def test_prompt_in_front(section: str, path: str, parameters: JSON, echo: str) -> None:
-    assert accepted("tgi", path, ask(parameters), section).context.echo == echo
+    assert generate_options("/", body, section).seeded is not greedy

@@ -1,13 +1,11 @@
 """Bodies that do not fit: status, path, words and place, as the deserialiser gives them."""
 
-import json
-
 import pytest
 
 from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
-from tests.vendors.mindie.direct import accepted, put, refused
+from tests.vendors.tgi.direct import accepted, put, refused
 
 FIT = "Failed to deserialize the JSON body into the target type: "
 
@@ -95,7 +93,7 @@ def body(parameters: str) -> bytes:
     ],
 )
 def test_mismatch(raw: bytes, text: str) -> None:
-    answer = refused("tgi", "/", raw)
+    answer = refused("/", raw)
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
     assert dict(answer.headers)["content-type"] == "text/plain; charset=utf-8"
 
@@ -106,21 +104,21 @@ def test_mismatch(raw: bytes, text: str) -> None:
     ids=["empty", "half", "NaN", "no UTF-8", "more"],
 )
 def test_no_json(raw: bytes) -> None:
-    answer = refused("tgi", "/generate", raw)
+    answer = refused("/generate", raw)
     assert answer.status == 400
     assert answer.body.decode().startswith("Failed to parse the request body as JSON: ")
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded"])
 def test_other_content_type(content_type: str) -> None:
-    answer = put("tgi", "/", {"inputs": "x"}, **{"Content-Type": content_type})
+    answer = put("/", {"inputs": "x"}, **{"Content-Type": content_type})
     assert isinstance(answer, WireResponse)
     assert (answer.status, answer.body) == (415, b"Expected request with `Content-Type: application/json`")
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "application/problem+json"])
 def test_json_by_another_name(content_type: str) -> None:
-    assert isinstance(put("tgi", "/", {"inputs": "x"}, **{"Content-Type": content_type}), Call)
+    assert isinstance(put("/", {"inputs": "x"}, **{"Content-Type": content_type}), Call)
 
 
 @pytest.mark.parametrize(
@@ -133,39 +131,12 @@ def test_json_by_another_name(content_type: str) -> None:
     ],
 )
 def test_fits(extra: JSON) -> None:
-    assert isinstance(put("tgi", "/", {"inputs": "x", "parameters": extra}), Call)
-
-
-@pytest.mark.parametrize(
-    ("path", "message", "text"),
-    [
-        pytest.param(
-            "/v1/chat/completions",
-            {"role": "user"},
-            "data did not match any variant of untagged enum MessageBody",
-            id="no content",
-        ),
-        pytest.param("/v1/chat/completions", {"content": "x"}, "missing field `role`", id="no role"),
-    ],
-)
-def test_messages(path: str, message: JSON, text: str) -> None:
-    answer = refused("tgi", path, json.dumps({"messages": [message]}).encode())
-    assert text in answer.body.decode()
-
-
-def test_any_of_three_forms() -> None:
-    answer = refused("tgi", "/invocations", {"neither": 1})
-    assert "data did not match any variant of untagged enum SagemakerRequest" in answer.body.decode()
-    for form in ({"inputs": "x"}, {"messages": [{"role": "user", "content": "x"}]}, {"prompt": "x"}):
-        assert isinstance(put("tgi", "/invocations", form), Call)
+    assert isinstance(put("/", {"inputs": "x", "parameters": extra}), Call)
 
 
 def test_struct_as_the_sequence_of_its_fields() -> None:
-    plain = accepted("tgi", "/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
+    plain = accepted("/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
     parameters: list[JSON] = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
-    flat = accepted("tgi", "/", ["x", parameters, True])
-    assert (flat.ask, flat.stream, flat.context) == (plain.ask, plain.stream, plain.context)
-    assert (
-        accepted("tgi", "/", {"inputs": "x", "parameters": []}).ask
-        == accepted("tgi", "/", {"inputs": "x", "parameters": {}}).ask
-    )
+    flat = accepted("/", ["x", parameters, True])
+    assert (flat.ask, flat.stream, flat.codec) == (plain.ask, plain.stream, plain.codec)
+    assert accepted("/", {"inputs": "x", "parameters": []}).ask == accepted("/", {"inputs": "x", "parameters": {}}).ask
