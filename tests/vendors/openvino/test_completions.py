@@ -60,7 +60,7 @@ def test_call(path: str) -> None:
     assert isinstance(answer, Call)
     assert isinstance(answer.ask, CompletionAsk)
     assert (answer.ask.prompts, answer.ask.raw) == (("What is OpenVINO?",), True)
-    assert answer.context.echo == "What is OpenVINO?"
+    assert (answer.codec.echo, answer.codec.prompt) == (True, "What is OpenVINO?")
     assert answer.prompt_tokens == SEED.service.count_prompt(answer.ask, answer.deployment)
 
 

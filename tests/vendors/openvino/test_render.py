@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.plan import Logprob, Plan, PromptTokens
-from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, SEED, Server, make_server
+from tests.vendors.openvino.ovms import CHAT, COMPLETIONS, LATEST, SEED, Server, make_request, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say
 
 _TAIL = b'"created":1716825108,"model":"llama3","object":"chat.completion"'
@@ -170,5 +170,5 @@ def test_verbose_response() -> None:
 
 def test_headers() -> None:
     call = SEED.call({"model": "llama3", "messages": [{"role": "user", "content": "hi"}]})
-    answer = call.codec.render(say("Hi"), call, SEED.service)
+    answer = call.codec.render(say("Hi"), make_request(CHAT))
     assert (answer.status, answer.headers) == (200, (("content-type", "application/json; charset=utf-8"),))
