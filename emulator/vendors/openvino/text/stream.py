@@ -169,18 +169,16 @@ def cut_at_blanks(choice: Choice, run: Run, before: bytes, after: bytes, opening
 
     Source: model_server 2025.0, src/llm/llmnoderesources.hpp, TextStreamer.
     """
-    due = choice.due
     waiting = opening
     held = len(opening)
     for position, token in enumerate(choice.tokens[run.start : run.end], run.start):
         if not token:
             continue
         waiting += token
-        whole = len(waiting)
-        end = whole if token[-1] == "\n" else waiting.rfind(" ") + 1
+        end = len(waiting) if token[-1] == "\n" else waiting.rfind(" ") + 1
         if end and end >= held:
-            yield due[position], before + quote(waiting[:end]) + after, position + (end == whole), PLAIN
-            waiting = waiting[end:]
+            chunk, waiting = waiting[:end], waiting[end:]
+            yield choice.due[position], before + quote(chunk) + after, position if waiting else position + 1, PLAIN
             held = 0
     return waiting
 
