@@ -55,16 +55,18 @@ class Emulator:
         """What each rule said to a request, up to the one that took it; counts nothing."""
         return self._matcher.explain(facts, match)
 
-    async def admit(self, call: Call, match: Match, key: bytes, now: float, gate: Gate) -> tuple[Plan, Admission]:
+    async def admit(
+        self, call: Call, match: Match, request: WireRequest, now: float, gate: Gate
+    ) -> tuple[Plan, Admission]:
         """The answer to a call, decided once its quotas are charged and there is a place for it.
 
         Raises:
             EmulatedError: as :meth:`decide`; or a quota has not enough, or the server is full. It costs nothing then.
         """
         latency = self._latency_of(match)
-        admission = await gate.admit(call, self.clock.now() - self.started, latency.load)
+        admission = await gate.admit(call, request, self.clock.now() - self.started, latency.load)
         try:
-            plan = self.decide(call, match, key, now, admission.place)
+            plan = self.decide(call, match, request.key, now, admission.place)
             await gate.expect(admission, now - self.started + plan.due)
         except BaseException:
             await gate.release(admission, None, self.clock.now() - self.started)

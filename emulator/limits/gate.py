@@ -13,6 +13,7 @@ from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Quota, Unit
 from emulator.core.state import State
 from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest
 from emulator.limits.places import Place, Places, Room
 
 Select = Callable[[str, str], Sequence[Quota]]
@@ -48,16 +49,15 @@ class Gate:
         self._places = Places()
         self._numbers = count()
 
-    async def admit(self, call: Call, now: float, room: Room | None = None) -> Admission:
+    async def admit(self, call: Call, request: WireRequest, now: float, room: Room | None = None) -> Admission:
         """Let a call in, now or when there is a place.
 
         Raises:
             EmulatedError: ``RATE_LIMITED``: a quota has not enough; nothing is charged.
                 ``OVERLOADED``: no place, and the line is full.
         """
-        request = call.request
         ticket = next(self._numbers).to_bytes(8, "big") + request.key  # a request may be repeated after a reset
-        admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call))
+        admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call, request.principal))
         if admission.charges:
             admission.balances = await self._state.spend(request.session, ticket, admission.charges, now)
             _check(admission, call)
@@ -85,12 +85,12 @@ class Gate:
             costs = [true.get(charge.quota.unit, 0) for charge in admission.charges]
             await self._state.settle(admission.session, admission.ticket, costs, now)
 
-    def _charge(self, call: Call) -> Sequence[Charge]:
+    def _charge(self, call: Call, principal: str) -> Sequence[Charge]:
         quotas = self._select(call.deployment.vendor, call.deployment.name)
         if not quotas:
             return ()
         costs = _cost(sum(call.prompt_tokens), reserve_output(call))
-        return [Charge(quota, _scope(quota, call), costs[quota.unit]) for quota in quotas]
+        return [Charge(quota, _scope(quota, call, principal), costs[quota.unit]) for quota in quotas]
 
 
 def reserve_output(call: Call) -> int:
@@ -111,9 +111,9 @@ def reserve_output(call: Call) -> int:
     return int(most) * sampling.n * prompts
 
 
-def _scope(quota: Quota, call: Call) -> str:
+def _scope(quota: Quota, call: Call, principal: str) -> str:
     if quota.per == "principal":
-        return call.request.principal
+        return principal
     return f"{call.deployment.vendor}/{call.deployment.name}" if quota.per == "deployment" else ""
 
 
