@@ -213,13 +213,13 @@ def list_models(request: WireRequest, service: OvmsService) -> WireResponse:
 
 
 def show_listed(request: WireRequest, service: OvmsService) -> WireResponse:
-    """``GET /v3/models/{id}``; an unknown id is a 500.
+    """``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
 
     Raises:
         EmulatedError: 500, or the release has no such list.
     """
     _check_list(request, service)
-    name = request.params["id"]
+    name = request.path.partition("/models/")[2]
     if name not in {d.name for d in _list_available(service)}:
         raise EmulatedError(ErrorKind.INTERNAL, message="Model not found")
     return _answer(service, dump_json(_describe(name, service)))

@@ -92,15 +92,14 @@ def answer_options(request: WireRequest, service: OvmsService) -> WireResponse:
 
 def show_v1_models(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/models``: no servable's status, and the list of all since 2026.3."""
-    if service.settings.release.v1_alias:
+    if service.settings.release.since(2026, 3):
         return catalogue.list_models(request, service)
     raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
 def show_v1_model(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/models/{name}``: a servable's status, and an entry of the list since 2026.3."""
-    if service.settings.release.v1_alias:
-        request.params = {"id": request.path.removeprefix("/v1/models/")}
+    if service.settings.release.since(2026, 3):
         return catalogue.show_listed(request, service)
     return catalogue.show_status(request, service)
 
