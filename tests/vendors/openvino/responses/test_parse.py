@@ -1,17 +1,11 @@
-"""The Responses API of the newest releases."""
-
-import json
+"""What the Responses API of the newest releases takes."""
 
 import pytest
 
 from emulator.core.call import ChatAsk
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.core.plan import Plan
 from emulator.core.wire import WireResponse
-from emulator.vendors.openvino import VENDOR
-from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_request, make_server
-from tests.vendors.openvino.plans import make_choice, make_plan, say
+from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
 OK = None
 PATH = "/v3/responses"
@@ -119,106 +113,3 @@ def test_turns() -> None:
     ask = LATEST.call({**BODY, "input": turns}, PATH).ask
     assert isinstance(ask, ChatAsk)
     assert [(m.role, m.text) for m in ask.messages] == [("user", "a\nb"), ("assistant", ""), ("tool", "7")]
-
-
-def render(plan: Plan, **fields: JSON) -> JSON:
-    call = LATEST.call({**BODY, **fields}, PATH)
-    return json.loads(call.codec.render(plan, call, LATEST.service).body)
-
-
-def test_numbers_that_are_repeated_are_floats() -> None:
-    body = render(say("Hi"), temperature=0.7, top_p=1, min_p=0.1)
-    assert (body["temperature"], body["top_p"], body["min_p"]) == (0.699999988079071, 1.0, 0.10000000149011612)
-
-
-def test_answer() -> None:
-    fields = {"temperature": 0.5, "top_p": 0.5, "min_p": 0.1, "max_output_tokens": 9}
-    answer = render(say("Hi", " you"), **fields)
-    assert list(answer) == [
-        "id", "object", "created_at", "completed_at", "error", "model", "status", "parallel_tool_calls", "store",
-        "temperature", "text", "tool_choice", "tools", "top_p", "min_p", "truncation", "metadata", "max_output_tokens",
-        "output", "usage",
-    ]  # fmt: skip
-    assert answer["id"] == "resp-1716825108"
-    assert (answer["status"], answer["tool_choice"], answer["tools"]) == ("completed", "none", [])
-    assert answer["output"] == [
-        {
-            "id": "msg-0",
-            "type": "message",
-            "role": "assistant",
-            "status": "completed",
-            "content": [{"type": "output_text", "text": "Hi you", "annotations": []}],
-        }
-    ]
-    assert answer["usage"] == {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
-
-
-def test_an_answer_cut_off_is_incomplete() -> None:
-    answer = render(say("Hi", finish="length"))
-    assert list(answer)[3:5] == ["incomplete_details", "error"]
-    assert (answer["status"], answer["incomplete_details"]) == ("incomplete", {"reason": "max_tokens"})
-
-
-_PLAN = make_plan(
-    make_choice(("reasoning", "", ["H", "m"]), ("tool_call", "f", ["{", "}"]), ("text", "", ["a", "b", "c"]))
-)
-
-
-def test_items_of_an_answer() -> None:
-    thoughts, call, message = render(_PLAN)["output"]
-    assert thoughts == {"id": "rs-0", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}
-    assert list(call) == ["id", "type", "status", "call_id", "name", "arguments"]
-    assert (call["id"], call["name"], call["arguments"]) == (call["call_id"], "f", "{}")
-    assert message["content"][0]["text"] == "abc"
-
-
-def test_stream() -> None:
-    call = LATEST.call({**BODY, "stream": True}, PATH)
-    written = list(call.codec.stream(_PLAN, call, LATEST.service).events)
-    body = b"".join(data for _, data in written)
-    assert body.endswith(b"data: [DONE]\n\n")
-    assert b"event:" not in body
-    events = [json.loads(line[6:]) for line in body.split(b"\n\n")[:-2]]
-    assert [event["sequence_number"] for event in events] == list(range(1, len(events) + 1))
-    assert [moment for moment, _ in written] == sorted(moment for moment, _ in written)
-    item_done = "response.output_item.done"
-    assert [event["type"] for event in events] == [
-        "response.created",
-        "response.in_progress",
-        "response.output_item.added",
-        "response.reasoning_summary_part.added",
-        "response.reasoning_summary_text.delta",
-        "response.reasoning_summary_text.done",
-        "response.reasoning_summary_part.done",
-        item_done,
-        "response.output_item.added",
-        "response.function_call_arguments.delta",
-        "response.function_call_arguments.done",
-        item_done,
-        "response.output_item.added",
-        "response.content_part.added",
-        "response.output_text.delta",
-        "response.output_text.delta",
-        "response.output_text.done",
-        "response.content_part.done",
-        item_done,
-        "response.completed",
-    ]
-    deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
-    assert deltas == ["a", "bc"]
-    assert events[-1]["response"]["output"] == [event["item"] for event in events if event["type"] == item_done]
-    assert events[14]["output_index"] == 2
-
-
-def test_a_failure_midway_is_an_event() -> None:
-    assert VENDOR.render_late_error is not None
-    request = make_request(PATH, {**BODY, "stream": True})
-    words = VENDOR.render_late_error(EmulatedError(ErrorKind.INTERNAL), request, LATEST.service)
-    event, end, _ = words.split(b"\n\n")
-    body = json.loads(event[6:])
-    assert end == b"data: [DONE]"
-    assert (body["type"], body["response"]["status"]) == ("response.failed", "failed")
-    assert body["response"]["error"] == {
-        "code": "server_error",
-        "message": failure("Response generation failed", word="INTERNAL"),
-    }

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
-from emulator.vendors.openvino.text.split import split_at_blanks, split_with_lag
+from emulator.core.wire import Event
+from emulator.dialects.walk import Run
+from emulator.vendors.openvino.text.stream import cut_at_blanks, cut_with_lag
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, SEED, Server, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, say, stream
 
@@ -220,18 +222,18 @@ def test_without_a_parser_the_call_streams_as_text() -> None:
 
 @given(tokens=st.lists(st.text(alphabet=" \nabé", max_size=4)), opening=st.text(alphabet=" a\n", max_size=3))
 def test_no_split_loses_text_or_goes_back_in_time(tokens: list[str], opening: str) -> None:
-    due = [float(position) for position in range(len(tokens))]
-    for split in (split_at_blanks, split_with_lag):
-        events = split(tokens, due, b"", b"", opening)
-        sent: list[tuple[float, bytes]] = []
+    choice = make_choice(("text", "", tokens))
+    for cut in (cut_at_blanks, cut_with_lag):
+        events = cut(choice, Run("text", 0, len(tokens)), b"", b"", opening)
+        sent: list[Event] = []
         try:
             while True:
                 sent.append(next(events))
         except StopIteration as stop:
             rest = stop.value
-        assert "".join(json.loads(chunk) for _, chunk in sent) + rest == opening + "".join(tokens)
-        assert [moment for moment, _ in sent] == sorted(moment for moment, _ in sent)
-        assert all(json.loads(chunk) for _, chunk in sent)
+        assert "".join(json.loads(chunk) for _, chunk, _, _ in sent) + rest == opening + "".join(tokens)
+        assert [moment for moment, _, _, _ in sent] == sorted(moment for moment, _, _, _ in sent)
+        assert all(json.loads(chunk) for _, chunk, _, _ in sent)
 
 
 @given(st.lists(st.text(alphabet=" ab", min_size=1, max_size=4), max_size=12))

@@ -7,7 +7,7 @@ from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
 from emulator.vendors.openvino import VENDOR
-from emulator.vendors.openvino.kinds import kind_of
+from emulator.vendors.openvino.habits import kind_of
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Refusal, Server, failure, make_server, not_json
 
 URL = Refusal(400, "Invalid request URL")
@@ -322,7 +322,7 @@ def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None
         answer = LATEST.send(path, body, headers=headers)
         assert isinstance(answer, Call)
         assert answer.repeatable
-        calls.append((answer.ask, answer.context, answer.prompt_tokens, answer.stream, answer.codec))
+        calls.append((answer.ask, answer.prompt_tokens, answer.stream, answer.codec))
     assert calls[0] == calls[1]
     assert VENDOR.reads == ("Content-Type",)
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from emulator.core.plan import Logprob, Plan, PromptTokens
-from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, SEED, Server, make_server
+from emulator.core.plan import Plan
+from tests.vendors.openvino.ovms import CHAT, LATEST, SEED, Server, make_request, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say
 
 _TAIL = b'"created":1716825108,"model":"llama3","object":"chat.completion"'
@@ -137,31 +137,6 @@ def test_vision_graphs_have_no_logprobs_key_later() -> None:
     assert b"logprobs" in render(SEED, say("Hi"), model="eyes")
 
 
-def test_completion() -> None:
-    assert render(SEED, say("You", " are"), COMPLETIONS) == (
-        b'{"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"text":"You are"}],"created":1716825108,'
-        b'"model":"llama3","object":"text_completion",' + _usage(2) + b"}"
-    )
-
-
-def test_completion_logprobs() -> None:
-    plan = make_plan(make_choice(("text", "", ["é", " b"]), logprobs=[-0.5, 0.25]))
-    assert (
-        b'"logprobs":{"tokens":["\xc3\xa9"," b"],"token_logprobs":[-0.5,null],'
-        b'"top_logprobs":[{"\xc3\xa9":-0.5},{" b":null}],"text_offset":[0,2]},"text":"\xc3\xa9 b"'
-    ) in render(SEED, plan, COMPLETIONS, logprobs=1)
-
-
-def test_echo_with_logprobs_covers_the_prompt() -> None:
-    prompt = PromptTokens(("", "What", " is"), (1, 2, 3), (Logprob("", -9), Logprob("What", -1), Logprob(" is", -0.5)))
-    plan = make_plan(make_choice(("text", "", ["!"]), logprobs=[-0.25]), prompts=(prompt,))
-    assert (
-        b'"logprobs":{"tokens":["","What"," is","!"],"token_logprobs":[null,-1.0,-0.5,-0.25],'
-        b'"top_logprobs":[{"":null},{"What":-1.0},{" is":-0.5},{"!":-0.25}],"text_offset":[0,0,4,7]},'
-        b'"text":"What is!"'
-    ) in render(SEED, plan, COMPLETIONS, prompt="What is", echo=True, logprobs=1)
-
-
 def test_verbose_response() -> None:
     body = render(make_server("latest", verbose_response=True), say("Hi"))
     assert body.endswith(b',"__verbose":{"prompt":"What is OpenVINO?","content":"Hi"}}')
@@ -170,5 +145,5 @@ def test_verbose_response() -> None:
 
 def test_headers() -> None:
     call = SEED.call({"model": "llama3", "messages": [{"role": "user", "content": "hi"}]})
-    answer = call.codec.render(say("Hi"), call, SEED.service)
+    answer = call.codec.render(say("Hi"), make_request(CHAT))
     assert (answer.status, answer.headers) == (200, (("content-type", "application/json; charset=utf-8"),))
