@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import dump_json
+from emulator.core.json import Object
 from emulator.core.seed import draw_alphanumeric, draw_hex
-from emulator.core.vendor import Service
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.auth import basic_credentials, bearer_token
-from emulator.vendors.databricks.errors import BAD_TOKEN, NO_CREDENTIAL, base_headers
+from emulator.vendors.databricks.errors import BAD_TOKEN, NO_CREDENTIAL
+from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.headers import answer_json, base_headers
 
 _LIFETIME = 3600  # seconds
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 
-def authenticate(request: WireRequest, service: Service[Any, Any]) -> str:
+def authenticate(request: WireRequest, service: DatabricksService) -> str:
     """The principal of a bearer token, or of a token sent as Basic password of the user ``token``.
 
     Raises:
@@ -39,7 +39,7 @@ def authenticate(request: WireRequest, service: Service[Any, Any]) -> str:
     return principal
 
 
-def principal_of(token: str, service: Service[Any, Any]) -> str | None:
+def principal_of(token: str, service: DatabricksService) -> str | None:
     """Whose a token is: a configured one's, or one issued for such a one."""
     principal = service.principal(token)
     if principal is not None or service.keys is None:
@@ -54,7 +54,7 @@ def issue(client: str, secret: str) -> str:
     return f"{_encode(client)}.{_encode('all-apis')}.{draw_alphanumeric(b'', 40, 'oauth', client, secret)}"
 
 
-def serve_token(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
+def serve_token(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``POST /oidc/v1/token``: client credentials, exchanges and refreshes alike.
 
     Source: databricks-sdk, ``oauth.py`` and ``credentials_provider.py``.
@@ -62,27 +62,26 @@ def serve_token(request: WireRequest, service: Service[Any, Any]) -> WireRespons
     form = _read_form(request)
     grant = form.get("grant_type", "")
     if grant not in ("client_credentials", "authorization_code", "refresh_token", _EXCHANGE, _ASSERTION):
-        raise _refuse("unsupported_grant_type", f"Grant type {grant!r} is not supported", 400)
+        raise _oauth_refusal("unsupported_grant_type", f"Grant type {grant!r} is not supported", 400)
     client, secret = basic_credentials(request) or (form.get("client_id", ""), form.get("client_secret", ""))
     if grant != "client_credentials":
         client, secret = client or "databricks-cli", _read_grant(grant, form)
     if service.principal(secret) is None and principal_of(secret, service) is None:
         if grant != "client_credentials":
-            raise _refuse("invalid_grant", "The grant is invalid or expired", 400)
-        raise _refuse("invalid_client", "Client authentication failed", 401)
+            raise _oauth_refusal("invalid_grant", "The grant is invalid or expired", 400)
+        raise _oauth_refusal("invalid_client", "Client authentication failed", 401)
     token = issue(client, secret) if service.keys is None or secret in service.keys else secret
-    answer = {"access_token": token, "scope": form.get("scope", "all-apis"), "token_type": "Bearer"}
-    body = dump_json({**answer, "expires_in": _LIFETIME})
+    answer: Object = {"access_token": token, "scope": form.get("scope", "all-apis"), "token_type": "Bearer"}
     if grant in ("authorization_code", "refresh_token"):
-        body = dump_json({**answer, "refresh_token": token, "expires_in": _LIFETIME})
-    return WireResponse(200, body, _headers(request, service))
+        answer["refresh_token"] = token
+    return answer_json({**answer, "expires_in": _LIFETIME}, request, service.settings)
 
 
-def serve_authorize(request: WireRequest, service: Service[Any, Any]) -> WireResponse:
+def serve_authorize(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /oidc/v1/authorize``: consent is given at once; the code stands for the first configured token."""
     target = request.query.get("redirect_uri", "")
     if not target or "\r" in target or "\n" in target:
-        raise _refuse("invalid_request", "redirect_uri is required", 400)
+        raise _oauth_refusal("invalid_request", "redirect_uri is required", 400)
     code = next(iter(service.keys)) if service.keys else draw_hex(request.key, "code")
     answer = {"code": code, **({"state": request.query["state"]} if "state" in request.query else {})}
     location = f"{target}{'&' if '?' in target else '?'}{urlencode(answer)}"
@@ -106,12 +105,8 @@ def _read_grant(grant: str, form: Mapping[str, str]) -> str:
     return form.get(names.get(grant, "refresh_token"), "")
 
 
-def _refuse(error: str, description: str, status: int) -> EmulatedError:
+def _oauth_refusal(error: str, description: str, status: int) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, description, status=status, details={"oauth": error})
-
-
-def _headers(request: WireRequest, service: Service[Any, Any]) -> tuple[tuple[str, str], ...]:
-    return (("Content-Type", "application/json"), *base_headers(request, service.settings))
 
 
 def _encode(text: str) -> str:
