@@ -2,7 +2,7 @@ FROM python:3.13-slim AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY emulator emulator
-RUN pip install --no-cache-dir --prefix /install .
+RUN pip install --no-cache-dir --prefix /install '.[tls]'
 
 FROM python:3.13-slim
 LABEL org.opencontainers.image.title="emulator" \

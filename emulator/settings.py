@@ -34,6 +34,7 @@ class Settings:
     ttft: str | None = None
     itl: str | None = None
     header_faults: bool = True
+    state_url: str = "memory://"
     log_level: str = "info"
     log_format: str = "auto"
     tls: bool = False

@@ -13,8 +13,8 @@ from hypothesis import settings
 
 from emulator.core.vendor import Vendor
 from emulator.scenario.load import load_text
-from emulator.server.runtime import build
 from emulator.server.listen import Listeners, number_ports
+from emulator.server.runtime import build
 from emulator.server.tls import load_context, make_certificate
 from emulator.vendors import VENDORS
 from tests.wire import Running

@@ -1,4 +1,4 @@
-"""Letting calls in: every quota that covers a call is charged, or none; then it waits for a place to run."""
+"""Letting calls in: every quota that covers a call is charged, or none; then it waits for a slot to run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Quota, Unit
 from emulator.core.state import State
 from emulator.core.vendor import Call
-from emulator.limits.places import Place, Places, Room
+from emulator.core.wire import WireRequest
+from emulator.limits.slots import Room, Slot, Slots
 
 Select = Callable[[str, str], Sequence[Quota]]
 """The quotas of a vendor's deployment."""
@@ -28,7 +29,7 @@ class Admission:
     Fields:
         prompt_tokens: of the call.
         balances: of every quota it was charged to, with the charge made.
-        place: where it runs, if its server has only so many places.
+        slot: where it runs, if its server has only so many slots.
     """
 
     session: str
@@ -36,61 +37,60 @@ class Admission:
     prompt_tokens: int
     charges: Sequence[Charge]
     balances: Sequence[Balance] = ()
-    place: Place | None = None
+    slot: Slot | None = None
 
 
 class Gate:
-    """The quotas and places of one scenario. Times are seconds since it began."""
+    """The quotas and slots of one scenario. Times are seconds since it began."""
 
     def __init__(self, select: Select, state: State) -> None:
         self._select = select
         self._state = state
-        self._places = Places()
+        self._slots = Slots()
         self._numbers = count()
 
-    async def admit(self, call: Call, now: float, room: Room | None = None) -> Admission:
-        """Let a call in, now or when there is a place.
+    async def admit(self, call: Call, request: WireRequest, now: float, room: Room | None = None) -> Admission:
+        """Let a call in, now or when there is a slot.
 
         Raises:
             EmulatedError: ``RATE_LIMITED``: a quota has not enough; nothing is charged.
-                ``OVERLOADED``: no place, and the line is full.
+                ``OVERLOADED``: no slot, and the queue is full.
         """
-        request = call.request
         ticket = next(self._numbers).to_bytes(8, "big") + request.key  # a request may be repeated after a reset
-        admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call))
+        admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call, request.principal))
         if admission.charges:
             admission.balances = await self._state.spend(request.session, ticket, admission.charges, now)
             _check(admission, call)
         if room is not None:
             key = (request.session, call.deployment.vendor, call.deployment.name)
             try:
-                admission.place = await self._places.enter(key, room, now)
+                admission.slot = await self._slots.enter(key, room, now)
             except BaseException:
                 await self.release(admission, None, now)
                 raise
         return admission
 
     async def expect(self, admission: Admission, end: float) -> None:
-        """Say when the call will end; who waits for its place is told so."""
+        """Say when the call will end: callers that a concurrency quota refuses are told to wait until then."""
         if any(charge.quota.unit == "concurrency" for charge in admission.charges):
             await self._state.expect(admission.session, admission.ticket, end)
 
     async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
         """The call is over; ``output_tokens`` were sent. ``None``: it was refused after all, and costs nothing."""
-        if admission.place is not None:
-            self._places.leave(admission.place, now)
+        if admission.slot is not None:
+            self._slots.leave(admission.slot, now)
         if admission.charges:
             true = {} if output_tokens is None else _cost(admission.prompt_tokens, output_tokens)
             true["concurrency"] = 0
             costs = [true.get(charge.quota.unit, 0) for charge in admission.charges]
             await self._state.settle(admission.session, admission.ticket, costs, now)
 
-    def _charge(self, call: Call) -> Sequence[Charge]:
+    def _charge(self, call: Call, principal: str) -> Sequence[Charge]:
         quotas = self._select(call.deployment.vendor, call.deployment.name)
         if not quotas:
             return ()
         costs = _cost(sum(call.prompt_tokens), reserve_output(call))
-        return [Charge(quota, _scope(quota, call), costs[quota.unit]) for quota in quotas]
+        return [Charge(quota, _scope(quota, call, principal), costs[quota.unit]) for quota in quotas]
 
 
 def reserve_output(call: Call) -> int:
@@ -102,18 +102,18 @@ def reserve_output(call: Call) -> int:
     if isinstance(ask, EmbeddingAsk):
         return 0
     deployment, sampling = call.deployment, ask.sampling
-    room = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
-    roof = min(room, inf if deployment.max_output is None else deployment.max_output)
+    context = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
+    possible = min(context, inf if deployment.max_output is None else deployment.max_output)
     most = inf if sampling.max_tokens is None else sampling.max_tokens
-    if most >= roof:
-        most = min(roof, deployment.default_max_tokens or _USUAL_OUTPUT)
+    if most >= possible:
+        most = min(possible, deployment.default_max_tokens or _USUAL_OUTPUT)
     prompts = len(ask.prompts) if isinstance(ask, CompletionAsk) else 1
     return int(most) * sampling.n * prompts
 
 
-def _scope(quota: Quota, call: Call) -> str:
+def _scope(quota: Quota, call: Call, principal: str) -> str:
     if quota.per == "principal":
-        return call.request.principal
+        return principal
     return f"{call.deployment.vendor}/{call.deployment.name}" if quota.per == "deployment" else ""
 
 

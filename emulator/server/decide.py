@@ -66,7 +66,7 @@ class Decider:
             repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
             exchange.plan = emulator.decide(parsed, match, wire.key, started, repeated=repeated)
         else:
-            exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire.key, started, gate)
+            exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(exchange.plan, wire)
 

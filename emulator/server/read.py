@@ -7,7 +7,7 @@ from aiohttp import web
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.seed import derive
-from emulator.core.vendor import AnyService, AnyEndpoint, AnyVendor, Call
+from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange

@@ -14,7 +14,9 @@ from emulator.core.duration import parse_duration
 from emulator.engine.text import load_bank
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.latency import Latency
-from emulator.scenario.load import LoadedScenario, ScenarioError, load_paths
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_paths
+from emulator.scenario.loaded import LoadedScenario
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
@@ -22,6 +24,7 @@ from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import load_context, make_certificate
 from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
+from emulator.state import StoreError
 from emulator.vendors import VENDORS
 
 _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
@@ -39,7 +42,10 @@ def run(settings: Settings) -> int:
             latency=_latency(settings),
             strict=settings.strict,
             header_faults=settings.header_faults,
+            state_url=settings.state_url,
         )
+    except StoreError as error:
+        raise SettingsError(f"--state-url: {error}") from None
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 2
@@ -72,6 +78,10 @@ def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
             return load_context(settings.tls_cert, settings.tls_key), None
         files = make_certificate(settings.host)
         return load_context(*files), str(files[0])
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"a certificate of our own needs the package {error.name}: pip install 'emulator[tls]'"
+        ) from None
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(f"cannot use the TLS certificate: {error}") from None
 

@@ -11,11 +11,12 @@ from emulator.core.vendor import AnyVendor, Metrics
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario import schema
-from emulator.scenario.load import LoadedScenario, load_text
+from emulator.scenario.load import load_text
+from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
 from emulator.server.metrics import VendorMetrics
 from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
-from emulator.state.memory import MemoryState
+from emulator.state import DEFAULT, open_state
 from emulator.vendors import VENDORS
 
 
@@ -27,6 +28,7 @@ class Overrides:
     latency: Latency | None = None
     strict: bool = False
     header_faults: bool = True
+    state_url: str = DEFAULT
 
     def apply(self, scenario: schema.Scenario) -> schema.Scenario:
         changes: dict[str, object] = {}
@@ -108,7 +110,13 @@ class Runtime:
     def _build(self, loaded: LoadedScenario, clock: Clock) -> ActiveScenario:
         scenario = self._overrides.apply(loaded.scenario)
         settings = read_vendors(loaded, self.vendors)
-        emulator = Emulator(scenario, clock=clock, state=MemoryState(), seed=scenario.seed, latency=scenario.latency)
+        emulator = Emulator(
+            scenario,
+            clock=clock,
+            state=open_state(self._overrides.state_url),
+            seed=scenario.seed,
+            latency=scenario.latency,
+        )
         apps = {
             vendor.name: VendorApp(
                 vendor,
@@ -166,13 +174,15 @@ def build(
     latency: Latency | None = None,
     strict: bool = False,
     header_faults: bool = True,
+    state_url: str = DEFAULT,
     vendors: Sequence[AnyVendor] = VENDORS,
 ) -> Built:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
 
     Raises:
         ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
+        StoreError: no store has such a URL.
     """
-    overrides = Overrides(seed=seed, latency=latency, strict=strict, header_faults=header_faults)
+    overrides = Overrides(seed=seed, latency=latency, strict=strict, header_faults=header_faults, state_url=state_url)
     runtime = Runtime(loaded, library or {}, overrides, vendors)
     return Built(runtime, ControlPlane(runtime))

@@ -3,11 +3,17 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from urllib.parse import SplitResult
 
 from emulator.core.quota import Balance, Charge
 from emulator.state.accounts import Account, open_account
 
 _MOST_COUNTERS = 200_000
+
+
+def open_memory(url: SplitResult) -> "MemoryState":
+    """``memory://``: a store of this process alone."""
+    return MemoryState()
 
 
 @dataclass(slots=True, eq=False)

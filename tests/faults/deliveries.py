@@ -4,6 +4,8 @@ from pydantic import TypeAdapter
 
 from emulator.core.delivery import Delivery, Piece
 from emulator.core.json import JSON
+from emulator.core.wire import Mark
+from emulator.dialects import openai, tgi
 from emulator.faults import AnyFault, Fault
 
 TEXTS = ("Hi", " 你", "\n")
@@ -21,14 +23,21 @@ TAIL = '"},"finish_reason":"stop"}],"usage":{"prompt_tokens":2,"completion_token
 PARTS = ((HEAD, 0), ("Hi", 1), (" 你", 2), ("\\n", 3), (TAIL, 3))
 JSON_TYPE = ("content-type", "application/json")
 
+FIELDS = openai.FIELDS | tgi.FIELDS
+MARKS = {4: Mark.FINISH, 5: Mark.USAGE, 6: Mark.DONE}
+
 STREAM = Delivery(
     status=200,
     headers=(("content-type", "text/event-stream"), ("x-a", "b")),
-    pieces=tuple(Piece(due, data, tokens) for due, data, tokens in EVENTS),
+    pieces=tuple(
+        Piece(due, data, tokens, mark=MARKS.get(number, Mark.PLAIN))
+        for number, (due, data, tokens) in enumerate(EVENTS)
+    ),
     streamed=True,
     chunked=True,
     end=3.0,
     texts=TEXTS,
+    fields=FIELDS,
     word_error=lambda error: f"!{error.kind}:{error.message}".encode(),
 )
 WHOLE = Delivery(
@@ -40,6 +49,7 @@ WHOLE = Delivery(
     start=3.0,
     end=3.0,
     texts=TEXTS,
+    fields=FIELDS,
     word_error=STREAM.word_error,
 )
 

@@ -1,7 +1,6 @@
 """What a call is charged, which quotas cover it, and what a refusal says."""
 
 from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 
@@ -15,6 +14,7 @@ from emulator.limits.gate import reserve_output
 from emulator.scenario.load import load_text
 from emulator.scenario.quotas import compile_limits
 from emulator.state.memory import MemoryState
+from tests.server.toy import ToyCodec
 
 TOY = Deployment(vendor="toy", name="llama")
 
@@ -23,12 +23,12 @@ def make_call(
     ask: Ask | None = None,
     deployment: Deployment = TOY,
     prompt_tokens: tuple[int, ...] = (10,),
-    principal: str = "search",
-    session: str = "",
 ) -> Call:
-    request = WireRequest(method="POST", path="/", principal=principal, session=session)
-    codec = cast(Any, None)
-    return Call(request=request, deployment=deployment, ask=ask or chat(20), codec=codec, prompt_tokens=prompt_tokens)
+    return Call(deployment=deployment, ask=ask or chat(20), codec=ToyCodec(), prompt_tokens=prompt_tokens)
+
+
+def sent_by(principal: str = "search", session: str = "") -> WireRequest:
+    return WireRequest(method="POST", path="/", principal=principal, session=session)
 
 
 def chat(max_tokens: int | None = None, n: int = 1) -> ChatAsk:
@@ -42,26 +42,25 @@ def open_gate(*limits: str) -> Gate:
 
 
 @pytest.mark.parametrize(
-    ("ask", "changes", "prompt_tokens", "reserved"),
+    ("ask", "deployment", "prompt_tokens", "reserved"),
     [
-        pytest.param(chat(20), {}, (10,), 20, id="as many as the request allows"),
-        pytest.param(chat(20, n=3), {}, (10,), 60, id="for each answer"),
-        pytest.param(chat(), {"default_max_tokens": 50}, (10,), 50, id="the deployment's default"),
-        pytest.param(chat(), {}, (10,), 1024, id="as long as an answer can be"),
-        pytest.param(chat(), {"max_output": 100}, (10,), 100, id="no more than the deployment gives"),
-        pytest.param(chat(110), {"context": 120}, (10,), 110, id="nor than its context has room for"),
+        pytest.param(chat(20), TOY, (10,), 20, id="as many as the request allows"),
+        pytest.param(chat(20, n=3), TOY, (10,), 60, id="for each answer"),
+        pytest.param(chat(), replace(TOY, default_max_tokens=50), (10,), 50, id="the deployment's default"),
+        pytest.param(chat(), TOY, (10,), 1024, id="as long as an answer can be"),
+        pytest.param(chat(), replace(TOY, max_output=100), (10,), 100, id="no more than the deployment gives"),
+        pytest.param(chat(110), replace(TOY, context=120), (10,), 110, id="nor than its context has room for"),
         pytest.param(
-            chat(8000), {"max_output": 8000, "default_max_tokens": 50}, (10,), 50, id="all there is is no limit"
+            chat(8000), replace(TOY, max_output=8000, default_max_tokens=50), (10,), 50, id="all there is is no limit"
         ),
-        pytest.param(chat(7999), {"max_output": 8000, "default_max_tokens": 50}, (10,), 7999, id="less is one"),
+        pytest.param(chat(7999), replace(TOY, max_output=8000, default_max_tokens=50), (10,), 7999, id="less is one"),
         pytest.param(
-            CompletionAsk(prompts=("a", "b"), sampling=Sampling(max_tokens=7)), {}, (1, 1), 14, id="for each prompt"
+            CompletionAsk(prompts=("a", "b"), sampling=Sampling(max_tokens=7)), TOY, (1, 1), 14, id="for each prompt"
         ),
-        pytest.param(EmbeddingAsk(inputs=("a",)), {}, (1,), 0, id="vectors have no tokens"),
+        pytest.param(EmbeddingAsk(inputs=("a",)), TOY, (1,), 0, id="vectors have no tokens"),
     ],
 )
-def test_output_is_reserved(ask: Ask, changes: dict[str, Any], prompt_tokens: tuple[int, ...], reserved: int) -> None:
-    deployment = replace(TOY, **changes)
+def test_output_is_reserved(ask: Ask, deployment: Deployment, prompt_tokens: tuple[int, ...], reserved: int) -> None:
     assert reserve_output(make_call(ask, deployment, prompt_tokens)) == reserved
 
 
@@ -79,10 +78,10 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
     window = "" if unit == "concurrency" else ", window: 60s"
     for sent, remaining in ((5, settled), (None, refused)):
         gate = open_gate(f"{{unit: {unit}, amount: 100{window}}}")
-        admission = await gate.admit(make_call(prompt_tokens=(10, 2)), 0.0)
+        admission = await gate.admit(make_call(prompt_tokens=(10, 2)), sent_by(), 0.0)
         assert [balance.left for balance in admission.balances] == [left]
         await gate.release(admission, sent, 0.0)
-        probe = await gate.admit(make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), 0.0)
+        probe = await gate.admit(make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), sent_by(), 0.0)
         assert probe.balances[0].left == remaining - (unit in ("requests", "concurrency"))
 
 
@@ -103,20 +102,20 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
 )
 async def test_who_shares_a_quota(limit: str, shared: dict[str, bool]) -> None:
     calls = {
-        "llama": make_call(),
-        "batch": make_call(principal="batch"),
-        "other": make_call(deployment=replace(TOY, name="other")),
-        "vendor": make_call(deployment=replace(TOY, vendor="someone")),
-        "session": make_call(session="s"),
+        "llama": (make_call(), sent_by()),
+        "batch": (make_call(), sent_by("batch")),
+        "other": (make_call(deployment=replace(TOY, name="other")), sent_by()),
+        "vendor": (make_call(deployment=replace(TOY, vendor="someone")), sent_by()),
+        "session": (make_call(), sent_by(session="s")),
     }
     for name, is_shared in shared.items():
         gate = open_gate(f"{{{limit}unit: requests, amount: 1, window: 60s}}")
-        await gate.admit(make_call(), 0.0)
+        await gate.admit(make_call(), sent_by(), 0.0)
         if is_shared:
             with pytest.raises(EmulatedError):
-                await gate.admit(calls[name], 0.0)
+                await gate.admit(*calls[name], 0.0)
         else:
-            await gate.admit(calls[name], 0.0)
+            await gate.admit(*calls[name], 0.0)
 
 
 async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
@@ -125,9 +124,9 @@ async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
         "{vendor: toy, per: principal, unit: output_tokens, amount: 60, window: 60s, strategy: sliding}",
         "{unit: input_tokens, amount: 1000, window: 60s}",
     )
-    await gate.admit(make_call(chat(50)), 4.0)
+    await gate.admit(make_call(chat(50)), sent_by(), 4.0)
     with pytest.raises(EmulatedError) as refused:
-        await gate.admit(make_call(chat(11)), 6.0)
+        await gate.admit(make_call(chat(11)), sent_by(), 6.0)
     error = refused.value
     expected: dict[str, JSON] = {
         "unit": "output_tokens",
@@ -146,8 +145,8 @@ async def test_a_refused_call_takes_nothing() -> None:
     gate = open_gate("{unit: requests, amount: 2, window: 60s}", "{unit: output_tokens, amount: 50, window: 60s}")
     for _ in range(3):
         with pytest.raises(EmulatedError, match="rate_limited"):
-            await gate.admit(make_call(chat(51)), 0.0)
-    assert [balance.left for balance in (await gate.admit(make_call(chat(50)), 0.0)).balances] == [1, 0]
+            await gate.admit(make_call(chat(51)), sent_by(), 0.0)
+    assert [balance.left for balance in (await gate.admit(make_call(chat(50)), sent_by(), 0.0)).balances] == [1, 0]
 
 
 async def test_a_call_its_server_turns_away_takes_nothing() -> None:
@@ -157,19 +156,19 @@ async def test_a_call_its_server_turns_away_takes_nothing() -> None:
         capacity = 1
         queue = 0
 
-    first = await gate.admit(make_call(), 0.0, OnePlace())
+    first = await gate.admit(make_call(), sent_by(), 0.0, OnePlace())
     with pytest.raises(EmulatedError, match="overloaded"):
-        await gate.admit(make_call(), 0.0, OnePlace())
+        await gate.admit(make_call(), sent_by(), 0.0, OnePlace())
     await gate.release(first, 1, 0.0)
-    assert (await gate.admit(make_call(), 0.0, OnePlace())).balances[0].left == 0
+    assert (await gate.admit(make_call(), sent_by(), 0.0, OnePlace())).balances[0].left == 0
 
 
 async def test_the_wait_for_a_running_call_is_until_its_end() -> None:
     gate = open_gate("{unit: concurrency, amount: 1}")
-    admission = await gate.admit(make_call(), 1.0)
+    admission = await gate.admit(make_call(), sent_by(), 1.0)
     with pytest.raises(EmulatedError) as unknown:
-        await gate.admit(make_call(), 2.0)
+        await gate.admit(make_call(), sent_by(), 2.0)
     await gate.expect(admission, 12.5)
     with pytest.raises(EmulatedError) as known:
-        await gate.admit(make_call(), 2.0)
+        await gate.admit(make_call(), sent_by(), 2.0)
     assert (unknown.value.retry_after, known.value.retry_after) == (None, 10.5)

@@ -14,15 +14,15 @@ def request(**fields: Any) -> WireRequest:
     return WireRequest(**{"method": "POST", "path": "/chat", "body": b"{}", "principal": "a", **fields})
 
 
-def call(wire: WireRequest, *, repeatable: bool = True) -> Call:
+def call(*, repeatable: bool = True) -> Call:
     deployment = Deployment(vendor="toy", name="toy")
-    return Call(request=wire, deployment=deployment, ask=ChatAsk(messages=()), codec=ToyCodec(), repeatable=repeatable)
+    return Call(deployment=deployment, ask=ChatAsk(messages=()), codec=ToyCodec(), repeatable=repeatable)
 
 
 def test_an_equal_request_is_known() -> None:
     memo = Memo(("x-a",))
     first = request(headers={"x-a": "1", "x-b": "1"})
-    memo.remember(first, b"identity", call(first))
+    memo.remember(first, b"identity", call())
     known = memo.find(request(headers={"x-a": "1", "x-b": "2"}))
     assert known is not None
     assert known.identity == b"identity"
@@ -31,7 +31,7 @@ def test_an_equal_request_is_known() -> None:
 def test_another_request_is_not() -> None:
     memo = Memo(("x-a",))
     first = request(headers={"x-a": "1"}, query={"v": "1"})
-    memo.remember(first, b"identity", call(first))
+    memo.remember(first, b"identity", call())
     changes: list[dict[str, Any]] = [
         {"method": "PUT"},
         {"path": "/other"},
@@ -46,14 +46,14 @@ def test_another_request_is_not() -> None:
 
 def test_what_cannot_be_repeated_is_not_kept() -> None:
     memo = Memo(())
-    memo.remember(request(), b"", call(request(), repeatable=False))
+    memo.remember(request(), b"", call(repeatable=False))
     assert memo.find(request()) is None
 
 
 def test_a_large_body_is_not_kept() -> None:
     memo = Memo(())
     large = request(body=b"x" * 10_000)
-    memo.remember(large, b"", call(large))
+    memo.remember(large, b"", call())
     assert memo.find(large) is None
 
 
@@ -61,6 +61,6 @@ def test_the_oldest_is_forgotten() -> None:
     memo = Memo(())
     for number in range(600):
         wire = request(body=b"%d" % number)
-        memo.remember(wire, b"", call(wire))
+        memo.remember(wire, b"", call())
     assert memo.find(request(body=b"0")) is None
     assert memo.find(request(body=b"599")) is not None

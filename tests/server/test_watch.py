@@ -109,7 +109,7 @@ async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: P
 async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: Path, file: Path) -> None:
     write(tmp_path / "two.yaml", "description: another\n")
     folder = Folder(tmp_path, "one")
-    stage = folder.built.runtime
+    runtime = folder.built.runtime
     runtime.put(runtime.library["two"])
     write(tmp_path / "two.yaml", "description: changed\n")
     await folder.watcher.look()

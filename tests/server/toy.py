@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from emulator.core.call import ChatAsk, Deployment, Message, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import as_object, as_text, dump_json
+from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call, Endpoint, Service, Vendor, VendorSettings, no_habits
 from emulator.core.wire import Event, FieldNames, Mark, WireRequest, WireResponse, WireStream

@@ -5,15 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from emulator.core.state import State
-from emulator.state.memory import MemoryState
+from emulator.state import STORES, open_state
 
 NewState = Callable[[], State]
 
 
-@pytest.fixture(params=[pytest.param(MemoryState, id="memory")], scope="session")
+@pytest.fixture(params=[f"{scheme}://" for scheme in STORES], scope="session")
 def new_state(request: pytest.FixtureRequest) -> NewState:
     """Opens an empty store."""
-    return request.param  # type: ignore[no-any-return]  # one of the above
+    url: str = request.param
+    return lambda: open_state(url)
 
 
 @pytest.fixture

@@ -1,0 +1,117 @@
+"""What keeps the house easy to live in: small files, short functions, honest types, no circles, one contract."""
+
+import ast
+import re
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "emulator"
+FILES = sorted(ROOT.rglob("*.py"))
+LONGEST_FILE = 300  # lines
+LONGEST_FUNCTION = 40  # lines
+MOST_ANY = 24  # uses of Any, each where a third party forces it
+MOST_CASTS = 4
+MOST_ROOMS = 20  # files and folders at one level of a vendor
+VENDORS = sorted(path for path in (ROOT / "vendors").iterdir() if (path / "routes.py").is_file())
+
+
+def name_of(path: Path) -> str:
+    """``emulator/core/plan.py`` → ``emulator.core.plan``."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+TEXTS = {name_of(path): path.read_text(encoding="utf-8") for path in FILES}
+
+
+def test_no_file_is_long() -> None:
+    long = [f"{name}: {text.count(chr(10))} lines" for name, text in TEXTS.items() if text.count("\n") > LONGEST_FILE]
+    assert not long
+
+
+def test_no_function_is_long() -> None:
+    long = [
+        f"{name}:{node.lineno} {node.name}"
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
+    ]
+    assert not long
+
+
+@pytest.mark.parametrize(("word", "most"), [("Any", MOST_ANY), ("cast", MOST_CASTS)])
+def test_types_are_honest(word: str, most: int) -> None:
+    uses = [
+        f"{name}:{node.lineno}"
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == word
+    ]
+    assert len(uses) <= most, "\n".join(uses)
+
+
+def imports_of(name: str, tree: ast.AST) -> set[str]:
+    """Modules of ours that a module imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules = members & TREES.keys()
+            found |= modules
+            if len(modules) < len(members):
+                found.add(node.module)
+    return {module for module in found if module in TREES and module != name}
+
+
+def test_no_module_imports_in_a_circle() -> None:
+    TopologicalSorter({name: imports_of(name, tree) for name, tree in TREES.items()}).prepare()  # says the circle
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda path: path.name)
+def test_a_vendor_has_few_rooms_at_a_level(vendor: Path) -> None:
+    folders = [vendor, *(path for path in vendor.rglob("*") if path.is_dir() and path.name != "__pycache__")]
+    for folder in folders:
+        rooms = [path.name for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()]
+        rooms = [name for name in rooms if name not in ("__init__.py", "__pycache__")]
+        assert len(rooms) <= MOST_ROOMS, f"{folder}: {sorted(rooms)}"
+
+
+def find_bare_refusals(tree: ast.AST) -> list[int]:
+    """Lines where a refusal is made and neither raised nor handed on: the call would be accepted in silence."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and "refusal" in ast.unparse(node.value.func)
+    ]
+
+
+def test_a_refusal_that_is_made_is_raised() -> None:
+    bare = [f"{name}:{line}" for name, tree in TREES.items() for line in find_bare_refusals(tree)]
+    assert not bare
+
+
+def test_a_refusal_that_is_not_raised_is_found() -> None:
+    source = "raise refusal('a')\nrefusal('b')\nrefusals.not_json('c')\nreturn_(refusal('d'))\n"
+    assert find_bare_refusals(ast.parse(source)) == [2, 3]
+
+
+# Names of members in the answers of vendors; each vendor says itself where they lie.
+_VENDOR_FIELDS = re.compile(r"usage|finish_reason|stop_reason|generated_text|completion_tokens|generated_tokens")
+_OF_THE_LANGUAGE = {"emulator.faults.drop", "emulator.faults.position", "emulator.faults.wrong_usage"}
+
+
+def test_faults_name_no_field_of_a_vendor() -> None:
+    named = [
+        f"{name}:{node.lineno} {node.value}"
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if name.startswith("emulator.faults.") and name not in _OF_THE_LANGUAGE
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _VENDOR_FIELDS.fullmatch(node.value)
+    ]
+    assert not named
