@@ -1,67 +1,13 @@
-"""Chat answers of hand-written plans, byte by byte."""
+"""Chat answers of hand-written plans, byte by byte; where a stream says the same, both."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from emulator.core.json import JSON, parse_json
-from emulator.core.plan import Choice, FinishReason, Logprob, Plan, Span, Usage
-from emulator.core.vendor import Call
-from emulator.core.wire import WireResponse
-from tests.vendors.azure.service import CHAT, accept, chat, serve
-
-Kind = str
-TOOL: JSON = {"type": "function", "function": {"name": "f"}}
-NAMED: JSON = {"type": "function", "function": {"name": "f"}}
-
-
-def say(*spans: tuple[str, Sequence[str]], finish: FinishReason = "stop", **fields: JSON) -> Choice:
-    """A choice of spans; token i is due after (i + 1) / 10 seconds. A tool call's kind is ``call:name``."""
-    tokens: tuple[str, ...] = ()
-    laid = []
-    for kind, said in spans:
-        name, _, tool = kind.partition(":")
-        start = len(tokens)
-        tokens += tuple(said)
-        laid.append(Span("tool_call" if name == "call" else kind, start, len(tokens), tool))  # type: ignore[arg-type]
-    due = tuple((i + 1) / 10 for i in range(len(tokens)))
-    ids = tuple(range(len(tokens)))
-    return Choice(tokens=tokens, ids=ids, due=due, finish_reason=finish, spans=tuple(laid), **fields)
-
-
-def plan_of(*choices: Choice) -> Plan:
-    usage = Usage(13, sum(len(choice.tokens) for choice in choices), 0)
-    return Plan(key=bytes(16), created=1731461004.7, choices=choices, usage=usage)
-
-
-def call_of(profile: str = "seed", **fields: JSON) -> Call:
-    return accept(chat(**fields), CHAT, f"profile={profile}", {"extra-parameters": "pass-through"})
-
-
-def render(plan: Plan, profile: str = "seed", scenario: str = "", **fields: JSON) -> WireResponse:
-    call = call_of(profile, **fields)
-    return call.codec.render(plan, call, serve(scenario or f"profile={profile}"))
-
-
-def stream(plan: Plan, profile: str = "seed", **fields: JSON) -> list[tuple[float, bytes]]:
-    call = call_of(profile, **fields)
-    return list(call.codec.stream(plan, call, serve(f"profile={profile}")).events)
-
-
-def chunks(plan: Plan, profile: str = "seed", **fields: JSON) -> list[JSON]:
-    events = [event for _, event in stream(plan, profile, **fields)]
-    assert events.pop() == b"data: [DONE]\n\n"
-    assert all(event.startswith(b"data: {") and event.endswith(b"}\n\n") for event in events)
-    return [parse_json(event[6:-2]) for event in events]
-
-
-def deltas(plan: Plan, profile: str = "seed", **fields: JSON) -> list[JSON]:
-    return [c["choices"][0]["delta"] for c in chunks(plan, profile, **fields) if c["choices"]]
-
-
-HELLO = plan_of(say(("text", ["Hel", "", "lö", "."])))
-CALL = plan_of(say(("call:f", ['{"a"', ": ", "1}"]), finish="tool_calls"))
+from emulator.core.plan import Logprob
+from tests.vendors.azure.chat.plans import CALL, HELLO, NAMED, TOOL, chunks, deltas, plan_of, render, say, stream
+from tests.vendors.azure.service import CHAT, accept, chat, make_request
 
 
 def test_seed_answer() -> None:
@@ -194,92 +140,6 @@ def test_foundry_may_send_a_filtered_answer_as_an_error() -> None:
     assert answer["choices"][0]["content_filter_results"]["error"]["code"] == "content_filter"
 
 
-def test_serverless_stream() -> None:
-    events = stream(HELLO, "maas", model="mistral-large-2411")
-    identity = parse_json(events[0][1][6:-2])["id"]
-    tail = f'"created":1731461004,"id":"{identity}","model":"mistral-large-2411","object":"chat.completion.chunk"'
-    middle = '"finish_reason":null,"index":0,"logprobs":null}],' + tail + "}\n\n"
-    assert [(due, event.decode()) for due, event in events] == [
-        (0.1, 'data: {"choices":[{"delta":{"content":"","role":"assistant"},' + middle),
-        (0.1, 'data: {"choices":[{"delta":{"content":"Hel"},' + middle),
-        (0.3, 'data: {"choices":[{"delta":{"content":"lö"},' + middle),
-        (0.4, 'data: {"choices":[{"delta":{"content":"."},' + middle),
-        (
-            0.4,
-            'data: {"choices":[{"delta":{"content":""},"finish_reason":"stop","index":0,"logprobs":null}],'
-            + tail
-            + ',"usage":{"completion_tokens":4,"prompt_tokens":13,"total_tokens":17}}\n\n',
-        ),
-        (0.4, "data: [DONE]\n\n"),
-    ]
-
-
-def test_serverless_stream_of_a_tool_call() -> None:
-    first, last = chunks(CALL, "maas", tools=[TOOL], model="mistral-large-2411")
-    assert first["choices"][0]["delta"] == {"content": "", "role": "assistant"}
-    (call,) = last["choices"][0]["delta"]["tool_calls"]
-    assert {**call, "id": ""} == {
-        "function": {"arguments": '{"a": 1}', "name": "f"},
-        "id": "",
-        "index": 0,
-        "type": "function",
-    }
-    assert (last["choices"][0]["finish_reason"], last["usage"]["completion_tokens"]) == ("tool_calls", 3)
-
-
-def test_openai_stream() -> None:
-    first, *middle, last = chunks(HELLO, "aoai", model="gpt-4o-mini")
-    assert first == {
-        "choices": [],
-        "created": 0,
-        "id": "",
-        "model": "",
-        "object": "",
-        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
-    }
-    assert [chunk["choices"][0]["delta"] for chunk in middle] == [
-        {"content": "", "refusal": None, "role": "assistant"},
-        {"content": "Hel"},
-        {"content": "lö"},
-        {"content": "."},
-    ]
-    assert list(last) == ["choices", "created", "id", "model", "object", "system_fingerprint"]
-    assert last["choices"] == [
-        {"content_filter_results": {}, "delta": {}, "finish_reason": "stop", "index": 0, "logprobs": None}
-    ]
-
-
-def test_openai_counts_tokens_only_when_asked() -> None:
-    body = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
-    *_, last = chunks(HELLO, "aoai", **body)
-    assert last["choices"] == []
-    assert last["usage"]["total_tokens"] == 17
-
-
-def test_openai_stream_of_tool_calls() -> None:
-    plan = plan_of(say(("call:f", ["{", "}"]), ("call:g", ["{}"]), finish="tool_calls"))
-    role, *calls, end = deltas(plan, "aoai", tools=[TOOL], model="gpt-4o-mini")
-    assert role["content"] is None
-    assert [call["tool_calls"][0].get("id", "")[:5] for call in calls] == ["call_", "", "", "call_", ""]
-    assert [call["tool_calls"][0]["index"] for call in calls] == [0, 0, 0, 1, 1]
-    assert [call["tool_calls"][0]["function"]["arguments"] for call in calls] == ["", "{", "}", "", "{}"]
-    assert end == {}
-
-
-@pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
-def test_choices_run_side_by_side(profile: str) -> None:
-    plan = plan_of(say(("text", ["a", "b", "c"])), say(("text", ["d"])))
-    events = stream(plan, profile, n=2, model="gpt-4o-mini")
-    assert [due for due, _ in events] == sorted(due for due, _ in events)
-    said = {0: "", 1: ""}
-    for chunk in chunks(plan, profile, n=2, model="gpt-4o-mini"):
-        for choice in chunk["choices"]:
-            said[choice["index"]] += choice["delta"].get("content") or ""
-    assert said == {0: "abc", 1: "d"}
-    if profile != "aoai":
-        assert ["usage" in parse_json(event[6:-2]) for _, event in events[:-1]][-2:] == [False, True]
-
-
 def test_thoughts_have_a_field_of_their_own() -> None:
     plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
     for profile in ("seed", "maas"):
@@ -293,10 +153,9 @@ def test_thoughts_have_a_field_of_their_own() -> None:
 def test_older_models_think_inline() -> None:
     plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
     scenario = "deployments:\n  - {vendor: azure, name: r1, traits: {reasoning: inline}}\n"
-    call = accept(chat(model="r1"), CHAT, scenario)
-    whole = parse_json(call.codec.render(plan, call, serve(scenario)).body)["choices"][0]["message"]
+    whole = parse_json(render(plan, scenario=scenario, model="r1").body)["choices"][0]["message"]
     assert whole == {"role": "assistant", "content": "<think>\nhmm\n</think>\n\nYes"}
-    events = list(call.codec.stream(plan, call, serve(scenario)).events)[:-1]
+    events = stream(plan, scenario=scenario, model="r1")[:-1]
     said = [parse_json(event[6:-2])["choices"][0]["delta"].get("content", "") for _, event in events]
     assert "".join(said) == whole["content"]
 
@@ -333,27 +192,12 @@ def test_an_empty_answer(profile: str) -> None:
     assert [due for due, _ in stream(plan, profile, max_tokens=0, model="gpt-4o-mini")][-1] == 0.0
 
 
-def test_what_a_token_holds_is_escaped() -> None:
-    tokens = ['"', "\\", "\n", "\x00", "%d", "%b", "{}", "\u2028"]
-    plan = plan_of(say(("text", tokens)))
-    for profile in ("seed", "aoai"):
-        assert "".join(d.get("content") or "" for d in deltas(plan, profile, model="gpt-4o-mini")) == "".join(tokens)
-    plan = plan_of(say(("call:f", tokens), finish="tool_calls"))
-    parts = [d["tool_calls"][0] for d in deltas(plan, "aoai", model="gpt-4o-mini") if "tool_calls" in d]
-    assert "".join(part["function"]["arguments"] for part in parts) == "".join(tokens)
-
-
 def test_request_ids_come_back() -> None:
-    call = accept(chat(), CHAT, headers={"x-ms-client-request-id": "d9"})
-    assert ("x-ms-client-request-id", "d9") in call.codec.render(HELLO, call, serve()).headers
-    assert ("x-ms-client-request-id", "d9") in call.codec.stream(HELLO, call, serve()).headers
-
-
-@pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
-def test_streams_are_event_streams(profile: str) -> None:
-    call = call_of(profile, model="gpt-4o-mini")
-    head = call.codec.stream(HELLO, call, serve(f"profile={profile}")).headers
-    assert head[0] == ("Content-Type", "text/event-stream; charset=utf-8")
+    codec = accept(chat()).codec
+    for answer in (codec.render, codec.stream):
+        for given in ("d9", "da"):
+            request = make_request(CHAT, chat(), {"x-ms-client-request-id": given})
+            assert ("x-ms-client-request-id", given) in answer(HELLO, request).headers
 
 
 def test_gateways_name_their_requests() -> None:
