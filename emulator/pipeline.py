@@ -17,7 +17,7 @@ from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, write
 from emulator.latency import Latency
 from emulator.limits import Admission, Gate
-from emulator.limits.places import Place
+from emulator.limits.slots import Slot
 from emulator.scenario.match import Facts, Match, Matcher, Verdict, compile_rules
 from emulator.scenario.quotas import compile_limits
 from emulator.scenario.schema import ReplyOutcome, Scenario
@@ -58,7 +58,7 @@ class Emulator:
     async def admit(
         self, call: Call, match: Match, request: WireRequest, now: float, gate: Gate
     ) -> tuple[Plan, Admission]:
-        """The answer to a call, decided once its quotas are charged and there is a place for it.
+        """The answer to a call, decided once its quotas are charged and there is a slot for it.
 
         Raises:
             EmulatedError: as :meth:`decide`; or a quota has not enough, or the server is full. It costs nothing then.
@@ -66,7 +66,7 @@ class Emulator:
         latency = self._latency_of(match)
         admission = await gate.admit(call, request, self.clock.now() - self.started, latency.load)
         try:
-            plan = self.decide(call, match, request.key, now, admission.place)
+            plan = self.decide(call, match, request.key, now, admission.slot)
             await gate.expect(admission, now - self.started + plan.due)
         except BaseException:
             await gate.release(admission, None, self.clock.now() - self.started)
@@ -87,7 +87,7 @@ class Emulator:
         match: Match,
         key: bytes,
         now: float,
-        place: Place | None = None,
+        slot: Slot | None = None,
         repeated: bytes | None = None,
     ) -> Plan:
         """The answer to a call.
@@ -95,7 +95,7 @@ class Emulator:
         Args:
             key: names the answer.
             now: when the call came.
-            place: where it runs, if places are few.
+            slot: where it runs, if slots are few.
             repeated: identity of a call that came before, and whose draft is worth keeping.
 
         Raises:
@@ -106,7 +106,7 @@ class Emulator:
         latency = self._latency_of(match)
         reply = None if match.outcome.reply is None else fix_reply(match.outcome.reply)
         draft = self._write(call, reply) if reply or repeated is None else self._recall(call, repeated)
-        waited = 0.0 if place is None else max(0.0, place.since - (now - self.started))
+        waited = 0.0 if slot is None else max(0.0, slot.since - (now - self.started))
         if latency.immediate and not waited:
             return Plan(
                 key=key,
@@ -116,7 +116,7 @@ class Emulator:
                 prompts=draft.prompts,
                 usage=draft.usage,
             )
-        return pace(draft, latency, key, now, 1 if place is None else place.running, waited)
+        return pace(draft, latency, key, now, 1 if slot is None else slot.running, waited)
 
     def _recall(self, call: Call, identity: bytes) -> Draft:
         """The draft of a call that came before."""

@@ -8,17 +8,19 @@ from collections.abc import Mapping
 
 Rows = Mapping[str, str]
 
-_MATCH = "tests/scenario/test_match.py::test_facet"
+_FACET = "tests/scenario/test_facets.py::test_facet"
 _TIMES = "tests/scenario/test_match.py::test_times"
 _SEQUENCE = "tests/scenario/test_match.py::test_sequence"
 _FAULTS = "tests/faults/test_faults.py::"
 _POSITION = "tests/faults/test_position.py::test_position_in_a_stream"
 _WIRE = "tests/faults/test_wire.py::"
 _CLIENTS = "tests/faults/test_clients.py::"
-_QUANTILE = "tests/test_latency.py::test_quantile"
-_LATENCY = "tests/test_latency.py::"
+_QUANTILE = "tests/latency/test_distributions.py::test_quantile"
+_DELAY = "tests/latency/test_distributions.py::"
+_PACE = "tests/latency/test_pace.py::"
 _GATE = "tests/limits/test_gate.py::"
 _LIMITS = "tests/limits/test_server.py::"
+_SLOTS = "tests/limits/test_load.py::"
 _SAYS = "tests/test_replies.py::test_what_an_answer_says"
 _ERROR = "tests/test_replies.py::test_each_key_overrides_a_part_of_the_error"
 _INSTANCE = "tests/test_replies.py::test_an_instance_of_the_requests_schema"
@@ -26,12 +28,12 @@ _REPLIES = "tests/test_replies.py::"
 _API = "tests/control/test_api.py::"
 _APP = "tests/server/test_app.py::"
 _PLAYER = "tests/server/test_player.py::"
-_LOAD = "tests/scenario/test_load.py::"
-_CLI = "tests/test_cli.py::"
+_MISTAKES = "tests/scenario/test_mistakes.py::"
+_CLI = "tests/cli/test_{}.py::"
 _KINDS = "tests/vendors/{}/test_errors.py::test_every_kind_has_words"
 
 SECTIONS: Rows = {
-    "version": f"{_LOAD}test_twelve_mistakes_are_twelve_rows",
+    "version": f"{_MISTAKES}test_twelve_mistakes_are_twelve_rows",
     "name": f"{_API}test_the_scenario_at_work_is_shown_as_written",
     "description": f"{_API}test_the_scenario_at_work_is_shown_as_written",
     "seed": "tests/scenario/test_match.py::test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules",
@@ -40,42 +42,42 @@ SECTIONS: Rows = {
     "vendors": f"{_API}test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back",
     "keys": f"{_APP}test_keys_name_the_principal",
     "deployments": "tests/scenario/test_schema.py::test_deployment",
-    "latency": f"{_LATENCY}test_merge",
+    "latency": f"{_PACE}test_merge",
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
     "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
 }
 
 FACETS: Rows = {
-    "vendor": f"{_MATCH}[vendor, exact]",
-    "deployment": f"{_MATCH}[deployment, glob]",
-    "task": f"{_MATCH}[task]",
-    "endpoint": f"{_MATCH}[endpoint, glob]",
-    "principal": f"{_MATCH}[principal]",
-    "session": f"{_MATCH}[session]",
-    "stream": f"{_MATCH}[stream]",
-    "structured": f"{_MATCH}[structured by schema]",
-    "multimodal": f"{_MATCH}[multimodal]",
-    "prompt": f"{_MATCH}[prompt, equal]",
-    "system": f"{_MATCH}[system]",
-    "tools": f"{_MATCH}[any tool offered]",
-    "tool_result": f"{_MATCH}[tool result]",
-    "prompt_tokens": f"{_MATCH}[prompt tokens, equal]",
-    "max_tokens": f"{_MATCH}[max tokens]",
-    "messages": f"{_MATCH}[messages]",
-    "body_bytes": f"{_MATCH}[body bytes with a unit]",
-    "header.<name>": f"{_MATCH}[header]",
-    "query.<name>": f"{_MATCH}[query]",
-    "body.<path>": f"{_MATCH}[body, deep]",
+    "vendor": f"{_FACET}[vendor, exact]",
+    "deployment": f"{_FACET}[deployment, glob]",
+    "task": f"{_FACET}[task]",
+    "endpoint": f"{_FACET}[endpoint, glob]",
+    "principal": f"{_FACET}[principal]",
+    "session": f"{_FACET}[session]",
+    "stream": f"{_FACET}[stream]",
+    "structured": f"{_FACET}[structured by schema]",
+    "multimodal": f"{_FACET}[multimodal]",
+    "prompt": f"{_FACET}[prompt, equal]",
+    "system": f"{_FACET}[system]",
+    "tools": f"{_FACET}[any tool offered]",
+    "tool_result": f"{_FACET}[tool result]",
+    "prompt_tokens": f"{_FACET}[prompt tokens, equal]",
+    "max_tokens": f"{_FACET}[max tokens]",
+    "messages": f"{_FACET}[messages]",
+    "body_bytes": f"{_FACET}[body bytes with a unit]",
+    "header.<name>": f"{_FACET}[header]",
+    "query.<name>": f"{_FACET}[query]",
+    "body.<path>": f"{_FACET}[body, deep]",
 }
 
 COMPARISONS: Rows = {
-    "contains": f"{_MATCH}[prompt, contains]",
-    "prefix": f"{_MATCH}[prompt, prefix]",
-    "suffix": f"{_MATCH}[prompt, suffix]",
-    "regex": f"{_MATCH}[prompt, regex searches]",
-    "not": f"{_MATCH}[prompt, not a string]",
-    "above": f"{_MATCH}[above leaves out the bound]",
-    "below": f"{_MATCH}[below leaves out the bound]",
+    "contains": f"{_FACET}[prompt, contains]",
+    "prefix": f"{_FACET}[prompt, prefix]",
+    "suffix": f"{_FACET}[prompt, suffix]",
+    "regex": f"{_FACET}[prompt, regex searches]",
+    "not": f"{_FACET}[prompt, not a string]",
+    "above": f"{_FACET}[above leaves out the bound]",
+    "below": f"{_FACET}[below leaves out the bound]",
 }
 
 TIMES: Rows = {
@@ -105,7 +107,7 @@ THEN: Rows = {
 OUTCOMES: Rows = {
     "error": f"{_APP}test_a_rule_refuses",
     "reply": f"{_APP}test_a_rule_fixes_the_answer",
-    "latency": f"{_LATENCY}test_merge",
+    "latency": f"{_PACE}test_merge",
     "faults": f"{_FAULTS}test_faults_compose_in_order",
     "pass": f"{_SEQUENCE}[then pass]",
     "sequence": f"{_SEQUENCE}[per beside it]",
@@ -205,18 +207,18 @@ LATENCIES: Rows = {
     "pareto": f"{_QUANTILE}[pareto, heavy tail]",
     "empirical": f"{_QUANTILE}[empirical, between two quantiles]",
     "histogram": f"{_QUANTILE}[histogram with an empty bin]",
-    "mixture": f"{_LATENCY}test_a_mixture_draws_its_parts_by_weight",
+    "mixture": f"{_DELAY}test_a_mixture_draws_its_parts_by_weight",
 }
 
 LATENCY_KEYS: Rows = {
-    "ttft": f"{_LATENCY}test_pace[ttft moves all tokens]",
-    "itl": f"{_LATENCY}test_pace[itl parts them]",
-    "prefill": f"{_LATENCY}test_pace[prefill counts prompt tokens]",
-    "load": f"{_LIMITS}test_load_stretches_the_gaps",
-    "max": f"{_LATENCY}test_max_clamps_what_exceeds_it",
-    "capacity": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
-    "factor": f"{_LATENCY}test_pace[half way to capacity]",
-    "queue": f"{_LIMITS}test_load_lets_so_many_run_and_so_many_wait",
+    "ttft": f"{_PACE}test_pace[ttft moves all tokens]",
+    "itl": f"{_PACE}test_pace[itl parts them]",
+    "prefill": f"{_PACE}test_pace[prefill counts prompt tokens]",
+    "load": f"{_SLOTS}test_load_stretches_the_gaps",
+    "max": f"{_DELAY}test_max_clamps_what_exceeds_it",
+    "capacity": f"{_SLOTS}test_load_lets_so_many_run_and_so_many_wait",
+    "factor": f"{_PACE}test_pace[half way to capacity]",
+    "queue": f"{_SLOTS}test_load_lets_so_many_run_and_so_many_wait",
 }
 
 UNITS: Rows = {
@@ -258,7 +260,7 @@ HEADERS: Rows = {
 
 CONTROL: Rows = {
     "GET /health": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
-    "GET /ready": f"{_CLI}test_serve_answers_and_ends_with_0",
+    "GET /ready": f"{_CLI.format('serve')}test_serve_answers_and_ends_with_0",
     "GET /scenario": f"{_API}test_the_scenario_at_work_is_shown_as_written",
     "PUT /scenario": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
     "GET /scenarios": f"{_API}test_what_is_answered_is_what_is_documented",
@@ -272,11 +274,11 @@ CONTROL: Rows = {
 }
 
 COMMANDS: Rows = {
-    "serve": f"{_CLI}test_serve_answers_and_ends_with_0",
-    "check": f"{_CLI}test_check_gives_rows",
-    "explain": f"{_CLI}test_explain_says_why",
-    "schema": f"{_CLI}test_schema_is_json_schema",
-    "instance": f"{_CLI}test_instance_answers_each_line_by_itself",
-    "health": f"{_CLI}test_health_of_nothing_is_1",
-    "env": f"{_CLI}test_env_prints_what_to_export",
+    "serve": f"{_CLI.format('serve')}test_serve_answers_and_ends_with_0",
+    "check": f"{_CLI.format('check')}test_check_gives_rows",
+    "explain": f"{_CLI.format('explain')}test_explain_says_why",
+    "schema": f"{_CLI.format('schema')}test_schema_is_json_schema",
+    "instance": f"{_CLI.format('instance')}test_instance_answers_each_line_by_itself",
+    "health": f"{_CLI.format('health')}test_health_of_nothing_is_1",
+    "env": f"{_CLI.format('env')}test_env_prints_what_to_export",
 }

@@ -9,34 +9,39 @@ import pytest
 from emulator.cli import build_parser
 from emulator.control.routes import ROUTES
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON
+from emulator.core.json import Object, as_array, as_object, as_text
 from emulator.core.quota import Strategy, Unit
 from emulator.faults import AnyFault
 from emulator.latency import Delay
 from emulator.scenario import asked
-from emulator.scenario.facets import FACETS, NAMED_FACETS
+from emulator.scenario.conditions import NAMED_FACETS
+from emulator.scenario.facets import FACETS
 from emulator.scenario.schema import Scope, schema_json
 from tests import language
 from tests.named import find_missing
 
 
 @cache
-def _definitions() -> JSON:
+def _definitions() -> Object:
     schema = schema_json()
-    return {**schema["$defs"], "Scenario": schema}
+    return {**as_object(schema["$defs"]), "Scenario": schema}
+
+
+def _properties(name: str) -> Object:
+    return as_object(as_object(_definitions()[name])["properties"])
 
 
 def keys(name: str) -> set[str]:
     """Keys of an object of the language."""
-    return set(_definitions()[name]["properties"])
+    return set(_properties(name))
 
 
 def values(name: str, key: str) -> set[str]:
     """What one of its keys can be."""
-    return set(_definitions()[name]["properties"][key]["enum"])
+    return set(map(as_text, as_array(as_object(_properties(name)[key])["enum"])))
 
 
-def types(union: JSON) -> set[str]:
+def types(union: object) -> set[str]:
     """What the members of a union are called."""
     members = get_args(get_args(union)[0])
     return {get_args(member.model_fields["type"].annotation)[0] for member in members}
@@ -48,11 +53,11 @@ def commands() -> Iterable[str]:
 
 
 def clocks() -> set[str]:
-    names, scale = (option for option in _definitions()["Scenario"]["properties"]["clock"]["oneOf"])
-    return {*names["enum"], *keys(scale["$ref"].rpartition("/")[2])}
+    names, scale = map(as_object, as_array(as_object(_properties("Scenario")["clock"])["oneOf"]))
+    return {*map(as_text, as_array(names["enum"])), *keys(as_text(scale["$ref"]).rpartition("/")[2])}
 
 
-PLACES = {f"{name}: {value}" for name in ("before", "inside") for value in values("Disconnect", name)}
+MARKS = {f"{name}: {value}" for name in ("before", "inside") for value in values("Disconnect", name)}
 
 TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
     "sections": (language.SECTIONS, keys("Scenario")),
@@ -70,7 +75,7 @@ TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
     "instances": (language.GENERATE, values("ReplyOutcome", "generate")),
     "error kinds": (language.ERROR_KINDS, list(ErrorKind)),
     "faults": (language.FAULTS, types(AnyFault)),
-    "positions": (language.POSITIONS, (keys("Disconnect") - {"type"}) | PLACES),
+    "positions": (language.POSITIONS, (keys("Disconnect") - {"type"}) | MARKS),
     "writes": (language.WRITES, values("Split", "writes")),
     "latency types": (language.LATENCIES, types(Delay)),
     "keys of latency": (language.LATENCY_KEYS, keys("Latency") | keys("Load") | {"max"}),

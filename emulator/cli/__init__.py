@@ -3,14 +3,12 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from emulator import __version__
+from emulator.cli.names import MODES, VENDOR_NAMES
 from emulator.settings import FRONT_PORT, LOG_FORMATS, LOG_LEVELS, Settings, SettingsError, load_settings, variable
-
-MODES = ("typical", "minimal", "boundary", "adversarial", "invalid")
-VENDOR_NAMES = ("databricks", "azure", "mindie", "tgi", "openvino")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,7 +88,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     watch.add_argument("--no-watch", action="store_const", const="false", dest="watch", help="do not")
     flag("--ttft", metavar="DURATION", help=_text("time to first token, such as 100ms", "ttft", "the scenario's"))
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
-    text = _text("heed no x-emulator-error, -fault or -ttft of a request", "header_faults", "true: heed them")
+    text = _text("ignore x-emulator-error, -fault and -ttft headers", "header_faults", "true: obey them")
     flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
@@ -157,35 +155,13 @@ def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _run_health(options: argparse.Namespace, settings: Settings) -> int:
-    """0 and one line if ready; 1 and the reason if not."""
-    import ssl
-    import urllib.error
-    import urllib.request
+    from emulator.cli.health import check_health
 
-    url = (options.url or f"{settings.scheme}://127.0.0.1:{settings.port}").rstrip("/") + "/_emulator/ready"
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE  # our own certificate, on this machine
-    try:
-        with urllib.request.urlopen(url, timeout=2, context=context):
-            print("ready")
-            return 0
-    except urllib.error.HTTPError as error:
-        print(f"not ready: HTTP {error.code}", file=sys.stderr)
-    except OSError as error:
-        print(f"not ready: {getattr(error, 'reason', error)}", file=sys.stderr)
-    return 1
+    return check_health(options.url or f"{settings.scheme}://127.0.0.1:{settings.port}")
 
 
 def _run_env(options: argparse.Namespace, settings: Settings) -> int:
-    """Lines for ``eval``."""
-    import shlex
+    from emulator.cli.env import print_environment
 
-    from emulator.vendors import VENDORS
-
-    position = VENDOR_NAMES.index(options.vendor)
-    url = f"{settings.scheme}://{settings.host}:{settings.port + 1 + position}"
-    variables: Mapping[str, str] = VENDORS[position].environment(url)
-    for name, value in variables.items():
-        print(f"export {name}={shlex.quote(value)}")
+    print_environment(options.vendor, settings)
     return 0

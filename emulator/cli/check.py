@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TextIO
 
-from emulator.cli import VENDOR_NAMES
+from emulator.cli.names import VENDOR_NAMES
 from emulator.core.json import JSON, dump_json
-from emulator.scenario.errors import Row, ScenarioError
+from emulator.scenario.errors import ScenarioError
 from emulator.scenario.lint import Catalogue, lint
-from emulator.scenario.load import LoadedScenario, find_files, load_scenario
+from emulator.scenario.load import find_files, load_scenario
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.mistakes import Row
 from emulator.scenario.schema import Limit, Scenario, When
 
 Severity = Literal["error", "warning"]
@@ -60,7 +62,7 @@ def _complete(error: ScenarioError) -> ScenarioError:
 
 
 def _concerns_vendors(scenario: Scenario) -> bool:
-    """Something in it only the vendors can judge; they are dear to import."""
+    """Something in it only the vendors can judge; they are slow to import."""
     about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
     return bool(scenario.vendors or scenario.deployments) or any(part.deployment is not None for part in about)
 
@@ -94,8 +96,8 @@ def _annotate(findings: Sequence[Finding], stream: TextIO) -> None:
     """
     for severity, row in findings:
         message = ": ".join(filter(None, [row.path, row.message])) + _hint(row)
-        place = f"file={_escape(row.file, property_=True)},line={max(row.line, 1)},col={max(row.column, 1)}"
-        print(f"::{severity} {place}::{_escape(message)}", file=stream)
+        location = f"file={_escape(row.file, property_=True)},line={max(row.line, 1)},col={max(row.column, 1)}"
+        print(f"::{severity} {location}::{_escape(message)}", file=stream)
 
 
 def _hint(row: Row) -> str:

@@ -8,14 +8,16 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from multidict import CIMultiDict
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from emulator.cli import VENDOR_NAMES
+from emulator.cli.names import VENDOR_NAMES
 from emulator.control.explain import describe
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.wire import WireRequest
 from emulator.scenario.asked import AskedError
-from emulator.scenario.errors import ScenarioError, nearest
-from emulator.scenario.load import LoadedScenario, load_paths
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_paths
+from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.match import Verdict
+from emulator.scenario.mistakes import nearest
 from emulator.server.runtime import build
 from emulator.server.serving import with_vendor_mistakes
 from emulator.settings import Settings, SettingsError
@@ -96,14 +98,13 @@ async def _try_out(
     return await app.try_out(request.to_wire())
 
 
-def _taker(verdicts: tuple[Verdict, ...]) -> str | None:
+def _find_match(verdicts: tuple[Verdict, ...]) -> str | None:
     return verdicts[-1].rule if verdicts and verdicts[-1].failed is None else None
 
 
 def _as_text(verdicts: tuple[Verdict, ...], refusal: str | None) -> list[str]:
     lines = [describe(verdict) for verdict in verdicts]
-    taker = _taker(verdicts)
-    if taker is None:
+    if _find_match(verdicts) is None:
         lines.append("No rule takes it." if verdicts or refusal is None else "No rule is asked.")
     if refusal is not None:
         lines.append(f"It is refused: {refusal}.")
@@ -121,4 +122,4 @@ def _as_json(verdicts: tuple[Verdict, ...], refusal: str | None) -> JSON:
         }
         for verdict in verdicts
     ]
-    return {"rule": _taker(verdicts), "error": refusal, "explanation": rows}
+    return {"rule": _find_match(verdicts), "error": refusal, "explanation": rows}

@@ -13,9 +13,9 @@ from emulator.control.problem import ProblemError
 from emulator.control.target import Target
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
-from emulator.scenario.errors import nearest
-from emulator.scenario.load import LoadedScenario
+from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.match import Verdict
+from emulator.scenario.mistakes import nearest
 
 _END = 253402300799.0  # 9999-12-31T23:59:59Z, the last second that has a date
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)

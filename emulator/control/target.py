@@ -6,7 +6,7 @@ from typing import Protocol
 from emulator.control.journal import Journal
 from emulator.core.vendor import Metrics
 from emulator.pipeline import Emulator
-from emulator.scenario.load import LoadedScenario
+from emulator.scenario.loaded import LoadedScenario
 
 
 class Active(Protocol):

@@ -59,8 +59,10 @@ def parse_json(body: bytes | str) -> JSON:
     Raises:
         ValueError: the text is not JSON; the message says what and where.
     """
+    value: JSON
     try:
-        return from_json(body, allow_inf_nan=False)
+        value = from_json(body, allow_inf_nan=False)
+        return value
     except ValueError as error:
         if "recursion limit" not in str(error):
             raise

@@ -16,6 +16,7 @@ class _Null:
 
 
 NULL = _Null()
+_ANYTHING: object = JSON  # what pydantic sees of a field that takes any JSON, null too
 
 
 class Closed(BaseModel):
@@ -29,10 +30,10 @@ class Closed(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_null(cls, data: JSON) -> JSON:
+    def _refuse_null(cls, data: JSON) -> object:
         if not isinstance(data, dict) or None not in data.values():
             return data
-        free = {field.alias or name for name, field in cls.model_fields.items() if field.annotation is JSON}
+        free = {field.alias or name for name, field in cls.model_fields.items() if field.annotation is _ANYTHING}
         free |= data.keys() - {field.alias or name for name, field in cls.model_fields.items()}
         return {key: NULL if value is None and key not in free else value for key, value in data.items()}
 

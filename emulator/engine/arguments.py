@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NAME = r"[^\W\d_a-z][\w.\-]*(?: [^\W\d_a-z][\w\-]*)*"
@@ -43,10 +43,9 @@ def listed_values(parameters: JSON, prompt: str) -> dict[str, list[JSON]]:
 
     Numbers go to the numeric parameters one after another. Whether a value is valid is not looked at.
     """
-    properties = parameters.get("properties") if isinstance(parameters, dict) else None
     found: dict[str, list[JSON]] = {}
     numbers = [float(n) if "." in n else int(n) for n in _NUMBER.findall(prompt)]
-    for name, schema in properties.items() if isinstance(properties, dict) else ():
+    for name, schema in properties_of(parameters).items():
         if not isinstance(schema, dict):
             continue
         values = _texts_for(name, schema, prompt)
@@ -57,12 +56,18 @@ def listed_values(parameters: JSON, prompt: str) -> dict[str, list[JSON]]:
     return found
 
 
-def _types(schema: JSON) -> list[JSON]:
+def properties_of(parameters: JSON) -> Object:
+    """A tool's parameters by name, as far as it says any: its schema has not been checked."""
+    properties = parameters.get("properties") if isinstance(parameters, dict) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _types(schema: Object) -> list[JSON]:
     types = schema.get("type")
     return types if isinstance(types, list) else [types]
 
 
-def _take_number(schema: JSON, numbers: list[int | float]) -> int | float | None:
+def _take_number(schema: Object, numbers: list[int | float]) -> int | float | None:
     types = _types(schema)
     for number in numbers:
         if "number" in types or ("integer" in types and isinstance(number, int)):
@@ -71,9 +76,10 @@ def _take_number(schema: JSON, numbers: list[int | float]) -> int | float | None
     return None
 
 
-def _texts_for(name: str, schema: JSON, prompt: str) -> list[JSON]:
-    if isinstance(schema.get("enum"), list):
-        return [member for member in schema["enum"] if isinstance(member, str) and member and _occurs(member, prompt)]
+def _texts_for(name: str, schema: Object, prompt: str) -> list[JSON]:
+    members = schema.get("enum")
+    if isinstance(members, list):
+        return [member for member in members if isinstance(member, str) and member and _occurs(member, prompt)]
     if "string" not in _types(schema):
         return []
     words = {word.lower() for word in _WORDS.findall(name)} | {str(schema.get("format", ""))}

@@ -47,28 +47,16 @@ class Bank:
     breaking: tuple[Passage, ...]
 
 
-def natural_length(key: bytes) -> int:
-    """How many tokens an answer would like to have: lognormal, median 180, within [24, 1024]."""
-    return _length_of(_draw(key))
-
-
 def _draw(key: bytes) -> int:
     """128 bits: the upper 22 choose the length, the others the sentences."""
     return int.from_bytes(derive(key, "text"), "big")
 
 
-def _length_of(draw: int) -> int:
+def _natural_length(draw: int) -> int:
+    """How many tokens an answer would like to have: lognormal, median 180, within [24, 1024]."""
     place, within = divmod(draw >> 106, 1 << 16)
     low, high = _QUANTILES[place], _QUANTILES[place + 1]
     return low + ((high - low) * within >> 16)
-
-
-def write_tokens(tokenizer: Tokenizer, key: bytes, language: str, count: int, opening: str = "") -> Passage:
-    """Texts and ids of exactly ``count`` tokens of prose, beginning with ``opening``.
-
-    With the same key, a smaller count gives the beginning of a larger one.
-    """
-    return _take(_walk(tokenizer, _draw(key), language, opening), count)
 
 
 def _take(passages: Iterator[Passage], count: int) -> Passage:
@@ -92,7 +80,7 @@ def write_answer(
     ``ignore_eos`` it is always cut, without a ``limit`` at the longest natural length.
     """
     draw = _draw(key)
-    wanted = _length_of(draw)
+    wanted = _natural_length(draw)
     passages = _walk(tokenizer, draw, language, opening)
     if ignore_eos or (limit is not None and wanted > limit):
         return (*_take(passages, _LONGEST if limit is None else limit), False)

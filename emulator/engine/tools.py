@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from emulator.core.call import ChatAsk, Tool
 from emulator.core.json import JSON, parse_json
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.arguments import listed_values
+from emulator.engine.arguments import listed_values, properties_of
 from emulator.engine.json_schema import generate, is_instance
 
 _WORD = re.compile(r"[A-Z]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|[^\W\d_A-Za-zÄÖÜäöüß]+")
@@ -70,11 +70,10 @@ def _score(tool: Tool, asked: frozenset[str]) -> int:
 
 
 def _parameter_words(parameters: JSON) -> Iterator[str]:
-    properties = parameters.get("properties") if isinstance(parameters, dict) else None
-    for name, schema in properties.items() if isinstance(properties, dict) else ():
+    for name, schema in properties_of(parameters).items():
         yield name
-        if isinstance(schema, dict) and isinstance(schema.get("enum"), list):
-            yield from (member for member in schema["enum"] if isinstance(member, str))
+        members = schema.get("enum") if isinstance(schema, dict) else None
+        yield from (member for member in members if isinstance(member, str)) if isinstance(members, list) else ()
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -133,7 +132,7 @@ def _generated(schema: JSON, key: bytes) -> JSON:
         text = _write(arguments)
         if "'" not in text:
             break
-        plain = json.loads(text.replace("'", ""))
+        plain: JSON = json.loads(text.replace("'", ""))
         if is_instance(schema, plain):
             return plain
         arguments = generate(schema, derive(key, "again", attempt))

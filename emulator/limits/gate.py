@@ -1,4 +1,4 @@
-"""Letting calls in: every quota that covers a call is charged, or none; then it waits for a place to run."""
+"""Letting calls in: every quota that covers a call is charged, or none; then it waits for a slot to run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emulator.core.quota import Balance, Charge, Quota, Unit
 from emulator.core.state import State
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
-from emulator.limits.places import Place, Places, Room
+from emulator.limits.slots import Room, Slot, Slots
 
 Select = Callable[[str, str], Sequence[Quota]]
 """The quotas of a vendor's deployment."""
@@ -29,7 +29,7 @@ class Admission:
     Fields:
         prompt_tokens: of the call.
         balances: of every quota it was charged to, with the charge made.
-        place: where it runs, if its server has only so many places.
+        slot: where it runs, if its server has only so many slots.
     """
 
     session: str
@@ -37,24 +37,24 @@ class Admission:
     prompt_tokens: int
     charges: Sequence[Charge]
     balances: Sequence[Balance] = ()
-    place: Place | None = None
+    slot: Slot | None = None
 
 
 class Gate:
-    """The quotas and places of one scenario. Times are seconds since it began."""
+    """The quotas and slots of one scenario. Times are seconds since it began."""
 
     def __init__(self, select: Select, state: State) -> None:
         self._select = select
         self._state = state
-        self._places = Places()
+        self._slots = Slots()
         self._numbers = count()
 
     async def admit(self, call: Call, request: WireRequest, now: float, room: Room | None = None) -> Admission:
-        """Let a call in, now or when there is a place.
+        """Let a call in, now or when there is a slot.
 
         Raises:
             EmulatedError: ``RATE_LIMITED``: a quota has not enough; nothing is charged.
-                ``OVERLOADED``: no place, and the line is full.
+                ``OVERLOADED``: no slot, and the queue is full.
         """
         ticket = next(self._numbers).to_bytes(8, "big") + request.key  # a request may be repeated after a reset
         admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call, request.principal))
@@ -64,21 +64,21 @@ class Gate:
         if room is not None:
             key = (request.session, call.deployment.vendor, call.deployment.name)
             try:
-                admission.place = await self._places.enter(key, room, now)
+                admission.slot = await self._slots.enter(key, room, now)
             except BaseException:
                 await self.release(admission, None, now)
                 raise
         return admission
 
     async def expect(self, admission: Admission, end: float) -> None:
-        """Say when the call will end; who waits for its place is told so."""
+        """Say when the call will end: callers that a concurrency quota refuses are told to wait until then."""
         if any(charge.quota.unit == "concurrency" for charge in admission.charges):
             await self._state.expect(admission.session, admission.ticket, end)
 
     async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
         """The call is over; ``output_tokens`` were sent. ``None``: it was refused after all, and costs nothing."""
-        if admission.place is not None:
-            self._places.leave(admission.place, now)
+        if admission.slot is not None:
+            self._slots.leave(admission.slot, now)
         if admission.charges:
             true = {} if output_tokens is None else _cost(admission.prompt_tokens, output_tokens)
             true["concurrency"] = 0
@@ -102,11 +102,11 @@ def reserve_output(call: Call) -> int:
     if isinstance(ask, EmbeddingAsk):
         return 0
     deployment, sampling = call.deployment, ask.sampling
-    room = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
-    roof = min(room, inf if deployment.max_output is None else deployment.max_output)
+    context = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
+    possible = min(context, inf if deployment.max_output is None else deployment.max_output)
     most = inf if sampling.max_tokens is None else sampling.max_tokens
-    if most >= roof:
-        most = min(roof, deployment.default_max_tokens or _USUAL_OUTPUT)
+    if most >= possible:
+        most = min(possible, deployment.default_max_tokens or _USUAL_OUTPUT)
     prompts = len(ask.prompts) if isinstance(ask, CompletionAsk) else 1
     return int(most) * sampling.n * prompts
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from emulator.core.json import JSON, parse_json
 from emulator.latency import Latency
-from emulator.scenario.errors import Mistake, explain_errors, format_path
+from emulator.scenario.locations import format_path
+from emulator.scenario.mistakes import Mistake, explain_errors
 from emulator.scenario.outcomes import ErrorOutcome, Outcome
 
 M = TypeVar("M", bound=BaseModel)
@@ -47,9 +48,8 @@ def ask_for(
     asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
     if error is not None or asked:
         refusal = None if error is None else _read(ErrorOutcome, ERROR, _parse(ERROR, "kind", error))
-        bent = _read(Outcome, FAULT, {"faults": asked}) if asked else None
         changes["error"] = refusal
-        changes["faults"] = bent.faults if bent is not None else ()
+        changes["faults"] = _read(Outcome, FAULT, {"faults": asked}).faults if asked else ()
     if ttft is not None:
         latency = _read(Latency, TTFT, {"ttft": ttft.strip()})
         changes["latency"] = latency if outcome.latency is None else outcome.latency.merge(latency)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -15,14 +16,15 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from emulator.core.duration import parse_size
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object
 from emulator.core.values import Closed, Duration, Whole, require
 
 _BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
-_PREFIXES = ("header", "query", "body")  # facets that are many: `header.<name>`
+NAMED_FACETS = ("header", "query", "body")  # written with a name or path: `header.<name>`
 
 
 def wrap_in_list(value: JSON) -> JSON:
@@ -147,19 +149,27 @@ Number = Annotated[Annotated[float, Tag("<number>")] | Annotated[Bounds, Tag("<b
 Bytes = Annotated[Annotated[Size, Tag("<number>")] | Annotated[SizeBounds, Tag("<bounds>")], _NUMBER_OR_BOUNDS]
 
 
-def _open_prefixes(schema: dict[str, JSON]) -> None:
+Condition = tuple[str, ...] | str | bool | float | Comparison | Bounds
+"""What a facet is compared with; a value in the body with any JSON value too."""
+
+
+def _publish_named_facets(schema: JsonDict) -> None:
     """Publish ``header.*`` as a pattern of keys; a comparison with the body is also any value, so not ``oneOf``."""
-    for prefix in _PREFIXES:
-        facet = schema["properties"].pop(f"{prefix}.*")
-        options = facet["additionalProperties"]["oneOf"]
-        pattern = {"description": facet["description"], "anyOf": options}
-        schema.setdefault("patternProperties", {})[rf"^{prefix}\..+$"] = pattern
+    patterns: JsonDict = {}
+    for name in NAMED_FACETS:
+        match schema["properties"]:
+            case dict(properties):
+                facet = properties.pop(f"{name}.*")
+        match facet:
+            case {"description": description, "additionalProperties": {"oneOf": options}}:
+                patterns[rf"^{name}\..+$"] = {"description": description, "anyOf": options}
+    schema["patternProperties"] = patterns
 
 
 class When(Closed):
     """Facets of a call, all of which must hold; one about something the call does not have does not hold."""
 
-    model_config = ConfigDict(json_schema_extra=_open_prefixes)
+    model_config = ConfigDict(json_schema_extra=_publish_named_facets)
 
     vendor: Names | None = Field(
         default=None, description="The vendor called.", examples=["databricks", ["azure", "tgi"]]
@@ -196,14 +206,27 @@ class When(Closed):
         """Bring ``header.<name>`` and its like together under one key each; no author can write that key."""
         if not isinstance(data, dict):
             return data
-        rest: dict[str, JSON] = {}
+        rest: Object = {}
+        named: dict[str, Object] = {}
         for key, value in data.items():
-            prefix, dot, name = key.partition(".")
-            if dot and name and prefix in _PREFIXES:
-                rest.setdefault(f"{prefix}.*", {})[name] = value
+            facet, _, name = key.partition(".")
+            if name and facet in NAMED_FACETS:
+                named.setdefault(f"{facet}.*", {})[name] = value
             else:
                 rest[key] = value
-        return rest
+        return {**rest, **named}
+
+    @property
+    def conditions(self) -> Mapping[str, Condition]:
+        """Of every facet that is given, as the author named it; without ``body``, whose values can be anything."""
+        return {
+            **{name: getattr(self, name) for name in _PLAIN_FACETS if name in self.model_fields_set},
+            **{f"header.{name}": text for name, text in self.header.items()},
+            **{f"query.{name}": text for name, text in self.query.items()},
+        }
+
+
+_PLAIN_FACETS = [name for name in When.model_fields if name not in NAMED_FACETS]
 
 
 Scope = Literal["rule", "request", "principal", "deployment"]

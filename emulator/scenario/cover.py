@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from typing import get_args
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar, get_args
 
 from emulator.core.call import Task
 from emulator.core.json import JSON
-from emulator.scenario.conditions import Bounds, Comparison, When
-from emulator.scenario.errors import nearest
-from emulator.scenario.facets import compile_names, compile_number, compile_text, same_json
+from emulator.scenario.comparisons import compile_names, compile_number, compile_text, same_json
+from emulator.scenario.conditions import Bounds, Comparison, Condition, When
+from emulator.scenario.mistakes import nearest
 
 _ANY_TEXT = "\0"  # what stands for a star in a name: only another star matches it
 _OF_CHATS = ("system", "tools", "tool_result", "messages")
-_NUMBERS = ("prompt_tokens", "max_tokens", "messages", "body_bytes")
+
+C = TypeVar("C")
 
 
 def covers(general: When, special: When) -> bool:
     """Every call that ``special`` is about, ``general`` is about as well."""
-    for name in general.model_fields_set:
-        wide, narrow = getattr(general, name), getattr(special, name)
-        if isinstance(wide, dict):
-            wide, narrow = _fold(name, wide), _fold(name, narrow)
-            if not all(key in narrow and _implies(narrow[key], value) for key, value in wide.items()):
-                return False
-        elif wide is not None and (narrow is None or not _implies(narrow, wide)):
-            return False
-    return True
+    return _cover(_fold(general), _fold(special), _implies) and _cover(general.body, special.body, _implies_value)
+
+
+def _cover(general: Mapping[str, C], special: Mapping[str, C], implies: Callable[[C, C], bool]) -> bool:
+    return all(name in special and implies(special[name], wide) for name, wide in general.items())
+
+
+def _fold(when: When) -> Mapping[str, Condition]:
+    """Header names have no case."""
+    return {
+        name.lower() if name.startswith("header.") else name: condition for name, condition in when.conditions.items()
+    }
 
 
 def covers_names(general: tuple[str, ...] | None, special: tuple[str, ...] | None) -> bool:
@@ -35,23 +39,25 @@ def covers_names(general: tuple[str, ...] | None, special: tuple[str, ...] | Non
     return general is None or (special is not None and _implies(special, general))
 
 
-def _fold(name: str, facets: dict[str, JSON]) -> dict[str, JSON]:
-    """Header names have no case."""
-    return {key.lower(): value for key, value in facets.items()} if name == "header" else facets
-
-
-def _implies(narrow: JSON, wide: JSON) -> bool:
-    if isinstance(wide, tuple):
+def _implies(narrow: Condition, wide: Condition) -> bool:
+    """Two conditions of the same facet."""
+    if isinstance(wide, tuple) and isinstance(narrow, tuple):
         takes = compile_names(wide)
         return all(takes(name.replace("*", _ANY_TEXT)) for name in narrow)
     if isinstance(wide, Comparison):
         return _implies_comparison(narrow, wide)
     if isinstance(wide, Bounds) or isinstance(narrow, Bounds):
         return _implies_bounds(narrow, wide)
+    return narrow == wide
+
+
+def _implies_value(narrow: JSON | Comparison, wide: JSON | Comparison) -> bool:
+    if isinstance(wide, Comparison):
+        return _implies_comparison(narrow, wide)
     return not isinstance(narrow, Comparison) and same_json(narrow, wide)
 
 
-def _implies_comparison(narrow: JSON, wide: Comparison) -> bool:
+def _implies_comparison(narrow: Condition | JSON, wide: Comparison) -> bool:
     if isinstance(narrow, str):
         return compile_text(wide)(narrow)
     if not isinstance(narrow, Comparison):
@@ -68,11 +74,11 @@ def _implies_comparison(narrow: JSON, wide: Comparison) -> bool:
     )
 
 
-def _implies_bounds(narrow: JSON, wide: JSON) -> bool:
-    if not isinstance(narrow, Bounds):
-        return compile_number(wide)(narrow)
+def _implies_bounds(narrow: Condition, wide: Condition) -> bool:
     if not isinstance(wide, Bounds):
         return False
+    if not isinstance(narrow, Bounds):
+        return isinstance(narrow, int | float) and compile_number(wide)(narrow)
     low = wide.above is None or (narrow.above is not None and narrow.above >= wide.above)
     return low and (wide.below is None or (narrow.below is not None and narrow.below <= wide.below))
 
@@ -81,22 +87,35 @@ def find_contradiction(
     when: When, served: Collection[str], principals: Collection[str] | None
 ) -> tuple[str, str] | None:
     """A facet that holds for no call, and why; ``principals``: those there are, ``None``: any."""
-    tasks = get_args(Task)
-    known = (("vendor", served, "served"), ("principal", principals, "among the keys"), ("task", tasks, "a task"))
-    for name, names, what in known:
-        wanted = getattr(when, name)
+    return _find_unknown_name(when, served, principals) or _find_empty_bounds(when) or _find_chat_facet(when)
+
+
+def _find_unknown_name(
+    when: When, served: Collection[str], principals: Collection[str] | None
+) -> tuple[str, str] | None:
+    for facet, wanted, names, what in (
+        ("vendor", when.vendor, served, "served"),
+        ("principal", when.principal, principals, "among the keys"),
+        ("task", when.task, get_args(Task), "a task"),
+    ):
         if wanted is not None and names is not None and not any(map(compile_names(wanted), names)):
             close = nearest(wanted[0], names)
-            return name, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
-    for name in _NUMBERS:
-        bounds = getattr(when, name)
-        if isinstance(bounds, Bounds) and _is_empty(bounds):
-            return name, f"no number is above {bounds.above:g} and below {bounds.below:g}"
-    if when.task is not None and not compile_names(when.task)("chat"):
-        for name in _OF_CHATS:
-            if getattr(when, name) is not None:
-                return name, "only a chat has it"
+            return facet, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
     return None
+
+
+def _find_empty_bounds(when: When) -> tuple[str, str] | None:
+    for facet, condition in when.conditions.items():
+        if isinstance(condition, Bounds) and _is_empty(condition):
+            return facet, f"no number is above {condition.above:g} and below {condition.below:g}"
+    return None
+
+
+def _find_chat_facet(when: When) -> tuple[str, str] | None:
+    """A facet of chats, in a rule about other tasks."""
+    if when.task is None or compile_names(when.task)("chat"):
+        return None
+    return next(((facet, "only a chat has it") for facet in _OF_CHATS if facet in when.conditions), None)
 
 
 def _is_empty(bounds: Bounds) -> bool:

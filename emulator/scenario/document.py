@@ -1,4 +1,4 @@
-"""YAML 1.2 text as JSON values, each with its place in the file."""
+"""YAML 1.2 text as JSON values, each with its location in the file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from functools import cache
 import yaml
 from yaml import MappingNode, MarkedYAMLError, Node, SafeLoader, ScalarNode
 
-from emulator.core.json import JSON, canonical_json
-from emulator.scenario.errors import KeyPath, Place, Row
+from emulator.core.json import JSON, Object, canonical_json
+from emulator.scenario.locations import KeyPath, Location, Locations
+from emulator.scenario.mistakes import Row
 
 _TAG = "tag:yaml.org,2002:"
 _MOST_NODES = 200_000  # of a document once its aliases are expanded
@@ -32,28 +33,22 @@ _SCALARS = (
 
 @dataclass(slots=True)
 class Document:
-    """One file: its value, where each part of it stands, and what is wrong with it.
-
-    Fields:
-        places: of values, by path.
-        key_places: of the keys of mappings, by the path of their value.
-    """
+    """One file: its value, where each part of it stands, and what is wrong with it."""
 
     data: JSON = None
-    places: dict[KeyPath, Place] = field(default_factory=dict)
-    key_places: dict[KeyPath, Place] = field(default_factory=dict)
+    locations: Locations = field(default_factory=Locations)
     rows: list[Row] = field(default_factory=list)
 
 
 def parse_document(text: str | bytes, file: str) -> Document:
-    """Parse one YAML document; one that is not YAML has one row and neither data nor places."""
+    """Parse one YAML document; one that is not YAML has one row and neither data nor locations."""
     document = Document()
     try:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
         text = data.decode("utf-8-sig")
         _check_depth(text)
         root = yaml.compose(text, Loader=_loader())
-        document.places[()] = Place(file, 1, 1, ())
+        document.locations.values[()] = Location(file, 1, 1, ())
         if root is not None:
             document.data = _Reader(file, document).read(root, ())
     except UnicodeDecodeError as error:
@@ -99,16 +94,17 @@ def _loader() -> type[SafeLoader]:
 
 
 class _Reader:
-    """Turns nodes into values, remembering places and mistakes."""
+    """Turns nodes into values, remembering locations and mistakes."""
 
     def __init__(self, file: str, document: Document) -> None:
         self._file = file
-        self._document = document
+        self._rows = document.rows
+        self._locations = document.locations
         self._open: set[int] = set()
         self._nodes = 0
 
     def read(self, node: Node, path: KeyPath) -> JSON:
-        self._document.places[path] = self._place(node, path)
+        self._locations.values[path] = self._locate(node, path)
         self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise RecursionError
@@ -126,8 +122,8 @@ class _Reader:
         finally:
             self._open.discard(id(node))
 
-    def _read_mapping(self, node: MappingNode, path: KeyPath) -> Mapping[str, JSON]:
-        values: dict[str, JSON] = {}
+    def _read_mapping(self, node: MappingNode, path: KeyPath) -> Object:
+        values: Object = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
                 self._refuse(key_node, path, "expected a key that is a string")
@@ -135,10 +131,10 @@ class _Reader:
             key = key_node.value
             here = (*path, key)
             if key in values:
-                first = self._document.key_places[here].line
+                first = self._locations.keys[here].line
                 self._refuse(key_node, here, f"duplicate key, first on line {first}")
                 continue
-            self._document.key_places[here] = self._place(key_node, here)
+            self._locations.keys[here] = self._locate(key_node, here)
             values[key] = self.read(value_node, here)
         return values
 
@@ -168,51 +164,59 @@ class _Reader:
             return self._refuse(node, path, "number too large")
         return value
 
-    def _place(self, node: Node, path: KeyPath) -> Place:
-        return Place(self._file, node.start_mark.line + 1, node.start_mark.column + 1, path)
+    def _locate(self, node: Node, path: KeyPath) -> Location:
+        return Location(self._file, node.start_mark.line + 1, node.start_mark.column + 1, path)
 
     def _refuse(self, node: Node, path: KeyPath, message: str) -> JSON:
         """Note a mistake; null stands in for the value."""
-        self._document.rows.append(self._place(node, path).row(message))
+        self._rows.append(Row.at(self._locate(node, path), message))
         return None
 
 
 def join_documents(documents: Sequence[Document]) -> Document:
     """Several files as one: lists join in order; a single value that two files set must be the same."""
-    joined = Document(data={})
+    data: Object = {}
+    joined = Document(data)
     for document in documents:
         joined.rows.extend(document.rows)
         if isinstance(document.data, dict):
-            lengths = {key: len(value) for key, value in joined.data.items() if isinstance(value, list)}
-            _merge(joined, joined.data, document, document.data, ())
-            for name in ("places", "key_places"):
-                shifted = {_shift(path, lengths): place for path, place in getattr(document, name).items()}
-                setattr(joined, name, shifted | getattr(joined, name))
+            lengths = {key: len(value) for key, value in data.items() if isinstance(value, list)}
+            _merge(joined, data, document, document.data, ())
+            _add_locations(joined.locations.values, document.locations.values, lengths)
+            _add_locations(joined.locations.keys, document.locations.keys, lengths)
         elif not document.rows:
-            joined.rows.append(document.places[()].row("expected a mapping with version, rules and the like"))
+            message = "expected a mapping with version, rules and the like"
+            joined.rows.append(Row.at(document.locations.values[()], message))
     return joined
 
 
-def _merge(
-    joined: Document, target: dict[str, JSON], document: Document, source: Mapping[str, JSON], path: KeyPath
-) -> None:
+def _merge(joined: Document, target: Object, document: Document, source: Object, path: KeyPath) -> None:
     for key, value in source.items():
         here = (*path, key)
         present = target.get(key)
         if key not in target:
             target[key] = value
         elif isinstance(present, dict) and isinstance(value, dict):
-            target[key] = dict(present)
-            _merge(joined, target[key], document, value, here)
+            target[key] = merged = dict(present)
+            _merge(joined, merged, document, value, here)
         elif isinstance(present, list) and isinstance(value, list) and not path:
             target[key] = present + value
         elif canonical_json(present) != canonical_json(value):
-            message = f"set twice, and differently at {joined.places[here]}"
-            joined.rows.append(document.places[here].row(message))
+            message = f"set twice, and differently at {joined.locations.values[here]}"
+            joined.rows.append(Row.at(document.locations.values[here], message))
 
 
-def _shift(path: KeyPath, lengths: Mapping[str | int, int]) -> KeyPath:
+def _add_locations(
+    joined: dict[KeyPath, Location], added: Mapping[KeyPath, Location], lengths: Mapping[str, int]
+) -> None:
+    """Add a file's locations; ``lengths``: of the lists that its own are joined to."""
+    for path, location in added.items():
+        joined.setdefault(_shift(path, lengths), location)
+
+
+def _shift(path: KeyPath, lengths: Mapping[str, int]) -> KeyPath:
     """The path of a list's item behind the items of the files before."""
-    if len(path) > 1 and isinstance(path[1], int) and path[0] in lengths:
-        return (path[0], path[1] + lengths[path[0]], *path[2:])
+    match path:
+        case (str(key), int(index), *rest) if key in lengths:
+            return (key, index + lengths[key], *rest)
     return path

@@ -1,20 +1,18 @@
-"""What a rule can see of a call, and how each facet is compared.
-
-A facet takes its value out of the facts of a call, or :data:`ABSENT` if the call has no such thing;
-a condition is compiled once into a test of that value.
-"""
+"""What a rule can see of a call: each facet takes its value out of the facts, or :data:`ABSENT` if there is none."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from enum import Enum, auto
 from typing import Final
 
-from emulator.core.call import Ask, ChatAsk, CompletionAsk
+from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
 from emulator.core.json import JSON
-from emulator.scenario.conditions import Bounds, Comparison, When
+from emulator.scenario.comparisons import Test, compile_condition, compile_value
+from emulator.scenario.conditions import Condition, When
+from emulator.scenario.locations import KeyPath, look_up
 
 
 def _no_body() -> JSON:
@@ -54,11 +52,15 @@ class Facts:
     since_start: float = 0.0
 
 
-ABSENT: Final = object()
-"""The call has no such thing; no condition holds."""
+class Absent(Enum):
+    """The call has no such thing; no condition holds."""
 
-Extract = Callable[[Facts], JSON]
-Test = Callable[[JSON], bool]
+    ABSENT = auto()
+
+
+ABSENT: Final = Absent.ABSENT
+
+Extract = Callable[[Facts], JSON | Absent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,135 +70,78 @@ class Check:
     name: str
     extract: Extract
     test: Test
-    wanted: JSON
+    wanted: Condition | JSON
 
-    def holds(self, value: JSON) -> bool:
+    def holds(self, value: JSON | Absent) -> bool:
         """The call has such a thing and the test holds; of several values one will do."""
         if isinstance(value, tuple):
             return any(map(self.test, value))
         return value is not ABSENT and self.test(value)
 
 
-# Tests
+def _extract_prompt(facts: Facts) -> JSON | Absent:
+    match facts.ask:
+        case None:
+            return ABSENT
+        case ChatAsk(prompt=prompt):
+            return ABSENT if prompt is None else prompt
+        case CompletionAsk(prompts=inputs) | EmbeddingAsk(inputs=inputs):
+            return tuple(text for text in inputs if isinstance(text, str)) or ABSENT
 
 
-def compile_names(names: tuple[str, ...]) -> Test:
-    """Any of the names; ``*`` stands for any text."""
-    if len(names) == 1 and "*" not in names[0]:
-        return names[0].__eq__
-    patterns = ("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", n)) for n in names)
-    matches = re.compile("|".join(patterns), re.DOTALL).fullmatch
-    return lambda name: matches(name) is not None
+def _extract_system(facts: Facts) -> JSON | Absent:
+    system = facts.ask.system if isinstance(facts.ask, ChatAsk) else None
+    return ABSENT if system is None else system
 
 
-def compile_text(condition: str | Comparison) -> Test:
-    """Equality, or a comparison; of strings only."""
-    if isinstance(condition, str):
-        return condition.__eq__
-    return reduce(_both, _compile_comparison(condition))
+def _extract_tool_result(facts: Facts) -> JSON | Absent:
+    result = facts.ask.tool_result if isinstance(facts.ask, ChatAsk) else None
+    return ABSENT if result is None else result
 
 
-def _both(left: Test, right: Test) -> Test:
-    return lambda value: left(value) and right(value)
+def _extract_tools(facts: Facts) -> JSON | Absent:
+    return tuple(tool.name for tool in facts.ask.tools) or ABSENT if isinstance(facts.ask, ChatAsk) else ABSENT
 
 
-def _compile_comparison(condition: Comparison) -> Iterator[Test]:
-    contains, prefix, suffix = condition.contains, condition.prefix, condition.suffix
-    if prefix is not None:
-        yield lambda text: text.startswith(prefix)
-    if suffix is not None:
-        yield lambda text: text.endswith(suffix)
-    if contains is not None:
-        yield lambda text: contains in text
-    if condition.regex is not None:
-        search = re.compile(condition.regex).search
-        yield lambda text: search(text) is not None
-    if condition.not_ is not None:
-        refused = compile_text(condition.not_)
-        yield lambda text: not refused(text)
+def _extract_messages(facts: Facts) -> JSON | Absent:
+    return len(facts.ask.messages) if isinstance(facts.ask, ChatAsk) else ABSENT
 
 
-def compile_number(condition: float | Bounds) -> Test:
-    if not isinstance(condition, Bounds):
-        return lambda number: bool(number == condition)
-    above = float("-inf") if condition.above is None else condition.above
-    below = float("inf") if condition.below is None else condition.below
-    return lambda number: above < number < below
+def _extract_max_tokens(facts: Facts) -> JSON | Absent:
+    most = facts.ask.sampling.max_tokens if isinstance(facts.ask, ChatAsk | CompletionAsk) else None
+    return ABSENT if most is None else most
 
 
-def compile_flag(condition: bool) -> Test:
-    return lambda flag: flag is condition
+def _extract_multimodal(facts: Facts) -> JSON | Absent:
+    match facts.ask:
+        case None:
+            return ABSENT
+        case ChatAsk(messages=messages):
+            return any(message.media for message in messages)
+        case CompletionAsk(media=media):
+            return media > 0
+        case EmbeddingAsk():
+            return False
 
 
-def compile_value(condition: JSON) -> Test:
-    """A comparison, or equality with any JSON value."""
-    if isinstance(condition, Comparison):
-        test, otherwise = compile_text(condition), _holds_without_text(condition)
-        return lambda value: test(value) if isinstance(value, str) else otherwise
-    return lambda value: same_json(value, condition)
+def _extract_structured(facts: Facts) -> JSON | Absent:
+    match facts.ask:
+        case None:
+            return ABSENT
+        case ChatAsk(format=form):
+            return form != "text"
+        case CompletionAsk(schema=schema, bare=bare):
+            return schema is not None and not bare
+        case EmbeddingAsk():
+            return False
 
 
-def _holds_without_text(condition: str | Comparison) -> bool:
-    """Whether a comparison holds of what is no string: it contains and matches nothing, and is no string's equal."""
-    if isinstance(condition, str) or condition.model_fields_set != {"not_"}:
-        return False
-    return condition.not_ is not None and not _holds_without_text(condition.not_)
-
-
-def same_json(left: JSON, right: JSON) -> bool:
-    """Equal as JSON values: 1 is 1.0 and is not true, and key order means nothing."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same_json(value, right[key]) for key, value in left.items())
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same_json, left, right))
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
-
-
-# Values
-
-
-def _extract_prompt(facts: Facts) -> JSON:
-    ask = facts.ask
-    if ask is None or isinstance(ask, ChatAsk):
-        prompt = ask.prompt if ask else None
-        return ABSENT if prompt is None else prompt
-    inputs = ask.prompts if isinstance(ask, CompletionAsk) else ask.inputs
-    return tuple(text for text in inputs if isinstance(text, str)) or ABSENT
-
-
-def _of_ask(name: str) -> Extract:
-    """An attribute of the ask; ``None`` is absent."""
-
-    def extract(facts: Facts) -> JSON:
-        value = getattr(facts.ask, name, None)
-        return ABSENT if value is None else value
-
-    return extract
-
-
-def _extract_tools(facts: Facts) -> JSON:
-    return tuple(tool.name for tool in getattr(facts.ask, "tools", ())) or ABSENT
-
-
-def _extract_max_tokens(facts: Facts) -> JSON:
-    sampling = getattr(facts.ask, "sampling", None)
-    return ABSENT if sampling is None or sampling.max_tokens is None else sampling.max_tokens
-
-
-def _extract_multimodal(facts: Facts) -> JSON:
-    if facts.ask is None:
-        return ABSENT
-    if isinstance(facts.ask, ChatAsk):
-        return any(message.media for message in facts.ask.messages)
-    return getattr(facts.ask, "media", 0) > 0
-
-
-def _extract_structured(facts: Facts) -> JSON:
-    return ABSENT if facts.ask is None else getattr(facts.ask, "format", "text") != "text"
-
-
-def _extract_stream(facts: Facts) -> JSON:
+def _extract_stream(facts: Facts) -> JSON | Absent:
     return facts.stream if facts.stream or facts.ask is not None else ABSENT
+
+
+def _extract_prompt_tokens(facts: Facts) -> JSON | Absent:
+    return ABSENT if facts.ask is None else facts.prompt_tokens
 
 
 def _extract_header(name: str) -> Extract:
@@ -208,66 +153,50 @@ def _extract_query(name: str) -> Extract:
     return lambda facts: facts.query.get(name, ABSENT)
 
 
-def _extract_body(path: str) -> Extract:
-    steps = [int(step[1:-1]) if step[0] == "[" else step for step in re.findall(r"\[\d+\]|[^.\[\]]+", path)]
+def _extract_body(written: str) -> Extract:
+    steps = re.findall(r"\[\d+\]|[^.\[\]]+", written)
+    path: KeyPath = tuple(int(step[1:-1]) if step[0] == "[" else step for step in steps)
 
-    def extract(facts: Facts) -> JSON:
+    def extract(facts: Facts) -> JSON | Absent:
         try:
-            value = facts.body()
-            for step in steps:
-                value = value[step]
-        except (ValueError, LookupError, TypeError):
+            return look_up(facts.body(), path)
+        except (ValueError, LookupError):
             return ABSENT
-        return value
 
     return extract
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """How a facet is taken from a call and what its conditions mean."""
-
-    extract: Extract
-    compile: Callable[[JSON], Test]
-
-
-FACETS: Mapping[str, Facet] = {  # cheapest first: so they are checked
-    "vendor": Facet(lambda facts: facts.vendor or ABSENT, compile_names),
-    "deployment": Facet(lambda facts: facts.deployment or ABSENT, compile_names),
-    "task": Facet(lambda facts: facts.task or ABSENT, compile_names),
-    "endpoint": Facet(lambda facts: facts.endpoint or ABSENT, compile_names),
-    "principal": Facet(lambda facts: facts.principal or ABSENT, compile_names),
-    "session": Facet(lambda facts: facts.session or ABSENT, compile_names),
-    "stream": Facet(_extract_stream, compile_flag),
-    "body_bytes": Facet(lambda facts: facts.body_bytes, compile_number),
-    "prompt_tokens": Facet(lambda facts: ABSENT if facts.ask is None else facts.prompt_tokens, compile_number),
-    "max_tokens": Facet(_extract_max_tokens, compile_number),
-    "messages": Facet(
-        lambda facts: len(facts.ask.messages) if isinstance(facts.ask, ChatAsk) else ABSENT, compile_number
-    ),
-    "structured": Facet(_extract_structured, compile_flag),
-    "multimodal": Facet(_extract_multimodal, compile_flag),
-    "tools": Facet(_extract_tools, compile_names),
-    "prompt": Facet(_extract_prompt, compile_text),
-    "system": Facet(_of_ask("system"), compile_text),
-    "tool_result": Facet(_of_ask("tool_result"), compile_text),
-}
-
-NAMED_FACETS: Mapping[str, tuple[Callable[[str], Extract], Callable[[JSON], Test]]] = {
-    "header": (_extract_header, compile_text),
-    "query": (_extract_query, compile_text),
-    "body": (_extract_body, compile_value),
+FACETS: Mapping[str, Extract] = {  # cheapest first: so they are checked
+    "vendor": lambda facts: facts.vendor or ABSENT,
+    "deployment": lambda facts: facts.deployment or ABSENT,
+    "task": lambda facts: facts.task or ABSENT,
+    "endpoint": lambda facts: facts.endpoint or ABSENT,
+    "principal": lambda facts: facts.principal or ABSENT,
+    "session": lambda facts: facts.session or ABSENT,
+    "stream": _extract_stream,
+    "body_bytes": lambda facts: facts.body_bytes,
+    "prompt_tokens": _extract_prompt_tokens,
+    "max_tokens": _extract_max_tokens,
+    "messages": _extract_messages,
+    "structured": _extract_structured,
+    "multimodal": _extract_multimodal,
+    "tools": _extract_tools,
+    "prompt": _extract_prompt,
+    "system": _extract_system,
+    "tool_result": _extract_tool_result,
 }
 
 
 def compile_when(when: When) -> tuple[Check, ...]:
     """One check for each facet the author named, cheapest first."""
-    checks = []
-    for name, facet in FACETS.items():
-        wanted = getattr(when, name)
-        if wanted is not None:
-            checks.append(Check(name, facet.extract, facet.compile(wanted), wanted))
-    for prefix, (extract, compile_condition) in NAMED_FACETS.items():
-        for name, wanted in getattr(when, prefix).items():
-            checks.append(Check(f"{prefix}.{name}", extract(name), compile_condition(wanted), wanted))
-    return tuple(checks)
+    conditions = when.conditions
+    extracts = {name: extract for name, extract in FACETS.items() if name in conditions}
+    extracts |= {f"header.{name}": _extract_header(name) for name in when.header}
+    extracts |= {f"query.{name}": _extract_query(name) for name in when.query}
+    return (
+        *(
+            Check(name, extract, compile_condition(conditions[name]), conditions[name])
+            for name, extract in extracts.items()
+        ),
+        *(Check(f"body.{path}", _extract_body(path), compile_value(value), value) for path, value in when.body.items()),
+    )

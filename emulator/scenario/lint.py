@@ -1,14 +1,15 @@
-"""What loads and yet is probably not meant: rules and limits that never come to bear, and luck of the order."""
+"""What loads and is probably a mistake: rules and limits that are never reached, answers that depend on the order."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from emulator.scenario.comparisons import compile_names
 from emulator.scenario.conditions import Times, When
 from emulator.scenario.cover import covers, find_contradiction
-from emulator.scenario.errors import KeyPath, Row, nearest
-from emulator.scenario.facets import compile_names
-from emulator.scenario.load import LoadedScenario
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.locations import KeyPath
+from emulator.scenario.mistakes import Row, nearest
 from emulator.scenario.quota_cover import is_stricter
 from emulator.scenario.schema import Limit, Rule, Scenario
 
@@ -26,15 +27,15 @@ def lint(loaded: LoadedScenario, vendors: Collection[str], catalogue: Catalogue 
     """
     scenario = loaded.scenario
     served = [name for name in vendors if scenario.vendors.get(name) is not False]
-    findings = [*_find_unreached(scenario, served), *_find_odd_chances(scenario)]
+    findings = [*_find_unreached_rules(scenario, served), *_find_odd_probabilities(scenario)]
     if catalogue is not None:
         findings += _find_unserved(scenario, catalogue)
-    findings += [*_find_idle_limits(scenario, served), *_find_order(scenario)]
+    findings += [*_find_unreached_limits(scenario, served), *_find_order_dependence(scenario)]
     rows = [loaded.row(path, message) for path, message in findings]
     return sorted(rows, key=lambda row: (row.file, row.line, row.column))
 
 
-def _find_unreached(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
+def _find_unreached_rules(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
     """Rules that take no call, or none that an earlier rule leaves."""
     principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
     reached: list[Rule] = []
@@ -45,13 +46,13 @@ def _find_unreached(scenario: Scenario, served: Collection[str]) -> Iterator[Fin
             facet, reason = contradiction
             yield (*path, "when", facet), f"the rule is never reached: {reason}"
             continue
-        idle = None if rule.times is None else _find_idle_time(rule.times)
-        if idle is not None:
-            yield (*path, "times"), f"the rule is never reached: {idle}"
+        never = None if rule.times is None else _explain_never(rule.times)
+        if never is not None:
+            yield (*path, "times"), f"the rule is never reached: {never}"
             continue
-        taker = next((earlier for earlier in reached if covers(earlier.when, rule.when)), None)
-        if taker is not None:
-            yield (*path, "name"), f"the rule is never reached: {taker.name!r} takes every call it is about"
+        wider = next((earlier for earlier in reached if covers(earlier.when, rule.when)), None)
+        if wider is not None:
+            yield (*path, "name"), f"the rule is never reached: {wider.name!r} takes every call it is about"
         elif rule.times is None or _is_always(rule.times):
             reached.append(rule)
 
@@ -74,15 +75,15 @@ def _find_unserved(scenario: Scenario, catalogue: Catalogue) -> Iterator[Finding
 
 
 def _is_always(times: Times) -> bool:
-    """Every matching call is meant."""
+    """Every matching call is taken."""
     bursts = times.repeat is not None and times.repeat.for_ < times.repeat.every
     some = times.first is not None or times.nth is not None or times.between is not None or bursts
     chance = 1.0 if times.probability is None else times.probability
     return not some and times.every in (None, 1) and times.after in (None, 0) and chance >= 1.0
 
 
-def _find_idle_time(times: Times) -> str | None:
-    """Why no matching call is ever meant."""
+def _explain_never(times: Times) -> str | None:
+    """Why no matching call is ever taken, if so."""
     if times.probability is not None and times.probability <= 0:
         return f"a probability of {times.probability:g} never comes true"
     if times.repeat is not None and times.repeat.for_ == 0:
@@ -95,7 +96,7 @@ def _find_idle_time(times: Times) -> str | None:
     return None
 
 
-def _find_odd_chances(scenario: Scenario) -> Iterator[Finding]:
+def _find_odd_probabilities(scenario: Scenario) -> Iterator[Finding]:
     for position, rule in enumerate(scenario.rules):
         chance = rule.times.probability if rule.times else None
         if chance is not None and not 0 <= chance <= 1:
@@ -104,9 +105,9 @@ def _find_odd_chances(scenario: Scenario) -> Iterator[Finding]:
             yield path, f"a probability lies between 0 and 1, {chance:g} means {meaning}"
 
 
-def _find_idle_limits(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
+def _find_unreached_limits(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
     """Limits that no call is charged to, or that another always refuses before."""
-    room = _find_room(scenario)
+    capacity = _find_capacity(scenario)
     for position, limit in enumerate(scenario.limits):
         path: KeyPath = ("limits", position)
         if limit.vendor is not None and not any(map(compile_names(limit.vendor), served)):
@@ -114,8 +115,8 @@ def _find_idle_limits(scenario: Scenario, served: Collection[str]) -> Iterator[F
             hint = f"; did you mean {close}?" if close else ""
             yield (*path, "vendor"), f"the limit is never reached: {', '.join(limit.vendor)} is not served{hint}"
             continue
-        if limit.unit == "concurrency" and room is not None and limit.amount >= room:
-            yield (*path, "amount"), f"the limit is never reached: load lets {room} calls in at the same time"
+        if limit.unit == "concurrency" and capacity is not None and limit.amount >= capacity:
+            yield (*path, "amount"), f"the limit is never reached: load lets {capacity} calls in at the same time"
             continue
         for other, stricter in enumerate(scenario.limits):
             if other != position and is_stricter(stricter, limit, earlier=other < position):
@@ -123,13 +124,13 @@ def _find_idle_limits(scenario: Scenario, served: Collection[str]) -> Iterator[F
                 break
 
 
-def _find_room(scenario: Scenario) -> int | None:
+def _find_capacity(scenario: Scenario) -> int | None:
     """Most calls that can be in at the same time; ``None``: any number."""
     load = scenario.latency.load
     return None if load is None or load.queue is None else load.capacity + load.queue
 
 
-def _find_order(scenario: Scenario) -> Iterator[Finding]:
+def _find_order_dependence(scenario: Scenario) -> Iterator[Finding]:
     """Parts whose outcome depends on which call comes first."""
     for position, rule in enumerate(scenario.rules):
         path: KeyPath = ("rules", position)

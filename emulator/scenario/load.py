@@ -4,73 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from emulator.core.json import JSON, canonical_json
+from emulator.core.json import JSON, Object
 from emulator.scenario.document import Document, join_documents, parse_document
-from emulator.scenario.errors import KeyPath, Mistake, Place, Row, ScenarioError, explain_errors, format_path, nearest
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.locations import KeyPath
+from emulator.scenario.mistakes import Mistake, Row, explain_errors, nearest, sort_rows
 from emulator.scenario.schema import BUILT_IN, Scenario, schema_json
 
-__all__ = [
-    "BUILT_IN",
-    "LoadedScenario",
-    "Row",
-    "ScenarioError",
-    "load_library",
-    "load_paths",
-    "load_scenario",
-    "load_text",
-]
-
 _SUFFIXES = (".yaml", ".yml")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedScenario:
-    """A scenario and where its parts stand.
-
-    Fields:
-        sources: the files, in the order given.
-        data: the joined files as JSON values.
-        places: of values, by path in ``data``; ``key_places``: of mappings' keys.
-    """
-
-    scenario: Scenario
-    sources: tuple[Path, ...] = ()
-    data: JSON = None
-    places: Mapping[KeyPath, Place] = field(default_factory=dict)
-    key_places: Mapping[KeyPath, Place] = field(default_factory=dict)
-
-    @property
-    def digest(self) -> str:
-        """16 hex digits that change with the content."""
-        return blake2b(canonical_json(self.data), digest_size=8).hexdigest()
-
-    def where(self, path: KeyPath) -> str:
-        """``file:line:column`` of a value, or of the nearest thing around it that is written down."""
-        place = _find_place(self.places, path)
-        return str(place) if place else self.scenario.name
-
-    def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Row:
-        """A mistake found after loading; ``at_key``: it is the key that is wrong, not its value."""
-        mistake = Mistake(path, message, suggestion, at_key=at_key)
-        return _make_row(self.places, self.key_places, mistake, self.scenario.name)
-
-    def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> tuple[Row, ...]:
-        """Mistakes another model found in a part of the data, such as a vendor's settings."""
-        part = self.data
-        for key in under:
-            part = part[key]
-        rows = []
-        for found in explain_errors(error, part, model.model_json_schema()):
-            mistake = replace(found, path=(*under, *found.path))
-            rows.append(_make_row(self.places, self.key_places, mistake, self.scenario.name))
-        return tuple(sorted(rows, key=_order))
 
 
 def load_text(text: str | bytes, name: str = "<string>") -> LoadedScenario:
@@ -94,7 +42,7 @@ def load_scenario(paths: Sequence[Path]) -> LoadedScenario:
         return loaded
     name = "+".join(_stem(path) for path in paths)
     named = loaded.scenario.model_copy(update={"name": name})
-    return LoadedScenario(named, loaded.sources, loaded.data, loaded.places, loaded.key_places)
+    return replace(loaded, scenario=named)
 
 
 def find_files(folder: Path) -> list[Path]:
@@ -184,37 +132,28 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     joined = join_documents(documents)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
     noted = {(row.file, row.line, row.column) for row in joined.rows}
-    rows = [_make_row(joined.places, joined.key_places, mistake, name) for mistake in found]
+    rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
-        part = LoadedScenario(_salvage(joined.data, name), sources, joined.data, joined.places, joined.key_places)
+        part = LoadedScenario(_read_vendor_sections(joined.data, name), sources, joined.data, joined.locations)
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
-    return LoadedScenario(scenario, sources, joined.data, joined.places, joined.key_places)
+    return LoadedScenario(scenario, sources, joined.data, joined.locations)
 
 
-def _order(row: Row) -> tuple[int, int]:
-    return row.line, row.column
-
-
-def sort_rows(rows: Iterable[Row], files: Sequence[str]) -> list[Row]:
-    """Rows by their files, in the order given, and in a file by their places."""
-    return sorted(rows, key=lambda row: (row.file in files and files.index(row.file), *_order(row)))
-
-
-def _salvage(data: JSON, name: str) -> Scenario:
-    """The sections that vendors judge, as far as they can be read."""
+def _read_vendor_sections(data: JSON, name: str) -> Scenario:
+    """A scenario of the sections that vendors check, as far as they can be read."""
     sections = data if isinstance(data, dict) else {}
     vendors = sections.get("vendors")
     known = vendors if isinstance(vendors, dict) else {}
     readable = {key: value for key, value in known.items() if value is False or isinstance(value, dict)}
-    kept: dict[str, JSON] = {"version": 1, "name": name, "vendors": readable}
+    kept: Object = {"version": 1, "name": name, "vendors": readable}
     with suppress(ValidationError):
         return Scenario.model_validate({**kept, "deployments": sections.get("deployments", [])})
     return Scenario.model_validate(kept)
 
 
 @cache
-def _schema() -> JSON:
+def _schema() -> Object:
     return schema_json()
 
 
@@ -236,21 +175,4 @@ def _find_taken_names(joined: Document) -> Iterable[Mistake]:
             continue
         path = ("rules", index, "name")
         if seen.setdefault(name, path) != path:
-            yield Mistake(path, f"the name is taken by the rule at {joined.places[seen[name]]}")
-
-
-def _find_place(places: Mapping[KeyPath, Place], path: KeyPath) -> Place | None:
-    for length in range(len(path), -1, -1):
-        if path[:length] in places:
-            return places[path[:length]]
-    return None
-
-
-def _make_row(places: Mapping[KeyPath, Place], key_places: Mapping[KeyPath, Place], mistake: Mistake, name: str) -> Row:
-    place = key_places.get(mistake.path) if mistake.at_key else None
-    place = place or _find_place(places, mistake.path)
-    if place is None:
-        return Row(name, 0, 0, format_path(mistake.path), mistake.message, mistake.suggestion)
-    written = places.get(mistake.path) or key_places.get(mistake.path)
-    path = written.path if written else (*place.path, *mistake.path[len(place.path) :])
-    return place.row(mistake.message, mistake.suggestion, path)
+            yield Mistake(path, f"the name is taken by the rule at {joined.locations.values[seen[name]]}")

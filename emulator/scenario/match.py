@@ -10,13 +10,15 @@ from pydantic import BaseModel
 from emulator.core.json import JSON, dump_text
 from emulator.core.seed import derive, draw_uniform
 from emulator.core.state import State
-from emulator.scenario.facets import ABSENT, Check, Extract, Facts, Test, compile_when
+from emulator.scenario.comparisons import Test
+from emulator.scenario.conditions import Condition
+from emulator.scenario.facets import ABSENT, Absent, Check, Extract, Facts, compile_when
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
 from emulator.scenario.schema import Rule, Scenario, Times
 
 __all__ = ["Facts", "Match", "Matcher", "Verdict", "compile_rules", "find_nearest"]
 
-_ADDRESS = ("vendor", "deployment", "task")  # facets that rules are indexed by
+_ADDRESS = ("vendor", "deployment", "task", "stream")  # facets that rules are indexed by
 _MOST_ADDRESSES = 1024
 _SHOWN = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools")  # no prompt, no credential
 
@@ -72,7 +74,7 @@ class _Compiled:
         """The facets the index answers hold."""
         return all(check.holds(check.extract(facts)) for check in self.checks if check.name in _ADDRESS)
 
-    def find_failed(self, facts: Facts) -> Sequence[tuple[Check, JSON]]:
+    def find_failed(self, facts: Facts) -> Sequence[tuple[Check, JSON | Absent]]:
         """Every check that fails, with the value it met."""
         values = [(check, check.extract(facts)) for check in self.checks]
         return [(check, value) for check, value in values if not check.holds(value)]
@@ -81,11 +83,11 @@ class _Compiled:
 class Matcher:
     """The rules of one scenario, compiled."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         self.rules = scenario.rules
         self._rules = tuple(_compile(rule) for rule in scenario.rules)
-        self._key = derive("chance", seed)
-        self._by_address: dict[tuple[str, ...], tuple[_Compiled, ...]] = {}
+        self._key = derive("chance", scenario.seed)
+        self._by_address: dict[tuple[str | bool, ...], tuple[_Compiled, ...]] = {}
 
     async def match(self, facts: Facts, state: State) -> Match:
         """Find the rule that takes the call, counting it for every rule it comes to that counts."""
@@ -104,13 +106,13 @@ class Matcher:
         """What each rule said, up to the one that took the call; counts nothing."""
         verdicts = []
         for compiled in self._rules:
-            verdict = self._judge(compiled, facts, match)
+            verdict = self._explain_rule(compiled, facts, match)
             verdicts.append(verdict)
             if verdict.failed is None:
                 break
         return tuple(verdicts)
 
-    def _judge(self, compiled: _Compiled, facts: Facts, match: Match) -> Verdict:
+    def _explain_rule(self, compiled: _Compiled, facts: Facts, match: Match) -> Verdict:
         rule, times = compiled.rule, compiled.times
         failed = compiled.find_failed(facts)
         if failed:
@@ -126,7 +128,7 @@ class Matcher:
         return Verdict(rule.name, key and f"times.{key}", detail, int(key is not None), draw)
 
     def _at_address(self, facts: Facts) -> tuple[_Compiled, ...]:
-        address = (facts.vendor, facts.deployment, facts.task)
+        address = (facts.vendor, facts.deployment, facts.task, facts.stream, facts.ask is None)
         found = self._by_address.get(address)
         if found is None:
             if len(self._by_address) >= _MOST_ADDRESSES:
@@ -141,9 +143,9 @@ class Matcher:
         return draw_uniform(self._key, rule.name, facts.identity, facts.attempt)
 
 
-def compile_rules(scenario: Scenario, seed: int | None = None) -> Matcher:
-    """Make the rules of a scenario ready to match; ``seed`` takes the place of the scenario's own."""
-    return Matcher(scenario, scenario.seed if seed is None else seed)
+def compile_rules(scenario: Scenario) -> Matcher:
+    """Make the rules of a scenario ready to match."""
+    return Matcher(scenario)
 
 
 def find_nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
@@ -160,7 +162,7 @@ def _compile(rule: Rule) -> _Compiled:
 
 def _find_holding(rules: Iterable[_Compiled], facts: Facts) -> Iterator[_Compiled]:
     """Rules all of whose facets hold. The hot loop: no call that can be spared, and no value taken out twice."""
-    seen: dict[str, JSON] = {}
+    seen: dict[str, JSON | Absent] = {}
     for compiled in rules:
         for name, extract, test in compiled.quick:
             try:
@@ -215,7 +217,7 @@ def _resolve(rule: Rule, ordinal: int) -> Outcome:
     return steps[-1] if rule.then == "last" else PASS
 
 
-def _compare(check: Check, value: JSON) -> str:
+def _compare(check: Check, value: JSON | Absent) -> str:
     wanted = f"wanted {_show(check.wanted)}"
     if value is ABSENT:
         return f"the call has none, {wanted}"
@@ -232,7 +234,7 @@ def _describe_time(times: Times, key: str, ordinal: int, since_start: float, dra
     return f"call {ordinal}, wanted {key} {wanted}"
 
 
-def _show(value: JSON) -> str:
+def _show(value: Condition | JSON) -> str:
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=True, exclude_unset=True)
     text = dump_text(value[0] if isinstance(value, tuple) and len(value) == 1 else value)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from emulator.core.quota import Quota
-from emulator.scenario.facets import compile_names
+from emulator.scenario.comparisons import compile_names
 from emulator.scenario.schema import Limit
 
 _MOST_ADDRESSES = 1024

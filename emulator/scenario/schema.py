@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from emulator.core.call import Deployment, Task
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_object
 from emulator.core.values import Closed, Duration, Whole, require
 from emulator.latency import Latency
 from emulator.scenario.conditions import Names, Number, Scope, Text, Times, When
@@ -205,9 +205,9 @@ class Scenario(Closed):
 BUILT_IN = Scenario.model_construct(version=1, name="built-in", description="Every deployment simply answers.")
 
 
-def schema_json() -> JSON:
+def schema_json() -> Object:
     """JSON Schema 2020-12 of a scenario file, for editors."""
-    schema = _drop_null(Scenario.model_json_schema(by_alias=True))
+    schema = as_object(_drop_null(Scenario.model_json_schema(by_alias=True)))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:emulator:scenario:1",
@@ -222,12 +222,12 @@ def _drop_null(node: JSON) -> JSON:
         return [_drop_null(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {key: _drop_null(value) for key, value in node.items() if not (key == "default" and value is None)}
+    kept: Object = {key: _drop_null(value) for key, value in node.items() if not (key == "default" and value is None)}
     options = kept.get("anyOf")
     if isinstance(options, list) and {"type": "null"} in options:
         options = [option for option in options if option != {"type": "null"}]
         kept["anyOf"] = options
         if len(options) == 1:
             del kept["anyOf"]
-            return {**options[0], **kept}
+            return {**as_object(options[0]), **kept}
     return kept

@@ -14,7 +14,9 @@ from emulator.core.duration import parse_duration
 from emulator.engine.text import load_bank
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.latency import Latency
-from emulator.scenario.load import LoadedScenario, ScenarioError, load_paths
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_paths
+from emulator.scenario.loaded import LoadedScenario
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build

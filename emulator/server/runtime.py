@@ -11,7 +11,8 @@ from emulator.core.vendor import AnyVendor, Metrics
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario import schema
-from emulator.scenario.load import LoadedScenario, load_text
+from emulator.scenario.load import load_text
+from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
 from emulator.server.metrics import VendorMetrics
 from emulator.server.serving import read_vendors, serve, with_vendor_mistakes

@@ -11,8 +11,10 @@ from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, VendorSettings
 from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import PROFILES, tokenizer_for
-from emulator.scenario.errors import KeyPath, Row, ScenarioError, nearest
-from emulator.scenario.load import LoadedScenario, sort_rows
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.locations import KeyPath
+from emulator.scenario.mistakes import Row, nearest, sort_rows
 from emulator.scenario.schema import Scenario
 
 

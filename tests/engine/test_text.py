@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.seed import derive
+from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
 from emulator.engine.prose import load_prose
-from emulator.engine.text import natural_length, write_answer, write_tokens
+from emulator.engine.text import Passage, write_answer
 from emulator.engine.tokenizer import PROFILES, tokenizer_for
 
 LANGUAGES = ("en_US", "de_DE", "zh_CN", "fr_FR", "ja_JP", "ko_KR", "ru_RU", "pt_BR")
@@ -18,13 +19,19 @@ KEYS = st.integers(0, 2**32).map(lambda number: derive("key", number))
 NAMES = st.sampled_from(sorted(PROFILES))
 SPOKEN = st.sampled_from(LANGUAGES)
 SENTENCE_ENDS = (".", "。", "?", "!")
+HALF = 24  # tokens of half a long sentence: an answer ends at the sentence end nearest to its natural length
+
+
+def cut(tokenizer: Tokenizer, key: bytes, language: str, count: int, opening: str = "") -> Passage:
+    """Texts and ids of just ``count`` tokens."""
+    return write_answer(tokenizer, key, language, count, True, opening)[:2]
 
 
 @settings(deadline=None, max_examples=8)  # the first example of a language builds its sentences
 @given(key=KEYS, name=NAMES, language=SPOKEN, count=st.integers(0, 500))
 def test_prose_has_exactly_the_asked_tokens(key: bytes, name: str, language: str, count: int) -> None:
     tokenizer = tokenizer_for(name)
-    tokens, ids = write_tokens(tokenizer, key, language, count)
+    tokens, ids = cut(tokenizer, key, language, count)
     assert len(tokens) == len(ids) == count
     assert all(tokens)
     assert tokenizer.encode("".join(tokens)) == list(ids)
@@ -35,8 +42,8 @@ def test_prose_has_exactly_the_asked_tokens(key: bytes, name: str, language: str
 @given(key=KEYS, language=SPOKEN, count=st.integers(0, 400), more=st.integers(0, 400))
 def test_a_longer_text_begins_with_the_shorter(key: bytes, language: str, count: int, more: int) -> None:
     tokenizer = tokenizer_for("llama3")
-    short, short_ids = write_tokens(tokenizer, key, language, count)
-    long, long_ids = write_tokens(tokenizer, key, language, count + more)
+    short, short_ids = cut(tokenizer, key, language, count)
+    long, long_ids = cut(tokenizer, key, language, count + more)
     assert (long[:count], long_ids[:count]) == (short, short_ids)
 
 
@@ -44,10 +51,10 @@ def test_a_longer_text_begins_with_the_shorter(key: bytes, language: str, count:
 @given(key=KEYS, opening=st.text(st.characters(codec="utf-8"), max_size=40), count=st.integers(0, 120))
 def test_an_opening_comes_first(key: bytes, opening: str, count: int) -> None:
     tokenizer = tokenizer_for("llama3")
-    tokens, ids = write_tokens(tokenizer, key, "en_US", 300, opening)
+    tokens, ids = cut(tokenizer, key, "en_US", 300, opening)
     assert "".join(tokens).startswith(opening)
     assert tokenizer.encode("".join(tokens)) == list(ids)
-    assert write_tokens(tokenizer, key, "en_US", count, opening) == (tokens[:count], ids[:count])
+    assert cut(tokenizer, key, "en_US", count, opening) == (tokens[:count], ids[:count])
 
 
 @settings(deadline=None, max_examples=8)
@@ -61,10 +68,9 @@ def test_an_answer_ends_with_a_sentence_or_at_the_limit(
     if ended:
         assert tokens[-1].endswith(SENTENCE_ENDS)
         assert limit is None or len(tokens) <= limit
-        assert abs(len(tokens) - natural_length(key)) < 60
     else:
         assert len(tokens) == len(ids) == limit
-    assert write_tokens(tokenizer, key, language, len(tokens)) == (tokens, ids)
+    assert cut(tokenizer, key, language, len(tokens)) == (tokens, ids)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 64, 2000])
@@ -79,9 +85,11 @@ def test_ignoring_the_end_without_a_limit_stops_at_the_longest_answer() -> None:
 
 
 def test_natural_lengths_are_spread_around_their_median() -> None:
-    lengths = sorted(natural_length(derive(number)) for number in range(4000))
-    assert lengths[0] >= 24
-    assert lengths[-1] <= 1024
+    tokenizer = tokenizer_for("llama3")
+    answers = (write_answer(tokenizer, derive(number), "en_US", None) for number in range(4000))
+    lengths = sorted(len(tokens) for tokens, _, _ in answers)
+    assert lengths[0] >= 24 - HALF
+    assert lengths[-1] <= 1024 + HALF
     assert 172 <= lengths[2000] <= 188
     assert 127 <= lengths[1000] <= 139  # the quartiles of exp(N(ln 180, 0.45)): 133 and 244
     assert 234 <= lengths[3000] <= 254
@@ -100,13 +108,13 @@ def test_the_text_is_the_same_in_another_process(language: str) -> None:
 
 
 def test_different_keys_give_different_texts() -> None:
-    texts = {write_tokens(tokenizer_for("llama3"), derive(number), "en_US", 64)[0] for number in range(500)}
+    texts = {cut(tokenizer_for("llama3"), derive(number), "en_US", 64)[0] for number in range(500)}
     assert len(texts) == 500
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_sentence_comes_twice_in_a_long_answer(language: str) -> None:
-    text = "".join(write_tokens(tokenizer_for("gpt"), b"key", language, 2000)[0])
+    text = "".join(cut(tokenizer_for("gpt"), b"key", language, 2000)[0])
     for mark in SENTENCE_ENDS:
         text = text.replace(mark, mark + "\n")
     sentences = [line.strip() for line in text.splitlines() if line.strip()][1:-1]
@@ -115,7 +123,7 @@ def test_no_sentence_comes_twice_in_a_long_answer(language: str) -> None:
 
 
 def test_a_paragraph_has_three_sentences_or_more() -> None:
-    text = "".join(write_tokens(tokenizer_for("gpt"), b"key", "en_US", 3000)[0])
+    text = "".join(cut(tokenizer_for("gpt"), b"key", "en_US", 3000)[0])
     paragraphs = text.split("\n\n")[:-1]
     assert len(paragraphs) > 10
     assert all(paragraph.count(". ") >= 2 for paragraph in paragraphs)
@@ -130,13 +138,13 @@ def test_no_gap_of_a_template_is_left_open(language: str) -> None:
 
 
 def test_a_vocabulary_without_the_characters_answers_in_english() -> None:
-    text = "".join(write_tokens(tokenizer_for("llama2"), b"key", "ko_KR", 50)[0])
+    text = "".join(cut(tokenizer_for("llama2"), b"key", "ko_KR", 50)[0])
     assert text.isascii()
 
 
 def test_an_unknown_locale_is_refused() -> None:
     with pytest.raises(ValueError, match="'xx_YY' is not a locale"):
-        write_tokens(tokenizer_for("llama3"), b"key", "xx_YY", 1)
+        cut(tokenizer_for("llama3"), b"key", "xx_YY", 1)
 
 
 @pytest.mark.parametrize(

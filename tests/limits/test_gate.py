@@ -1,7 +1,6 @@
 """What a call is charged, which quotas cover it, and what a refusal says."""
 
 from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 
@@ -15,6 +14,7 @@ from emulator.limits.gate import reserve_output
 from emulator.scenario.load import load_text
 from emulator.scenario.quotas import compile_limits
 from emulator.state.memory import MemoryState
+from tests.server.toy import ToyCodec
 
 TOY = Deployment(vendor="toy", name="llama")
 
@@ -24,8 +24,7 @@ def make_call(
     deployment: Deployment = TOY,
     prompt_tokens: tuple[int, ...] = (10,),
 ) -> Call:
-    codec = cast(Any, None)
-    return Call(deployment=deployment, ask=ask or chat(20), codec=codec, prompt_tokens=prompt_tokens)
+    return Call(deployment=deployment, ask=ask or chat(20), codec=ToyCodec(), prompt_tokens=prompt_tokens)
 
 
 def sent_by(principal: str = "search", session: str = "") -> WireRequest:
@@ -43,26 +42,25 @@ def open_gate(*limits: str) -> Gate:
 
 
 @pytest.mark.parametrize(
-    ("ask", "changes", "prompt_tokens", "reserved"),
+    ("ask", "deployment", "prompt_tokens", "reserved"),
     [
-        pytest.param(chat(20), {}, (10,), 20, id="as many as the request allows"),
-        pytest.param(chat(20, n=3), {}, (10,), 60, id="for each answer"),
-        pytest.param(chat(), {"default_max_tokens": 50}, (10,), 50, id="the deployment's default"),
-        pytest.param(chat(), {}, (10,), 1024, id="as long as an answer can be"),
-        pytest.param(chat(), {"max_output": 100}, (10,), 100, id="no more than the deployment gives"),
-        pytest.param(chat(110), {"context": 120}, (10,), 110, id="nor than its context has room for"),
+        pytest.param(chat(20), TOY, (10,), 20, id="as many as the request allows"),
+        pytest.param(chat(20, n=3), TOY, (10,), 60, id="for each answer"),
+        pytest.param(chat(), replace(TOY, default_max_tokens=50), (10,), 50, id="the deployment's default"),
+        pytest.param(chat(), TOY, (10,), 1024, id="as long as an answer can be"),
+        pytest.param(chat(), replace(TOY, max_output=100), (10,), 100, id="no more than the deployment gives"),
+        pytest.param(chat(110), replace(TOY, context=120), (10,), 110, id="nor than its context has room for"),
         pytest.param(
-            chat(8000), {"max_output": 8000, "default_max_tokens": 50}, (10,), 50, id="all there is is no limit"
+            chat(8000), replace(TOY, max_output=8000, default_max_tokens=50), (10,), 50, id="all there is is no limit"
         ),
-        pytest.param(chat(7999), {"max_output": 8000, "default_max_tokens": 50}, (10,), 7999, id="less is one"),
+        pytest.param(chat(7999), replace(TOY, max_output=8000, default_max_tokens=50), (10,), 7999, id="less is one"),
         pytest.param(
-            CompletionAsk(prompts=("a", "b"), sampling=Sampling(max_tokens=7)), {}, (1, 1), 14, id="for each prompt"
+            CompletionAsk(prompts=("a", "b"), sampling=Sampling(max_tokens=7)), TOY, (1, 1), 14, id="for each prompt"
         ),
-        pytest.param(EmbeddingAsk(inputs=("a",)), {}, (1,), 0, id="vectors have no tokens"),
+        pytest.param(EmbeddingAsk(inputs=("a",)), TOY, (1,), 0, id="vectors have no tokens"),
     ],
 )
-def test_output_is_reserved(ask: Ask, changes: dict[str, Any], prompt_tokens: tuple[int, ...], reserved: int) -> None:
-    deployment = replace(TOY, **changes)
+def test_output_is_reserved(ask: Ask, deployment: Deployment, prompt_tokens: tuple[int, ...], reserved: int) -> None:
     assert reserve_output(make_call(ask, deployment, prompt_tokens)) == reserved
 
 

@@ -1,68 +1,30 @@
-"""Limits and load on the wire, with real vendors and a clock that moves only when told."""
+"""Limits on the wire, with real vendors and a clock that moves only when told."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
-from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.core.clock import FrozenClock
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.limits.clients import (
+    AZURE,
+    DATABRICKS,
+    FOUNDRY,
+    MINDIE,
+    OPENAI,
+    OPENVINO,
+    TGI,
+    Chat,
+    move,
+    toy_stream,
+    wait_for,
+)
 from tests.server.toy import TOY
-from tests.wire import Answer, Running
-
-_HELLO: JSON = [{"role": "user", "content": "Hello"}]
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """How one vendor is asked for a chat."""
-
-    vendor: str
-    path: str
-    model: str | None = None
-    headers: Mapping[str, str] | None = None
-
-    async def ask(self, running: Running, max_tokens: int = 5, **headers: str) -> Answer:
-        body: dict[str, JSON] = {"messages": _HELLO, "max_tokens": max_tokens}
-        if self.model is not None:
-            body["model"] = self.model
-        given = {**(self.headers or {}), **{name.replace("_", "-"): value for name, value in headers.items()}}
-        return await running.ask(self.vendor, self.path, body, headers=given)
-
-
-DATABRICKS = Chat(
-    "databricks",
-    "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations",
-    headers={"Authorization": "Bearer search"},
-)
-AZURE = Chat("azure", "/chat/completions?api-version=2024-05-01-preview", headers={"api-key": "search"})
-FOUNDRY = Chat(
-    "azure", "/models/chat/completions?api-version=2024-05-01-preview", "Llama-3.3-70B-Instruct", AZURE.headers
-)
-OPENAI = Chat("azure", "/openai/deployments/gpt-4o-mini/chat/completions?api-version=2024-10-21", None, AZURE.headers)
-MINDIE = Chat("mindie", "/v1/chat/completions", "llama_65b")
-TGI = Chat("tgi", "/v1/chat/completions", "tgi")
-OPENVINO = Chat("openvino", "/v3/chat/completions", "llama3")
 
 everyone = pytest.mark.parametrize(
     "chat", [pytest.param(c, id=c.vendor) for c in (DATABRICKS, AZURE, MINDIE, TGI, OPENVINO)]
 )
 two = pytest.mark.parametrize("chat", [pytest.param(c, id=c.vendor) for c in (DATABRICKS, AZURE)])
-
-
-def move(running: Running, seconds: float) -> None:
-    cast(FrozenClock, running.built.clock).advance(seconds)
-
-
-async def wait_for(running: Running, calls: Sequence[asyncio.Task[Answer]], count: int) -> list[Answer]:
-    """Answers of the calls that are over, once so many are and nobody else is on the way."""
-    while sum(call.done() for call in calls) < count:
-        await asyncio.sleep(0.001)
-    return [call.result() for call in calls if call.done()]
 
 
 @everyone
@@ -189,23 +151,6 @@ async def test_a_reset_opens_the_quotas_again(start: Start) -> None:
     assert (await DATABRICKS.ask(running)).header("Retry-After") == "60"
 
 
-async def toy_stream(running: Running, tokens: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A stream of the made-up vendor, its head read."""
-    url = urlsplit(running.urls["toy"])
-    reader, writer = await asyncio.open_connection(url.hostname, url.port)
-    body = dump_json({"prompt": "Hi", "max": tokens, "stream": True})
-    head = f"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: {len(body)}\r\n\r\n"
-    writer.write(head.encode() + body)
-    await reader.readuntil(b"\r\n\r\n")
-    return reader, writer
-
-
-async def until_busy(running: Running, calls: int) -> None:
-    """Return once so many calls are being answered."""
-    while running.built.apps[0].service.metrics.in_flight() < calls:
-        await asyncio.sleep(0.001)
-
-
 async def test_a_client_that_hangs_up_pays_for_what_was_sent(start: Start) -> None:
     limits = "limits: [{unit: output_tokens, amount: 20, window: 1000h, strategy: fixed}]\n"
     quick = "rules: [{name: quick, when: {prompt: Quick}, latency: {ttft: 0s, itl: 0s}}]\n"
@@ -233,7 +178,7 @@ async def test_a_broken_answer_costs_what_came_through(start: Start) -> None:
         "rules: [{name: r, times: {first: 1}, faults: [{type: disconnect, after_tokens: 7}]}]\n",
         vendors=[TOY],
     )
-    body = {"prompt": "Hi", "max": 60, "stream": True}
+    body: JSON = {"prompt": "Hi", "max": 60, "stream": True}
     with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
         await running.ask("toy", "/chat", body, headers={"x-key": "k"})
     for tokens, status in ((94, 400), (93, 200)):
@@ -250,80 +195,3 @@ async def test_a_client_waits_in_seconds_of_its_own(start: Start) -> None:
         assert (await DATABRICKS.ask(instant)).status == 200
         refused = await DATABRICKS.ask(instant)
         assert (refused.status, refused.header("Retry-After")) == (429, "0")
-
-
-async def test_load_lets_so_many_run_and_so_many_wait(start: Start) -> None:
-    running = await start("latency: {ttft: 10s, load: {capacity: 2, queue: 1}}\n", vendors=[TOY])
-    ask = [
-        asyncio.create_task(running.ask("toy", "/chat", {"prompt": str(i), "max": 1}, headers={"x-key": "k"}))
-        for i in range(5)
-    ]
-    refused = await wait_for(running, ask, 2)
-    assert all(answer.body.startswith(b"overloaded") for answer in refused)
-    move(running, 10)
-    assert len(await wait_for(running, ask, 4)) == 4
-    move(running, 10)
-    assert sum(answer.status == 200 for answer in await asyncio.gather(*ask)) == 3
-    last = list(running.built.journal)[-1]
-    assert last.ttft == pytest.approx(20.0)
-
-
-async def test_load_stretches_the_gaps(start: Start) -> None:
-    running = await start("latency: {itl: 1s, load: {capacity: 3, factor: 3.0}}\n", vendors=[TOY])
-    streams = [await toy_stream(running, 5) for _ in range(3)]
-    for reader, writer in streams:
-        move(running, 4)
-        await reader.readuntil(b"0\r\n\r\n")
-        writer.close()
-        await writer.wait_closed()
-    assert [entry.duration for entry in running.built.journal] == [pytest.approx(gap * 4) for gap in (1, 2, 3)]
-
-
-async def test_one_load_for_each_deployment(start: Start) -> None:
-    running = await start("latency: {ttft: 1s, load: {capacity: 1, queue: 0}}\n")
-    calls = [asyncio.create_task(chat.ask(running)) for chat in (DATABRICKS, DATABRICKS, AZURE)]
-    assert [answer.status for answer in await wait_for(running, calls, 1)] == [503]
-    while not all(call.done() for call in calls):
-        move(running, 1)
-        await asyncio.sleep(0.001)
-    assert sorted(call.result().status for call in calls) == [200, 200, 503]
-
-
-async def test_the_answer_of_a_place_that_was_waited_for_is_on_the_way_when_it_is_free(start: Start) -> None:
-    running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
-    first, second = await toy_stream(running, 3), asyncio.create_task(toy_stream(running, 3))
-    await until_busy(running, 2)
-    assert not second.done()
-    for _ in range(3):
-        move(running, 1)
-        await first[0].readuntil(b"\n\r\n")
-    reader, writer = await second
-    for _ in range(3):
-        move(running, 1)
-        await reader.readuntil(b"\n\r\n")
-    assert await reader.readexactly(5) == b"0\r\n\r\n"
-    for each in (first[1], writer):
-        each.close()
-        await each.wait_closed()
-    assert [entry.ttft for entry in running.built.journal] == [pytest.approx(1.0), pytest.approx(4.0)]
-
-
-async def test_who_leaves_the_line_takes_no_place(start: Start) -> None:
-    running = await start("latency: {ttft: 1s, itl: 1s, load: {capacity: 1}}\n", vendors=[TOY])
-    first = await toy_stream(running, 3)
-    url = urlsplit(running.urls["toy"])
-    _, gone = await asyncio.open_connection(url.hostname, url.port)
-    gone.write(b'POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: 26\r\n\r\n{"prompt":"gone","max":99}')
-    await until_busy(running, 2)
-    last = asyncio.create_task(toy_stream(running, 3))
-    await until_busy(running, 3)
-    gone.close()
-    await gone.wait_closed()
-    move(running, 3)
-    reader, writer = await last
-    move(running, 3)
-    await reader.readuntil(b"0\r\n\r\n")
-    assert [entry.duration for entry in running.built.journal] == [3.0, 3.0, 6.0]
-    for each in (first[1], writer):
-        each.close()
-        await each.wait_closed()

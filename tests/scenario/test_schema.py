@@ -8,8 +8,10 @@ import pytest
 
 from emulator.core.call import Deployment
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON
-from emulator.scenario.load import ScenarioError, load_text
+from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.scenario.document import parse_document
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_text
 from emulator.scenario.schema import DeploymentEntry, ErrorOutcome, Scenario, schema_json
 
 TOUR = """
@@ -95,8 +97,6 @@ def test_what_is_wrong_is_wrong_for_the_editor_too(text: str) -> None:
 
 
 def load_text_as_json(text: str) -> JSON:
-    from emulator.scenario.document import parse_document
-
     return parse_document(text, "a.yaml").data
 
 
@@ -107,21 +107,27 @@ def walk(node: JSON) -> Iterator[JSON]:
         yield from walk(member)
 
 
+def properties(definition: Object) -> Object:
+    return as_object(definition.get("properties", {}))
+
+
 def test_the_schema_is_a_schema_and_asks_for_the_type_of_each_union_member() -> None:
     schema = schema_json()
     jsonschema_rs.meta.validate(schema)
-    typed = [d for d in schema["$defs"].values() if "const" in d.get("properties", {}).get("type", {})]
+    definitions = map(as_object, as_object(schema["$defs"]).values())
+    typed = [definition for definition in definitions if "const" in as_object(properties(definition).get("type", {}))]
     assert len(typed) == 33  # nine distributions, eight of them parts of a mixture, sixteen faults
-    assert all("type" in definition["required"] for definition in typed)
+    assert all("type" in as_array(definition["required"]) for definition in typed)
 
 
 def test_every_field_is_described_and_every_object_is_closed() -> None:
-    for name, definition in schema_json()["$defs"].items():
-        if definition.get("type") != "object":
+    for name, definition in as_object(schema_json()["$defs"]).items():
+        whole = as_object(definition)
+        if whole.get("type") != "object":
             continue
-        assert definition["additionalProperties"] is False, name
-        for key, field in definition["properties"].items():
-            assert "description" in field or key == "type" or "const" in field, f"{name}.{key}"
+        assert whole["additionalProperties"] is False, name
+        for key, field in properties(whole).items():
+            assert "description" in as_object(field) or key == "type" or "const" in as_object(field), f"{name}.{key}"
 
 
 def test_the_schema_offers_no_null() -> None:

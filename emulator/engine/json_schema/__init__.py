@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
-from emulator.engine.json_schema.build import Builder, Place
+from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.invalid import Invalid, break_one
+from emulator.engine.json_schema.meta import NotASchema
+from emulator.engine.json_schema.place import Place
 from emulator.engine.json_schema.resolve import Node, root_node
 from emulator.engine.json_schema.style import STYLES, Mode
 from emulator.engine.regex.tree import BadPattern
@@ -93,14 +95,10 @@ def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder,
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Whatever a malformed or hostile schema runs into, the caller meets one exception."""
+    """Whatever is wrong with a schema, the caller meets one exception; any other is a mistake of ours."""
     try:
         yield
-    except Unsatisfiable:
-        raise
     except RecursionError:
         raise Exhausted("no instance found within the bound of depth") from None
-    except BadPattern as error:
+    except (NotASchema, BadPattern) as error:
         raise Unsatisfiable(str(error)) from None
-    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
-        raise Unsatisfiable("not a JSON Schema: a keyword has a value of the wrong kind") from error

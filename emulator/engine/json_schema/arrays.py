@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
 from emulator.engine.budget import Exhausted, Unsatisfiable
 from emulator.engine.json_schema.equality import identity
-from emulator.engine.json_schema.keywords import positional
+from emulator.engine.json_schema.keywords import positional, speaks_of_rest
+from emulator.engine.json_schema.place import Place, Solver
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import Shape
 from emulator.engine.json_schema.values import singular
 
-if TYPE_CHECKING:
-    from emulator.engine.json_schema.build import Builder, Place
-
 _TURNS = 8  # ways to place what an array must contain
 
 
-def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
+def write_array(solver: Solver, shape: Shape, place: Place) -> JSON:
     """An array of the shape.
 
     Raises:
@@ -27,20 +23,20 @@ def write_array(builder: Builder, shape: Shape, place: Place) -> JSON:
     """
     low, high = _lengths(shape)
     refusal = Unsatisfiable("no array has room for all it must contain")
-    for count in _counts(builder, shape, place, low, high):
+    for count in _counts(solver, shape, place, low, high):
         for turn in range(max(1, 2 * min(count, _TURNS)) if shape.contains else 1):
-            room = builder.budget.size
+            room = solver.budget.size
             try:
-                return _write_items(builder, shape, place, count, turn)
+                return _write_items(solver, shape, place, count, turn)
             except Exhausted:
                 raise
             except Unsatisfiable as error:
                 refusal = error
-                builder.budget.size = room
+                solver.budget.size = room
     raise refusal
 
 
-def _write_items(builder: Builder, shape: Shape, place: Place, count: int, turn: int) -> JSON:
+def _write_items(solver: Solver, shape: Shape, place: Place, count: int, turn: int) -> JSON:
     wanted = _placed(shape, count, turn)
     items: list[JSON] = []
     seen: list[JSON] = []
@@ -53,7 +49,7 @@ def _write_items(builder: Builder, shape: Shape, place: Place, count: int, turn:
         if shape.twins and index == 0:
             nodes += item_nodes(shape, 1)
         try:
-            item = _item(builder, shape, nodes, place, index, seen, known)
+            item = _item(solver, shape, nodes, place, index, seen, known)
         except Exhausted:
             raise
         except Unsatisfiable:
@@ -61,20 +57,20 @@ def _write_items(builder: Builder, shape: Shape, place: Place, count: int, turn:
                 raise
             break
         items.append(item)
-        builder.budget.fill(2)
+        solver.budget.fill(2)
         if shape.unique:
             seen.append(item)
             known.add(identity(item))
     return items
 
 
-def _item(builder: Builder, shape: Shape, nodes: tuple[Node, ...], place: Place, index: int, seen: list[JSON],
+def _item(solver: Solver, shape: Shape, nodes: tuple[Node, ...], place: Place, index: int, seen: list[JSON],
           known: set[object]) -> JSON:  # fmt: skip
     below = place.below(index, singular(place.name))
-    item = builder.solve(nodes, below)
+    item = solver.solve(nodes, below)
     if shape.unique and identity(item) in known:
-        other = Node({"not": {"enum": list(seen)}}, builder.root.path)
-        item = builder.solve((*nodes, other), below)
+        other = Node({"not": {"enum": list(seen)}}, solver.root.path)
+        item = solver.solve((*nodes, other), below)
     return item
 
 
@@ -93,35 +89,33 @@ def _known(shape: Shape) -> int | None:
     """How many items the schemas speak of; ``None``: all, or as many as are made to match ``contains``."""
     if any(c.evaluates and c.high is None for c in shape.contains):
         return None
-    longest = max((c.high or c.low for c in shape.contains), default=0)
-    for node in shape.items:
-        first, _ = positional(node.schema)
-        whole = "additionalItems" if isinstance(node.schema.get("items"), list) else "items"
-        if whole in node.schema:
-            return None
-        longest = max(longest, len(first))
-    return longest
+    if any(speaks_of_rest(node.keywords) for node in shape.items):
+        return None
+    return max(_longest(shape), max((c.high or c.low for c in shape.contains), default=0))
 
 
-def _counts(builder: Builder, shape: Shape, place: Place, low: int, high: int | None) -> dict[int, None]:
+def _longest(shape: Shape) -> int:
+    """How many first items have schemas of their own."""
+    return max((len(positional(node.keywords)[0]) for node in shape.items), default=0)
+
+
+def _counts(solver: Solver, shape: Shape, place: Place, low: int, high: int | None) -> dict[int, None]:
     """Numbers of items to try: the one wanted, room behind the first items for all it must contain, the fewest."""
-    wanted = _count(builder, shape, place, low, high)
+    wanted = _count(solver, shape, place, low, high)
     if not shape.contains:
         return {wanted: None, low: None}
-    roomy = max((len(positional(n.schema)[0]) for n in shape.items), default=0) + sum(c.low for c in shape.contains)
+    roomy = _longest(shape) + sum(c.low for c in shape.contains)
     return {wanted: None, roomy if high is None else min(roomy, high): None, low: None}
 
 
-def _count(builder: Builder, shape: Shape, place: Place, low: int, high: int | None) -> int:
-    style = builder.style
-    builder.budget.fill(2 * low)
-    if not style.items or builder.frugal(place):
+def _count(solver: Solver, shape: Shape, place: Place, low: int, high: int | None) -> int:
+    style = solver.style
+    solver.budget.fill(2 * low)
+    if not style.items or solver.frugal(place):
         return low
     if style.extreme and high is not None and high <= 64 and derive(place.key, "full")[0] % 2:
         return high
-    more = style.items
-    longest = max((len(positional(n.schema)[0]) for n in shape.items), default=0)
-    count = max(low, longest, low + draw_integer(place.key, more + 1, "items"))
+    count = max(low, _longest(shape), low + draw_integer(place.key, style.items + 1, "items"))
     if low == 0 and count == 0 and style.hints:
         count = 1
     return count if high is None else min(count, high)
@@ -136,9 +130,9 @@ def item_nodes(shape: Shape, index: int, contained: bool = False) -> tuple[Node,
     found = []
     spoken = contained and all(c.evaluates and c.high is None for c in shape.contains)
     for node in shape.items:
-        first, rest = positional(node.schema)
+        first, rest = positional(node.keywords)
         below = first[index] if index < len(first) else rest
-        spoken = spoken or index < len(first) or "items" in node.schema
+        spoken = spoken or index < len(first) or "items" in node.keywords
         if below is not True:
             found.append(node.below(below))
     if not spoken and shape.unevaluated_items:

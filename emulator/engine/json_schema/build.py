@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from math import inf
-from typing import NamedTuple
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer, draw_uniform
@@ -17,6 +16,7 @@ from emulator.engine.json_schema.heights import Heights
 from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.numbers import write_number
 from emulator.engine.json_schema.objects import narrow_members, write_object
+from emulator.engine.json_schema.place import Place
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import TYPES, Shape
 from emulator.engine.json_schema.strings import write_string
@@ -28,27 +28,8 @@ _RETRIES = 3
 _DEEP = 4  # levels after which a value that could be anything is better a plain one
 
 
-class Place(NamedTuple):
-    """Where in the instance a value goes.
-
-    Fields:
-        key: for its draws.
-        depth: levels above it.
-        name: of the property it is, or is in.
-        spare: only what is required: what is optional was tried before, and in vain.
-    """
-
-    key: bytes
-    depth: int = 0
-    name: str = ""
-    spare: bool = False
-
-    def below(self, step: str | int, name: str) -> Place:
-        return Place(derive(self.key, step), self.depth + 1, name, self.spare)
-
-
 class Builder:
-    """Builds one instance of ``root``."""
+    """Builds one instance of ``root``: a :class:`~emulator.engine.json_schema.place.Solver`."""
 
     def __init__(self, root: Node, style: Style, budget: Budget, checker: Checker) -> None:
         self.root = root
@@ -60,16 +41,9 @@ class Builder:
         self.reason = ""
 
     def frugal(self, place: Place) -> bool:
-        """Only what is required from here on."""
         return place.spare or place.depth > self.style.deepest or self.members > self.style.members
 
     def solve(self, nodes: tuple[Node, ...], place: Place) -> JSON:
-        """A value that is an instance of every node.
-
-        Raises:
-            Unsatisfiable: there is none.
-            Exhausted: none was found within the bound.
-        """
         self.members += 1
         self.budget.descend(place.depth)
         if self.heights.of(nodes) == inf:
@@ -189,15 +163,18 @@ class Builder:
             return None
         if kind == "boolean":
             return derive(place.key, "boolean")[0] % 2 == 0
-        if kind == "string":
-            value = write_string(shape, place.name, place.key, self.style, self.budget)
-        else:
-            wanted = range_for(place.name)
-            fits = partial(self._not_excluded, shape.exclusions)
-            value = write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
+        value = self._write_string(shape, place) if kind == "string" else self._write_number(kind, shape, place)
         if value is None:
             raise Unsatisfiable(_refusal(place))
         return value
+
+    def _write_string(self, shape: Shape, place: Place) -> str | None:
+        return write_string(shape, place.name, place.key, self.style, self.budget)
+
+    def _write_number(self, kind: str, shape: Shape, place: Place) -> int | float | None:
+        wanted = range_for(place.name)
+        fits = partial(self._not_excluded, shape.exclusions)
+        return write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
 
     def _write_freely(self, kind: str, shape: Shape, place: Place) -> JSON:
         """In the typical style: at the bounds there are too few values to choose from."""

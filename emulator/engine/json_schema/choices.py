@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, as_array
 from emulator.core.seed import derive, draw_integer
 from emulator.engine.json_schema.negation import negations
 from emulator.engine.json_schema.resolve import Dialect, Node
@@ -21,11 +21,11 @@ def options(choice: Undecided, key: bytes, strict: bool) -> list[Option]:
     keyword, node, name = choice
     if keyword == "dependent":
         return _dependent(name, node, key)
-    argument = node.schema[keyword]
+    argument = node.keywords[keyword]
     if keyword == "anyOf":
-        return _rotate([(node.below(branch),) for branch in argument if branch is not False], key)
+        return _rotate([(node.below(branch),) for branch in as_array(argument) if branch is not False], key)
     if keyword == "oneOf":
-        return _one_of(node, argument, key, strict)
+        return _one_of(node, as_array(argument), key, strict)
     if keyword == "not":
         return list(negations(node.below(argument)))
     return _conditional(node, argument, key)
@@ -53,7 +53,7 @@ def _one_of(node: Node, branches: list[JSON], key: bytes, strict: bool) -> list[
 
 
 def _conditional(node: Node, condition: JSON, key: bytes) -> list[Option]:
-    schema = node.schema
+    schema = node.keywords
     if node.dialect <= Dialect.DRAFT_6 or not ("then" in schema or "else" in schema):
         return [()]
     met = (node.below(condition), node.below(schema.get("then", True)))

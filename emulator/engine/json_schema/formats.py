@@ -158,9 +158,10 @@ def _has_sound_parts(text: str) -> bool:
     rest = rest[scheme.end() :] if scheme else rest
     if not scheme and ":" in rest.partition("?")[0].partition("/")[0]:
         return False
-    if not rest.startswith("//"):
+    parts = re.match(r"//([^/?]*)(.*)", rest, re.DOTALL)
+    if parts is None:
         return "[" not in rest and "]" not in rest
-    authority, path = re.match(r"//([^/?]*)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]  # always matches
+    authority, path = parts.groups()
     host = re.fullmatch(r"(?:[^@\[\]]*@)?(\[[0-9A-Fa-f:.]+\]|\[[vV][^\]]+\]|[^@:\[\]]*)(?::[0-9]*)?", authority)
     if host is None or "[" in path or "]" in path:
         return False

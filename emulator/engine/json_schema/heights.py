@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, as_array, as_number, as_text
 from emulator.engine.budget import Budget
-from emulator.engine.json_schema.keywords import positional
+from emulator.engine.json_schema.keywords import listed, named, positional, required_names
 from emulator.engine.json_schema.resolve import Dialect, Node
 
-_SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
 _NEVER = 1 << 30  # above any position on the way
 
 
@@ -30,7 +29,7 @@ class Heights:
         return max((self._height(node) for node in nodes), default=0)
 
     def _height(self, node: Node) -> float:
-        if not isinstance(node.schema, dict) or not node.schema.keys() & _KEYWORDS:
+        if not node.keywords.keys() & _KEYWORDS:
             return 0
         mark = (id(node.schema), id(node.path[-1]))
         if mark in self._known:
@@ -50,14 +49,14 @@ class Heights:
         return height
 
     def _asked(self, node: Node) -> float:
-        schema = node.schema
-        heights = [self._height(node.resolve(schema["$ref"]))] if "$ref" in schema else []
+        schema = node.keywords
+        heights = [self._height(node.resolve(as_text(schema["$ref"])))] if "$ref" in schema else []
         if heights and node.dialect <= Dialect.DRAFT_7:
             return heights[0]
-        heights += [self._height(node.below(branch)) for branch in schema.get("allOf", ())]
+        heights += [self._height(node.below(branch)) for branch in listed(schema, "allOf")]
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
-                heights.append(self._least(node, schema[keyword]))
+                heights.append(self._least(node, as_array(schema[keyword])))
         heights.append(self._own(node))
         return max(heights)
 
@@ -72,26 +71,26 @@ class Heights:
 
     def _own(self, node: Node) -> float:
         """What the schema's own type asks; 0 if it allows a scalar."""
-        schema = node.schema
-        types = schema.get("type")
-        types = set(types) if isinstance(types, list) else {types}
-        if "enum" in schema or "const" in schema or types & _SCALARS or not types <= {"object", "array"}:
+        schema = node.keywords
+        asked = schema.get("type")
+        types = set(asked) if isinstance(asked, list) else {asked}
+        if "enum" in schema or "const" in schema or not types <= {"object", "array"}:
             return 0
         heights = []
         if "object" in types:
             heights.append(self._object(node))
         if "array" in types:
             heights.append(self._array(node))
-        return min(heights)
+        return min(heights, default=0)
 
     def _object(self, node: Node) -> float:
-        required, properties = node.schema.get("required"), node.schema.get("properties", {})
-        names = [name for name in required if name in properties] if isinstance(required, list) else []
+        properties = named(node.keywords, "properties")
+        names = [name for name in required_names(node.keywords) if name in properties]
         return max((1 + self._height(node.below(properties[name])) for name in names), default=0)
 
     def _array(self, node: Node) -> float:
-        first, rest = positional(node.schema)
-        count = node.schema.get("minItems", 0)
+        first, rest = positional(node.keywords)
+        count = max(0, ceil(as_number(node.keywords.get("minItems", 0))))
         items = [*first[:count], *([rest] if count > len(first) else [])]
         return max((1 + self._height(node.below(item)) for item in items), default=0)
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.seed import derive
 from emulator.engine.budget import Exhausted, Unsatisfiable
-from emulator.engine.json_schema.build import Builder, Place
+from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import rules_of
+from emulator.engine.json_schema.keywords import required_names
 from emulator.engine.json_schema.negation import breaches
+from emulator.engine.json_schema.place import Place
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.violations import Path, Spot, below, violations
 
@@ -48,7 +50,7 @@ def break_one(builder: Builder, instance: JSON, key: bytes) -> Invalid:
 
 def _spots(builder: Builder, spot: Spot) -> Iterator[Spot]:
     """Every value of the instance with every schema that certainly applies to it."""
-    if not isinstance(spot.node.schema, dict):
+    if isinstance(spot.node.schema, bool):
         return
     builder.budget.spend()
     yield spot
@@ -59,15 +61,15 @@ def _spots(builder: Builder, spot: Spot) -> Iterator[Spot]:
 
 def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[JSON]:
     """Values for the spot that break ``keyword`` there."""
-    value, schema = spot.value, spot.node.schema
+    value, schema = spot.value, spot.node.keywords
     if keyword == "required" and isinstance(value, dict):
-        for name in schema["required"]:
+        for name in required_names(schema):
             yield {other: member for other, member in value.items() if other != name}
         return
     if keyword in ("additionalProperties", "unevaluatedProperties") and isinstance(value, dict):
         yield {**value, "unexpected": "value"}
     if keyword == "propertyNames" and isinstance(value, dict):
-        yield from _misnamed(builder, spot, key)
+        yield from _misnamed(builder, spot, value, key)
     others = Node({name: below for name, below in schema.items() if name != keyword}, spot.node.path)
     for index, option in enumerate(islice(breaches(spot.node, keyword), _OPTIONS)):
         place = Place(derive(key, keyword, index), len(spot.path), str(spot.path[-1]) if spot.path else "")
@@ -79,21 +81,25 @@ def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[
             continue
 
 
-def _misnamed(builder: Builder, spot: Spot, key: bytes) -> Iterator[JSON]:
+def _misnamed(builder: Builder, spot: Spot, value: Object, key: bytes) -> Iterator[JSON]:
     """The object with one more name, which is not allowed."""
-    wrong = {"type": "string", "not": spot.node.schema["propertyNames"]}
+    wrong: Object = {"type": "string", "not": spot.node.keywords["propertyNames"]}
     try:
         name = builder.solve((spot.node._replace(schema=wrong),), Place(derive(key, "name"), len(spot.path)))
     except Exhausted:
         raise
     except Unsatisfiable:
         return
-    yield {**spot.value, name: next(iter(spot.value.values()), "value")}
+    yield {**value, as_text(name): next(iter(value.values()), "value")}
 
 
 def _replaced(instance: JSON, path: Path, value: JSON) -> JSON:
+    """The instance with another value at the path."""
     if not path:
         return value
-    changed = instance.copy()
-    changed[path[0]] = _replaced(instance[path[0]], path[1:], value)
-    return changed
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        items = as_array(instance)
+        return [_replaced(item, rest, value) if index == step else item for index, item in enumerate(items)]
+    members = as_object(instance)
+    return {**members, step: _replaced(members[step], rest, value)}

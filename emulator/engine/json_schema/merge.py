@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, as_array, as_number, as_object, as_text
 from emulator.engine.budget import Budget
 from emulator.engine.json_schema.equality import exact, identity
-from emulator.engine.json_schema.keywords import contains_bounds, positional
+from emulator.engine.json_schema.keywords import contains_bounds, listed, listed_values, positional, required_names
 from emulator.engine.json_schema.negation import ATOMIC
 from emulator.engine.json_schema.resolve import Dialect, Node
 from emulator.engine.json_schema.shape import Contains, Shape, Undecided, type_of
@@ -22,8 +22,8 @@ def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
     budget.spend()
     budget.descend(depth)
     schema = node.schema
-    if not isinstance(schema, dict):
-        if schema is False:
+    if isinstance(schema, bool):
+        if not schema:
             shape.types = frozenset()
         return
     mark = (id(schema), id(node.path[-1]))
@@ -31,7 +31,7 @@ def absorb(shape: Shape, node: Node, budget: Budget, depth: int = 0) -> None:
         return  # a reference back to what is already asked asks nothing new
     shape.seen[mark] = schema  # kept alive, so that no other schema gets its id
     if "$ref" in schema:
-        absorb(shape, node.resolve(schema["$ref"]), budget, depth + 1)
+        absorb(shape, node.resolve(as_text(schema["$ref"])), budget, depth + 1)
         if node.dialect <= Dialect.DRAFT_7:
             return
     shape.notes.append(schema)
@@ -51,31 +51,30 @@ def _extent(argument: JSON) -> int:
 
 
 def _absorb_below(shape: Shape, node: Node, budget: Budget, depth: int) -> None:
-    schema = node.schema
+    schema = node.keywords
     if "$dynamicRef" in schema:
-        absorb(shape, node.resolve_dynamic(schema["$dynamicRef"]), budget, depth + 1)
+        absorb(shape, node.resolve_dynamic(as_text(schema["$dynamicRef"])), budget, depth + 1)
     if "$recursiveRef" in schema:
-        absorb(shape, node.resolve_recursive(schema["$recursiveRef"]), budget, depth + 1)
-    for below in schema.get("allOf", ()):
+        absorb(shape, node.resolve_recursive(as_text(schema["$recursiveRef"])), budget, depth + 1)
+    for below in listed(schema, "allOf"):
         absorb(shape, node.below(below), budget, depth + 1)
 
 
 def _type(shape: Shape, node: Node, argument: JSON) -> None:
-    names = argument if isinstance(argument, list) else [argument]
     allowed: set[str] = set()
-    for name in names:
-        allowed.update(_FAMILIES.get(name, (name,)) if isinstance(name, str) else ())
+    for name in map(as_text, argument if isinstance(argument, list) else [argument]):
+        allowed.update(_FAMILIES.get(name, (name,)))
     if not shape.types <= allowed:
         shape.types &= allowed
         shape.sift()
 
 
 def _enum(shape: Shape, node: Node, argument: JSON) -> None:
-    values = argument
+    values = as_array(argument)
     if shape.values is not None:
-        allowed = set(map(identity, argument))
+        allowed = set(map(identity, values))
         values = [value for value in shape.values if identity(value) in allowed]
-    excluded = {identity(value) for node in shape.exclusions for value in _listed(node.schema)}
+    excluded = {identity(value) for node in shape.exclusions for value in listed_values(node.keywords)}
     shape.values = [value for value in values if type_of(value) in shape.types and identity(value) not in excluded]
 
 
@@ -84,51 +83,50 @@ def _const(shape: Shape, node: Node, argument: JSON) -> None:
 
 
 def _minimum(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.interval = shape.interval.above(exact(argument), node.schema.get("exclusiveMinimum") is True)
+    shape.interval = shape.interval.above(exact(as_number(argument)), node.keywords.get("exclusiveMinimum") is True)
 
 
 def _maximum(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.interval = shape.interval.below(exact(argument), node.schema.get("exclusiveMaximum") is True)
+    shape.interval = shape.interval.below(exact(as_number(argument)), node.keywords.get("exclusiveMaximum") is True)
 
 
 def _exclusive_minimum(shape: Shape, node: Node, argument: JSON) -> None:
     if not isinstance(argument, bool):
-        shape.interval = shape.interval.above(exact(argument), True)
+        shape.interval = shape.interval.above(exact(as_number(argument)), True)
 
 
 def _exclusive_maximum(shape: Shape, node: Node, argument: JSON) -> None:
     if not isinstance(argument, bool):
-        shape.interval = shape.interval.below(exact(argument), True)
+        shape.interval = shape.interval.below(exact(as_number(argument)), True)
 
 
 def _multiple_of(shape: Shape, node: Node, argument: JSON) -> None:
     if argument:
-        shape.multiples.append(abs(exact(argument)))
+        shape.multiples.append(abs(exact(as_number(argument))))
 
 
 def _min_length(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.length = shape.length.at_least(argument)
+    shape.length = shape.length.at_least(as_number(argument))
 
 
 def _max_length(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.length = shape.length.at_most(argument)
+    shape.length = shape.length.at_most(as_number(argument))
 
 
 def _pattern(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.patterns.append(argument)
+    shape.patterns.append(as_text(argument))
 
 
 def _format(shape: Shape, node: Node, argument: JSON) -> None:
-    if isinstance(argument, str):
-        shape.formats.append(argument)
+    shape.formats.append(as_text(argument))
 
 
 def _min_items(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.item_count = shape.item_count.at_least(argument)
+    shape.item_count = shape.item_count.at_least(as_number(argument))
 
 
 def _max_items(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.item_count = shape.item_count.at_most(argument)
+    shape.item_count = shape.item_count.at_most(as_number(argument))
 
 
 def _unique_items(shape: Shape, node: Node, argument: JSON) -> None:
@@ -138,7 +136,7 @@ def _unique_items(shape: Shape, node: Node, argument: JSON) -> None:
 def _items(shape: Shape, node: Node, argument: JSON) -> None:
     if not shape.items or shape.items[-1] is not node:
         shape.items.append(node)
-    first, rest = positional(node.schema)
+    first, rest = positional(node.keywords)
     if rest is False:
         shape.item_count = shape.item_count.at_most(len(first))
 
@@ -151,16 +149,15 @@ def _contains(shape: Shape, node: Node, argument: JSON) -> None:
 
 
 def _min_properties(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.member_count = shape.member_count.at_least(argument)
+    shape.member_count = shape.member_count.at_least(as_number(argument))
 
 
 def _max_properties(shape: Shape, node: Node, argument: JSON) -> None:
-    shape.member_count = shape.member_count.at_most(argument)
+    shape.member_count = shape.member_count.at_most(as_number(argument))
 
 
 def _required(shape: Shape, node: Node, argument: JSON) -> None:
-    if isinstance(argument, list):
-        shape.required.update(dict.fromkeys(argument))
+    shape.required.update(dict.fromkeys(required_names(node.keywords)))
 
 
 def _members(shape: Shape, node: Node, argument: JSON) -> None:
@@ -181,7 +178,7 @@ def _choice(keyword: str) -> Narrow:
 
 
 def _dependencies(shape: Shape, node: Node, argument: JSON) -> None:
-    for name, needed in argument.items():
+    for name, needed in as_object(argument).items():
         if isinstance(needed, list | str):
             shape.dependent.append((name, [needed] if isinstance(needed, str) else needed))
         else:
@@ -190,19 +187,20 @@ def _dependencies(shape: Shape, node: Node, argument: JSON) -> None:
 
 
 def _not(shape: Shape, node: Node, argument: JSON) -> None:
-    keyword = next(iter(argument)) if isinstance(argument, dict) and len(argument) == 1 else None
+    opposite = node.below(argument)
+    keyword = next(iter(opposite.keywords)) if len(opposite.keywords) == 1 else None
     if keyword == "type":
-        opposite = Shape()
-        _type(opposite, node, argument["type"])
-        shape.types -= opposite.types
+        other = Shape()
+        _type(other, node, opposite.keywords["type"])
+        shape.types -= other.types
         shape.sift()
     elif keyword == "uniqueItems":
-        _absorb_twins(shape, argument["uniqueItems"])
+        _absorb_twins(shape, opposite.keywords["uniqueItems"])
     elif keyword in ATOMIC:
-        shape.exclusions.append(node.below(argument))
+        shape.exclusions.append(opposite)
         shape.types &= _ONLY_OF.get(keyword, shape.types)
         if shape.values is not None:
-            excluded = set(map(identity, _listed(argument)))
+            excluded = set(map(identity, listed_values(opposite.keywords)))
             shape.values = [v for v in shape.values if type_of(v) in shape.types and identity(v) not in excluded]
         shape.delicate = True
     else:
@@ -248,10 +246,3 @@ _NARROW: Mapping[str, Narrow] = {
     "unevaluatedProperties": _unevaluated_properties,
     "unevaluatedItems": _unevaluated_items,
 }  # fmt: skip
-
-
-def _listed(schema: JSON) -> list[JSON]:
-    """The values an atomic schema lists."""
-    if "const" in schema:
-        return [schema["const"]]
-    return list(schema.get("enum", ()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.engine.json_schema.check import rules_of
-from emulator.engine.json_schema.keywords import contains_bounds, positional
+from emulator.engine.json_schema.keywords import contains_bounds, listed, named, positional, required_names
+from emulator.engine.json_schema.meta import Schema
 from emulator.engine.json_schema.resolve import Node
 
 Option = tuple[Node, ...]
@@ -17,10 +18,8 @@ ATOMIC = frozenset({"type", "enum", "const", "multipleOf", "pattern", "format", 
 
 def negations(node: Node) -> Iterator[Option]:
     """Every way to break ``node``, one keyword each; none if it cannot be broken."""
-    if not isinstance(node.schema, dict):
-        if node.schema is False:
-            yield ()
-        return
+    if node.schema is False:
+        yield ()
     rules = [keyword for keyword, _ in rules_of(node)]
     for keyword in sorted(rules, key=_rank):
         yield from breaches(node, keyword)
@@ -28,7 +27,7 @@ def negations(node: Node) -> Iterator[Option]:
 
 def breaches(node: Node, keyword: str) -> Iterator[Option]:
     """Every way to break one keyword of ``node``."""
-    argument = node.schema[keyword]
+    argument = node.keywords[keyword]
     if keyword in ATOMIC:
         yield (_schema(node, {"not": {keyword: argument}}),)
     elif keyword in _NEGATE:
@@ -42,36 +41,37 @@ def _rank(keyword: str) -> int:
     return ranks.index(keyword) if keyword in ranks else 20 + (last.index(keyword) if keyword in last else -1)
 
 
-def _schema(node: Node, schema: JSON) -> Node:
+def _schema(node: Node, schema: Schema) -> Node:
     """A schema of our own beside ``node``: what it holds of the node's schema keeps its place."""
     return Node(schema, node.path)
 
 
 def _ref(node: Node, argument: JSON) -> Iterator[Option]:
-    yield from negations(node.resolve(argument))
+    yield from negations(node.resolve(as_text(argument)))
 
 
 def _dynamic_ref(node: Node, argument: JSON) -> Iterator[Option]:
-    yield from negations(node.resolve_dynamic(argument))
+    yield from negations(node.resolve_dynamic(as_text(argument)))
 
 
 def _recursive_ref(node: Node, argument: JSON) -> Iterator[Option]:
-    yield from negations(node.resolve_recursive(argument))
+    yield from negations(node.resolve_recursive(as_text(argument)))
 
 
 def _all_of(node: Node, argument: JSON) -> Iterator[Option]:
-    for branch in argument:
+    for branch in as_array(argument):
         yield (_schema(node, {"not": branch}),)
 
 
 def _any_of(node: Node, argument: JSON) -> Iterator[Option]:
-    yield tuple(_schema(node, {"not": branch}) for branch in argument)
+    yield tuple(_schema(node, {"not": branch}) for branch in as_array(argument))
 
 
 def _one_of(node: Node, argument: JSON) -> Iterator[Option]:
     yield from _any_of(node, argument)
-    for index, branch in enumerate(argument):
-        for other in argument[:index]:
+    branches = as_array(argument)
+    for index, branch in enumerate(branches):
+        for other in branches[:index]:
             yield node.below(branch), node.below(other)
 
 
@@ -80,19 +80,19 @@ def _not(node: Node, argument: JSON) -> Iterator[Option]:
 
 
 def _if(node: Node, argument: JSON) -> Iterator[Option]:
-    if "then" in node.schema:
-        yield node.below(argument), _schema(node, {"not": node.schema["then"]})
-    if "else" in node.schema:
-        yield _schema(node, {"not": argument}), _schema(node, {"not": node.schema["else"]})
+    schema = node.keywords
+    if "then" in schema:
+        yield node.below(argument), _schema(node, {"not": schema["then"]})
+    if "else" in schema:
+        yield _schema(node, {"not": argument}), _schema(node, {"not": schema["else"]})
 
 
 def _bound(keyword: str, opposite: str, exclusive: str) -> Callable[[Node, JSON], Iterator[Option]]:
     def negate(node: Node, argument: JSON) -> Iterator[Option]:
         if isinstance(argument, bool):
             return
-        inclusive = node.schema.get(exclusive) is True or keyword == exclusive
-        bound = {opposite if inclusive else _EXCLUSIVE[opposite]: argument}
-        yield (_schema(node, {"type": "number", **bound}),)
+        inclusive = node.keywords.get(exclusive) is True or keyword == exclusive
+        yield (_schema(node, {"type": "number", opposite if inclusive else _EXCLUSIVE[opposite]: argument}),)
 
     return negate
 
@@ -102,14 +102,15 @@ _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 def _count(kind: str, opposite: str, step: int) -> Callable[[Node, JSON], Iterator[Option]]:
     def negate(node: Node, argument: JSON) -> Iterator[Option]:
-        if argument + step >= 0:
-            yield (_schema(node, {"type": kind, opposite: argument + step}),)
+        count = as_number(argument) + step
+        if count >= 0:
+            yield (_schema(node, {"type": kind, opposite: count}),)
 
     return negate
 
 
 def _required(node: Node, argument: JSON) -> Iterator[Option]:
-    for name in argument if isinstance(argument, list) else ():
+    for name in required_names(node.keywords):
         yield (_schema(node, {"type": "object", "properties": {name: False}}),)
 
 
@@ -118,15 +119,15 @@ def _with(node: Node, name: str, below: JSON) -> Option:
 
 
 def _properties(node: Node, argument: JSON) -> Iterator[Option]:
-    for name, below in argument.items():
+    for name, below in as_object(argument).items():
         if below is not True and below != {}:
             yield _with(node, name, below)
 
 
 def _pattern_properties(node: Node, argument: JSON) -> Iterator[Option]:
-    for pattern, below in argument.items():
+    for pattern, below in as_object(argument).items():
         if below is not True and below != {}:
-            some = {"type": "object", "minProperties": 1, "propertyNames": {"pattern": pattern}}
+            some: Object = {"type": "object", "minProperties": 1, "propertyNames": {"pattern": pattern}}
             yield (_schema(node, {**some, "additionalProperties": {"not": below}}),)
 
 
@@ -134,12 +135,12 @@ def _additional(node: Node, argument: JSON) -> Iterator[Option]:
     """One property more of a plain name, or nothing but properties of other names."""
     if argument is True or argument == {}:
         return
-    known = list(node.schema.get("properties", ()))
+    known = list(named(node.keywords, "properties"))
     for name in ("extra", "other", "additional", "_", "X1", "0"):
         if name not in known:
             yield _with(node, name, argument)
-    patterns: list[JSON] = [{"pattern": pattern} for pattern in node.schema.get("patternProperties", ())]
-    others = {"minProperties": 1, "propertyNames": {"not": {"anyOf": [{"enum": known}, *patterns]}}}
+    patterns: list[JSON] = [{"pattern": pattern} for pattern in named(node.keywords, "patternProperties")]
+    others: Object = {"minProperties": 1, "propertyNames": {"not": {"anyOf": [{"enum": known}, *patterns]}}}
     yield (_schema(node, {"type": "object", **others, "additionalProperties": {"not": argument}}),)
 
 
@@ -148,46 +149,39 @@ def _property_names(node: Node, argument: JSON) -> Iterator[Option]:
 
 
 def _dependencies(node: Node, argument: JSON) -> Iterator[Option]:
-    for name, needed in argument.items():
-        needed = [needed] if isinstance(needed, str) else needed
-        if isinstance(needed, list):
-            for other in needed:
+    for name, needed in as_object(argument).items():
+        if isinstance(needed, list | str):
+            for other in [needed] if isinstance(needed, str) else needed:
                 yield (_schema(node, {"type": "object", "required": [name], "properties": {other: False}}),)
         else:
             yield _schema(node, {"type": "object", "required": [name]}), _schema(node, {"not": needed})
 
 
 def _items(node: Node, argument: JSON) -> Iterator[Option]:
-    first, rest = positional(node.schema)
-    for index, below in enumerate(first):
+    first, rest = positional(node.keywords)
+    for index, below in enumerate([*first, rest]):
         if below is not True and below != {}:
-            before: list[JSON] = [True] * index
-            places = {"prefixItems": [*before, {"not": below}], "minItems": index + 1}
-            yield (_schema(node, {"type": "array", **places}),)
-    if rest is not True and rest != {}:
-        anything: list[JSON] = [True] * len(first)
-        more = {"prefixItems": [*anything, {"not": rest}], "minItems": len(first) + 1}
-        yield (_schema(node, {"type": "array", **more}),)
+            yield (_wrong_at(node, index, below),)
+
+
+def _wrong_at(node: Node, index: int, below: JSON) -> Node:
+    """An array whose item at ``index`` breaks a schema."""
+    before: list[JSON] = [True] * index
+    return _schema(node, {"type": "array", "prefixItems": [*before, {"not": below}], "minItems": index + 1})
 
 
 def _unevaluated_items(node: Node, argument: JSON) -> Iterator[Option]:
     """One item more than any list of first items in sight."""
     if argument is not True and argument != {}:
-        schemas = [node.schema, *(s for s in _in_place(node.schema) if isinstance(s, dict))]
-        longest = max(len(positional(schema)[0]) for schema in schemas)
-        anything: list[JSON] = [True] * longest
-        more = {"prefixItems": [*anything, {"not": argument}], "minItems": longest + 1}
-        yield (_schema(node, {"type": "array", **more}),)
-
-
-def _in_place(schema: JSON) -> list[JSON]:
-    return [branch for keyword in ("allOf", "anyOf", "oneOf") for branch in schema.get(keyword, ())]
+        branches = [branch for keyword in ("allOf", "anyOf", "oneOf") for branch in listed(node.keywords, keyword)]
+        nodes = [node, *map(node.below, branches)]
+        yield (_wrong_at(node, max(len(positional(n.keywords)[0]) for n in nodes), argument),)
 
 
 def _contains(node: Node, argument: JSON) -> Iterator[Option]:
     low, high = contains_bounds(node)
     if low:
-        few = {"type": "array", "contains": argument, "minContains": 0, "maxContains": low - 1}
+        few: Object = {"type": "array", "contains": argument, "minContains": 0, "maxContains": low - 1}
         yield (_schema(node, {"type": "array", "items": {"not": argument}} if low == 1 else few),)
     if high is not None:
         yield (_schema(node, {"type": "array", "contains": argument, "minContains": high + 1}),)

@@ -13,6 +13,7 @@ from emulator.engine.json_schema.style import Style
 
 _FAR = Fraction(2**53 - 1)  # the largest integer every JSON reader keeps
 _WIDE = Fraction(10**9)  # a float still holds every millionth of it
+_LONGEST = 10**4300  # an integer of more digits is no longer read as JSON
 _NEAR = 128
 _PRECISIONS = (Fraction(1, 100), Fraction(1, 10**4), Fraction(1, 10**8), Fraction(1, 10**16), Fraction(1, 10**40))
 
@@ -27,7 +28,7 @@ def common_multiple(multiples: list[Fraction]) -> Fraction:
 
 
 def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: bytes, style: Style,
-                 wanted: tuple[float, float], fits: Callable[[JSON], bool]) -> JSON | None:  # fmt: skip
+                 wanted: tuple[float, float], fits: Callable[[JSON], bool]) -> int | float | None:  # fmt: skip
     """A number of :data:`shape.TYPES` ``kind``; ``None`` if there is none.
 
     Args:
@@ -39,8 +40,8 @@ def write_number(kind: str, interval: Interval, multiples: list[Fraction], key: 
         if low is not None and high is not None and low > high:
             continue
         for at in _around(_choose(low, high, step, key, style, wanted), low, high):
-            number = to_json(at * step)
-            if isinstance(number, int) == (kind == "integer") and fits(number):
+            number = _plain(at * step)
+            if isinstance(number, int) == (kind == "integer") and abs(number) < _LONGEST and fits(number):
                 return number
     return None
 
@@ -110,8 +111,10 @@ def _extreme(low: int | None, high: int | None, step: Fraction, key: bytes, host
     return ends[draw_integer(key, len(ends), "end")]
 
 
-def to_json(number: Fraction) -> JSON:
+def _plain(number: Fraction) -> int | float:
     if number.denominator == 1:
         return int(number)
+    if abs(number) > _FAR:
+        return round(number)  # no double so large has a fraction
     value = float(number)
     return int(value) if value.is_integer() else value

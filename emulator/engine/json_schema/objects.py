@@ -3,56 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_text
 from emulator.core.seed import derive, draw_uniform
 from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
+from emulator.engine.json_schema.keywords import named
 from emulator.engine.json_schema.merge import absorb
+from emulator.engine.json_schema.place import Place, Solver
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import Shape
 from emulator.engine.regex.matching import matches
-
-if TYPE_CHECKING:
-    from emulator.engine.json_schema.build import Builder, Place
 
 _NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
 
 _MOST = 150  # optional properties of one object, roughly
 
 
-def write_object(builder: Builder, shape: Shape, place: Place) -> JSON:
+def write_object(solver: Solver, shape: Shape, place: Place) -> Object:
     """An object of the shape.
 
     Raises:
         Unsatisfiable: none was found.
     """
     low, high = shape.member_count
-    builder.budget.fill(2 * low)
+    solver.budget.fill(2 * low)
     needed = _closed(shape, list(shape.required))
     if high is not None and len(needed) > high:
         raise Unsatisfiable("more properties are required than are allowed")
     chosen = dict.fromkeys(needed)
-    _add_optional(builder, shape, place, chosen, high)
-    built = {}
+    _add_optional(solver, shape, place, chosen, high)
+    built: Object = {}
     for name in _in_order(shape, chosen):
         try:
-            built[name] = _member(builder, shape, place, name)
+            built[name] = _member(solver, shape, place, name)
         except Exhausted:
             raise
         except Unsatisfiable:
             if name in needed:
                 raise
-    _fill(builder, shape, place, built, low)
+    _fill(solver, shape, place, built, low)
     return {name: built[name] for name in built if name in needed or _stays(shape, built, name)}
 
 
-def _member(builder: Builder, shape: Shape, place: Place, name: str) -> JSON:
-    nodes = member_nodes(shape, name, builder.budget)
-    if nodes is None or not builder.checker.all_valid(tuple(shape.names), name):
+def _member(solver: Solver, shape: Shape, place: Place, name: str) -> JSON:
+    nodes = member_nodes(shape, name, solver.budget)
+    if nodes is None or not solver.checker.all_valid(tuple(shape.names), name):
         raise Unsatisfiable(f"the property {name!r} is not allowed")
-    builder.budget.fill(len(name) + 6)
-    return builder.solve(nodes, place.below(name, name))
+    solver.budget.fill(len(name) + 6)
+    return solver.solve(nodes, place.below(name, name))
 
 
 def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | None:
@@ -61,9 +59,10 @@ def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | 
     spoken = False
     budget.spend(2 * len(shape.members))
     for node in shape.members:
-        schema = node.schema
-        below = [schema["properties"][name]] if name in schema.get("properties", ()) else []
-        below += [s for pattern, s in schema.get("patternProperties", {}).items() if matches(pattern, name, budget)]
+        schema = node.keywords
+        members = named(schema, "properties")
+        below = [members[name]] if name in members else []
+        below += [s for pattern, s in named(schema, "patternProperties").items() if matches(pattern, name, budget)]
         if not below and "additionalProperties" in schema:
             below = [schema["additionalProperties"]]
         spoken = spoken or bool(below)
@@ -103,32 +102,32 @@ def _closed(shape: Shape, names: list[str]) -> list[str]:
     return list(found)
 
 
-def _stays(shape: Shape, built: dict[str, JSON], name: str) -> bool:
+def _stays(shape: Shape, built: Object, name: str) -> bool:
     return all(other in built for other in _closed(shape, [name]))
 
 
-def _add_optional(builder: Builder, shape: Shape, place: Place, chosen: dict[str, None], high: int | None) -> None:
-    if not builder.style.optional or builder.frugal(place):
+def _add_optional(solver: Solver, shape: Shape, place: Place, chosen: dict[str, None], high: int | None) -> None:
+    if not solver.style.optional or solver.frugal(place):
         return
     names = [name for name in _declared(shape) if name not in chosen]
-    share = builder.style.optional
-    if builder.style.extreme:
+    share = solver.style.optional
+    if solver.style.extreme:
         share = float(derive(place.key, "all")[0] % 2)
-    elif not builder.style.hostile:
+    elif not solver.style.hostile:
         share = min(share, 8 / max(1, len(names)))
     share = min(share, _MOST / max(1, len(names)))
     for name in names:
         if draw_uniform(place.key, "optional", name) < share:
             more = [n for n in _closed(shape, [name]) if n not in chosen]
             fits = high is None or len(chosen) + len(more) <= high
-            if fits and member_nodes(shape, name, builder.budget) is not None:
+            if fits and member_nodes(shape, name, solver.budget) is not None:
                 chosen.update(dict.fromkeys(more))
 
 
 def _declared(shape: Shape) -> dict[str, None]:
     names: dict[str, None] = {}
     for node in shape.members:
-        names.update(dict.fromkeys(node.schema.get("properties", ())))
+        names.update(dict.fromkeys(named(node.keywords, "properties")))
     return names
 
 
@@ -137,19 +136,19 @@ def _in_order(shape: Shape, chosen: dict[str, None]) -> list[str]:
     return declared + [name for name in chosen if name not in declared]
 
 
-def _fill(builder: Builder, shape: Shape, place: Place, built: dict[str, JSON], low: int) -> None:
+def _fill(solver: Solver, shape: Shape, place: Place, built: Object, low: int) -> None:
     """Add properties until there are ``low``."""
-    if len(built) >= low and not _lonely(builder, shape, place, built):
+    if len(built) >= low and not _lonely(solver, shape, place, built):
         return
     goal, high = max(low, len(built) + 1), shape.member_count.high
-    for name in _possible_names(builder, shape, place):
+    for name in _possible_names(solver, shape, place):
         if len(built) >= goal:
             return
         more = [n for n in _closed(shape, [name]) if n not in built]
         if high is not None and len(built) + len(more) > high:
             continue
         try:
-            built.update({n: _member(builder, shape, place, n) for n in more})
+            built.update({n: _member(solver, shape, place, n) for n in more})
         except Exhausted:
             raise
         except Unsatisfiable:
@@ -158,37 +157,37 @@ def _fill(builder: Builder, shape: Shape, place: Place, built: dict[str, JSON], 
         raise Unsatisfiable(f"no {low} properties found")
 
 
-def _lonely(builder: Builder, shape: Shape, place: Place, built: dict[str, JSON]) -> bool:
+def _lonely(solver: Solver, shape: Shape, place: Place, built: Object) -> bool:
     """An empty map of something: one entry tells a reader more."""
-    if built or not builder.style.hints or builder.frugal(place) or shape.member_count.high == 0:
+    if built or not solver.style.hints or solver.frugal(place) or shape.member_count.high == 0:
         return False
     return any(
-        isinstance(node.schema.get("additionalProperties"), dict) or node.schema.get("patternProperties")
+        isinstance(node.keywords.get("additionalProperties"), dict) or named(node.keywords, "patternProperties")
         for node in shape.members
     )
 
 
-def _possible_names(builder: Builder, shape: Shape, place: Place) -> Iterator[str]:
+def _possible_names(solver: Solver, shape: Shape, place: Place) -> Iterator[str]:
     """Names to add, the likeliest first."""
     yield from _declared(shape)
     for node in shape.members:
-        for pattern in node.schema.get("patternProperties", ()):
-            yield from _drawn_names(builder, shape, place, pattern)
-    if not any(n.schema.get("additionalProperties") is False for n in shape.members):
+        for pattern in named(node.keywords, "patternProperties"):
+            yield from _drawn_names(solver, shape, place, pattern)
+    if not any(n.keywords.get("additionalProperties") is False for n in shape.members):
         if not shape.names:
             yield from _NAMES
             yield from (f"{_NAMES[i % 8]}{i // 8 + 1}" for i in range(shape.member_count.low + 8))
-        yield from _drawn_names(builder, shape, place, "")
+        yield from _drawn_names(solver, shape, place, "")
 
 
-def _drawn_names(builder: Builder, shape: Shape, place: Place, pattern: str) -> Iterator[str]:
+def _drawn_names(solver: Solver, shape: Shape, place: Place, pattern: str) -> Iterator[str]:
     """Different names of a pattern that are allowed."""
-    asked = Node({"type": "string", "pattern": pattern} if pattern else {"type": "string"}, builder.root.path)
+    asked = Node({"type": "string", "pattern": pattern} if pattern else {"type": "string"}, solver.root.path)
     found: list[str] = []
     for attempt in range(4 + shape.member_count.low):
-        other = Node({"not": {"enum": list(found)}}, builder.root.path)
+        other = Node({"not": {"enum": list(found)}}, solver.root.path)
         try:
-            name = builder.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", ""))
+            name = as_text(solver.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", "")))
         except Exhausted:
             raise
         except Unsatisfiable:

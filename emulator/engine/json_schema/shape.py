@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
-from emulator.core.json import JSON
-from emulator.engine.json_schema.keywords import has_type
+from emulator.core.json import JSON, Object
 from emulator.engine.json_schema.resolve import Node
 
 TYPES = ("object", "array", "string", "integer", "fraction", "boolean", "null")
@@ -47,12 +47,12 @@ class Span(NamedTuple):
     low: int = 0
     high: int | None = None
 
-    def at_least(self, count: JSON) -> Span:
+    def at_least(self, count: float) -> Span:
         return self._replace(low=max(self.low, ceil(count)))
 
-    def at_most(self, count: JSON) -> Span:
-        count = floor(count)
-        return self._replace(high=count if self.high is None else min(self.high, count))
+    def at_most(self, count: float) -> Span:
+        most = floor(count)
+        return self._replace(high=most if self.high is None else min(self.high, most))
 
     @property
     def empty(self) -> bool:
@@ -116,8 +116,8 @@ class Shape:
     unevaluated_items: list[Node] = field(default_factory=list)
     choices: list[Undecided] = field(default_factory=list)
     exclusions: list[Node] = field(default_factory=list)
-    notes: list[JSON] = field(default_factory=list)
-    seen: dict[tuple[int, int], JSON] = field(default_factory=dict)
+    notes: list[Object] = field(default_factory=list)
+    seen: dict[tuple[int, int], Object] = field(default_factory=dict)
     delicate: bool = False
     lax: bool = False
 
@@ -172,16 +172,11 @@ _LISTS = (
 
 def type_of(value: JSON) -> str:
     """Which of :data:`TYPES` a value is."""
-    plain = _PLAIN_TYPES.get(type(value))
-    if plain is not None:
-        return plain
-    if has_type(value, "integer"):
-        return "integer"
-    if has_type(value, "number"):
-        return "fraction"
-    return next(name for name in TYPES if has_type(value, name))
+    if isinstance(value, float):
+        return "integer" if value.is_integer() else "fraction"
+    return _PLAIN_TYPES[type(value)]
 
 
-_PLAIN_TYPES = {
+_PLAIN_TYPES: Mapping[type, str] = {
     str: "string", int: "integer", bool: "boolean", type(None): "null", list: "array", dict: "object",
 }  # fmt: skip

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
+from emulator.core.json import as_text
 from emulator.core.seed import derive, draw_integer
 from emulator.engine.budget import Budget, Unsatisfiable
 from emulator.engine.json_schema.formats import conforms
+from emulator.engine.json_schema.keywords import listed_values
 from emulator.engine.json_schema.shape import Shape
 from emulator.engine.json_schema.style import Style
 from emulator.engine.json_schema.values import FORMAT_PATTERNS, format_text, plain_word, text_for
@@ -56,14 +58,13 @@ def random_of(key: bytes) -> Random:
 
 def _unwanted(shape: Shape) -> list[str]:
     """Patterns the string must not match."""
-    return [node.schema["pattern"] for node in shape.exclusions if "pattern" in node.schema]
+    return [as_text(node.keywords["pattern"]) for node in shape.exclusions if "pattern" in node.keywords]
 
 
 def _ruled_out(shape: Shape) -> dict[str, None]:
     """Texts the string must not be, in order."""
-    schemas = [node.schema for node in shape.exclusions]
-    texts = [text for schema in schemas for text in schema.get("enum", [schema.get("const")])]
-    return dict.fromkeys(text for text in texts if isinstance(text, str))
+    values = [value for node in shape.exclusions for value in listed_values(node.keywords)]
+    return dict.fromkeys(value for value in values if isinstance(value, str))
 
 
 def literal(text: str) -> str:

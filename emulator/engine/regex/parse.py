@@ -35,7 +35,9 @@ _POSIX = {
     "xdigit": "0-9A-Fa-f",
 }
 _LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}  # ahead, negative
+_DIGITS = "0123456789"
 _MOST_REPEATS = 100_000
+_MOST_DIGITS = 100  # of a repeat's bounds
 _DEEPEST = 60
 
 
@@ -129,8 +131,10 @@ class _Parser:
         if not self.text.startswith("{", self.at) or end < 0:
             return None
         low, comma, high = self.text[self.at + 1 : end].replace(" ", "").partition(",")
-        if not (low or high) or not all(c in "0123456789" for c in low + high):
+        if not (low or high) or not all(c in _DIGITS for c in low + high):
             return None
+        if len(low + high) > _MOST_DIGITS:
+            raise self.fail("repeat out of range")
         bounds = int(low or 0), (int(high) if high else None) if comma else int(low)
         if bounds[0] > _MOST_REPEATS or (bounds[1] is not None and bounds[1] < bounds[0]):
             raise self.fail("repeat out of range")
@@ -203,7 +207,7 @@ class _Parser:
             return Backreference(self.names.get(self.until(">"), 0))
         if char in "123456789":
             digits = char
-            while self.at < len(self.text) and self.text[self.at].isdigit() and int(digits) * 10 <= self.groups:
+            while self.at < len(self.text) and self.text[self.at] in _DIGITS and int(digits) * 10 <= self.groups:
                 digits += self.take()
             return Backreference(int(digits))
         return Chars(self.class_escape(char))

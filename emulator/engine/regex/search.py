@@ -8,7 +8,7 @@ from random import Random
 
 from emulator.engine.budget import Budget
 from emulator.engine.regex import charset
-from emulator.engine.regex.automaton import Machine, Read, State, machine_of
+from emulator.engine.regex.automaton import Ahead, Machine, Read, State, machine_of
 
 _END = -1
 Class = tuple[charset.Ranges, int]  # characters no machine tells apart, and how many
@@ -123,6 +123,6 @@ def _sets(machines: list[Machine]) -> set[charset.Ranges]:
         for instruction in machine.code:
             if isinstance(instruction, Read):
                 found.add(instruction.ranges)
-            elif hasattr(instruction, "machine"):
+            elif isinstance(instruction, Ahead):
                 pending.append(instruction.machine)
     return found

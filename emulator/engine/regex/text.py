@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 
 from emulator.engine.budget import Budget
@@ -10,7 +9,6 @@ from emulator.engine.regex import charset
 from emulator.engine.regex.tree import Backreference, Chars, Choice, Group, Part, Repeat, Sequence
 
 _PLAIN = 12  # characters a reader expects of a repeat of readable characters
-Pick = Callable[[charset.Ranges], str]
 
 
 class Walk:

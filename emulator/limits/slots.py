@@ -1,4 +1,4 @@
-"""A server with so many places: who finds none waits in line, and past the line is turned away."""
+"""A server that runs so many calls at once: one that finds no slot waits in a queue, or is refused if that is full."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Room(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A running call's place.
+class Slot:
+    """A running call's slot.
 
     Fields:
         since: when the call came to run, seconds since the scenario began.
@@ -37,21 +37,21 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
-    """A call in line, and the place it will have."""
+    """A call in the queue, and the slot it will have."""
 
     capacity: int
     arrived: float
-    turn: asyncio.Future[Place]
+    turn: asyncio.Future[Slot]
 
 
 @dataclass(slots=True, eq=False)
 class _Server:
     running: int = 0
-    line: deque[_Waiter] = field(default_factory=deque)
+    queue: deque[_Waiter] = field(default_factory=deque)
 
 
-class Places:
-    """Every server's running calls and its line, first come, first served.
+class Slots:
+    """Every server's running calls and its queue, first come, first served.
 
     One process's own: replicas are servers apart, as behind a balancer.
     """
@@ -59,38 +59,38 @@ class Places:
     def __init__(self) -> None:
         self._servers: dict[Hashable, _Server] = {}
 
-    async def enter(self, key: Hashable, room: Room, now: float) -> Place:
-        """Take a place, at once or when the line has moved on.
+    async def enter(self, key: Hashable, room: Room, now: float) -> Slot:
+        """Take a slot, at once or after those before it in the queue.
 
         Raises:
-            EmulatedError: ``OVERLOADED``: the line is full.
+            EmulatedError: ``OVERLOADED``: the queue is full.
         """
         server = self._servers.setdefault(key, _Server())
         if server.running < room.capacity:
             server.running += 1
-            return Place(key, now, server.running)
-        if room.queue is not None and len(server.line) >= room.queue:
+            return Slot(key, now, server.running)
+        if room.queue is not None and len(server.queue) >= room.queue:
             details = {"capacity": room.capacity, "queue": room.queue}
             raise EmulatedError(ErrorKind.OVERLOADED, details=details)
         waiter = _Waiter(room.capacity, now, asyncio.get_running_loop().create_future())
-        server.line.append(waiter)
+        server.queue.append(waiter)
         try:
             return await waiter.turn
         except asyncio.CancelledError:
-            if waiter in server.line:
-                server.line.remove(waiter)
+            if waiter in server.queue:
+                server.queue.remove(waiter)
             elif not waiter.turn.cancelled():
                 self.leave(waiter.turn.result(), waiter.turn.result().since)
             raise
 
-    def leave(self, place: Place, now: float) -> None:
-        """Give up a place to the first in line."""
-        server = self._servers[place.server]
+    def leave(self, slot: Slot, now: float) -> None:
+        """Give up a slot to the first in the queue."""
+        server = self._servers[slot.server]
         server.running -= 1
-        while server.line and server.running < server.line[0].capacity:
-            waiter = server.line.popleft()
+        while server.queue and server.running < server.queue[0].capacity:
+            waiter = server.queue.popleft()
             if not waiter.turn.done():
                 server.running += 1
-                waiter.turn.set_result(Place(place.server, max(now, waiter.arrived), server.running))
-        if not server.running and not server.line:
-            del self._servers[place.server]
+                waiter.turn.set_result(Slot(slot.server, max(now, waiter.arrived), server.running))
+        if not server.running and not server.queue:
+            del self._servers[slot.server]

@@ -1,0 +1,1 @@
+"""What each keyword asks of a value."""

@@ -1,0 +1,94 @@
+"""How a condition is compared with a value of a call: it is compiled once into a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+from emulator.core.json import JSON
+from emulator.scenario.conditions import Bounds, Comparison, Condition
+
+Test = Callable[[JSON], bool]
+
+
+def compile_condition(condition: Condition) -> Test:
+    """The type of a condition says how it is compared."""
+    match condition:
+        case tuple():
+            return compile_names(condition)
+        case bool():
+            return lambda flag: flag is condition
+        case int() | float() | Bounds():
+            return compile_number(condition)
+        case str() | Comparison():
+            return compile_text(condition)
+
+
+def compile_names(names: tuple[str, ...]) -> Test:
+    """Any of the names; ``*`` stands for any text."""
+    if len(names) == 1 and "*" not in names[0]:
+        return names[0].__eq__
+    patterns = ("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", n)) for n in names)
+    matches = re.compile("|".join(patterns), re.DOTALL).fullmatch
+    return lambda name: isinstance(name, str) and matches(name) is not None
+
+
+def compile_text(condition: str | Comparison) -> Test:
+    """Equality, or a comparison; of strings alone."""
+    if isinstance(condition, str):
+        return condition.__eq__
+    return reduce(_both, _compile_comparison(condition))
+
+
+def _both(left: Test, right: Test) -> Test:
+    return lambda value: left(value) and right(value)
+
+
+def _compile_comparison(condition: Comparison) -> Iterator[Test]:
+    contains, prefix, suffix = condition.contains, condition.prefix, condition.suffix
+    if prefix is not None:
+        yield lambda text: isinstance(text, str) and text.startswith(prefix)
+    if suffix is not None:
+        yield lambda text: isinstance(text, str) and text.endswith(suffix)
+    if contains is not None:
+        yield lambda text: isinstance(text, str) and contains in text
+    if condition.regex is not None:
+        search = re.compile(condition.regex).search
+        yield lambda text: isinstance(text, str) and search(text) is not None
+    if condition.not_ is not None:
+        refused = compile_text(condition.not_)
+        yield lambda text: not refused(text)
+
+
+def compile_number(condition: float | Bounds) -> Test:
+    """Equality, or bounds that are left out."""
+    if not isinstance(condition, Bounds):
+        return lambda number: number == condition
+    above = float("-inf") if condition.above is None else condition.above
+    below = float("inf") if condition.below is None else condition.below
+    return lambda number: isinstance(number, (int, float)) and above < number < below
+
+
+def compile_value(condition: JSON | Comparison) -> Test:
+    """A comparison, or equality with any JSON value."""
+    if isinstance(condition, Comparison):
+        test, otherwise = compile_text(condition), _holds_without_text(condition)
+        return lambda value: test(value) if isinstance(value, str) else otherwise
+    return lambda value: same_json(value, condition)
+
+
+def _holds_without_text(condition: str | Comparison) -> bool:
+    """Whether a comparison holds of what is no string: it contains and matches nothing, and is no string's equal."""
+    if isinstance(condition, str) or condition.model_fields_set != {"not_"}:
+        return False
+    return condition.not_ is not None and not _holds_without_text(condition.not_)
+
+
+def same_json(left: JSON, right: JSON) -> bool:
+    """Equal as JSON values: 1 is 1.0 and is not true, and key order means nothing."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same_json(value, right[key]) for key, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same_json, left, right))
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)

@@ -1,0 +1,47 @@
+"""A scenario with the locations of its parts, so that mistakes found later are still shown where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from emulator.core.json import JSON, canonical_json
+from emulator.scenario.locations import KeyPath, Locations, look_up
+from emulator.scenario.mistakes import Mistake, Row, explain_errors, sort_rows
+from emulator.scenario.schema import Scenario
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedScenario:
+    """A scenario and where its parts stand.
+
+    Fields:
+        sources: the files, in the order given.
+        data: the joined files as JSON values.
+        locations: by path in ``data``.
+    """
+
+    scenario: Scenario
+    sources: tuple[Path, ...] = ()
+    data: JSON = None
+    locations: Locations = field(default_factory=Locations)
+
+    @property
+    def digest(self) -> str:
+        """16 hex digits that change with the content."""
+        return blake2b(canonical_json(self.data), digest_size=8).hexdigest()
+
+    def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Row:
+        """A mistake found after loading; ``at_key``: it is the key that is wrong, not its value."""
+        return self._locate(Mistake(path, message, suggestion, at_key=at_key))
+
+    def rows(self, error: ValidationError, model: type[BaseModel], under: KeyPath) -> list[Row]:
+        """Mistakes another model found in a part of the data, such as a vendor's settings."""
+        found = explain_errors(error, look_up(self.data, under), model.model_json_schema())
+        return sort_rows(self._locate(replace(mistake, path=(*under, *mistake.path))) for mistake in found)
+
+    def _locate(self, mistake: Mistake) -> Row:
+        return mistake.locate(self.locations, self.scenario.name)

@@ -1,0 +1,219 @@
+"""What an author wrote wrong: where, in the author's terms, and what was probably meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Self
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
+from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One mistake. ``line`` and ``column`` count from 1; 0 where there is no text."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    suggestion: str | None = None
+
+    @classmethod
+    def at(cls, location: Location, message: str) -> Self:
+        return cls(location.file, location.line, location.column, format_path(location.path), message)
+
+    def __str__(self) -> str:
+        location = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        hint = f"; did you mean {self.suggestion}?" if self.suggestion else ""
+        return ": ".join(part for part in (location, self.path, self.message) if part) + hint
+
+    def as_json(self) -> Object:
+        return asdict(self)
+
+
+def sort_rows(rows: Iterable[Row], files: Sequence[str] = ()) -> list[Row]:
+    """Rows by their files, in the order given, and in a file by their locations."""
+    return sorted(rows, key=lambda row: (row.file in files and files.index(row.file), row.line, row.column))
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One validation error in the author's terms.
+
+    Fields:
+        at_key: it is the key that is wrong.
+        is_count: a list is too short, for which wrong items are reason enough.
+    """
+
+    path: KeyPath
+    message: str
+    suggestion: str | None = None
+    at_key: bool = False
+    is_count: bool = False
+
+    def locate(self, locations: Locations, name: str) -> Row:
+        """The mistake as a row; ``name``: of the scenario, in place of a file where nothing is written down."""
+        key, value = locations.keys.get(self.path), locations.values.get(self.path)
+        location = (key if self.at_key else None) or locations.find(self.path)
+        if location is None:
+            return Row(name, 0, 0, format_path(self.path), self.message, self.suggestion)
+        written = value or key
+        path = format_path(written.path if written else (*location.path, *self.path[len(location.path) :]))
+        return Row(location.file, location.line, location.column, path, self.message, self.suggestion)
+
+
+_WANTED = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le:g}",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "string_too_short": "a string that is not empty",
+    "string_pattern_mismatch": "a string that matches {pattern}",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+}
+
+
+def explain_errors(error: ValidationError, data: JSON, schema: Object) -> list[Mistake]:
+    """What is wrong with ``data``, in the author's terms, one mistake for each place.
+
+    Args:
+        schema: JSON Schema of what ``data`` should be; knows which keys there are.
+    """
+    mistakes: dict[tuple[KeyPath, bool], Mistake] = {}
+    for detail in error.errors(include_url=False):
+        mistake = _explain_error(detail, data, schema)
+        mistakes.setdefault((mistake.path, mistake.at_key), mistake)
+    inner = {path[:length] for path, _ in mistakes for length in range(len(path))}
+    return [found for found in mistakes.values() if not (found.is_count and found.path in inner)]
+
+
+def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
+    kind, context, loc = error["type"], error.get("ctx", {}), error["loc"]
+    path = _find_path(loc, data)
+    if kind == "missing":
+        return Mistake((*path, str(loc[-1])), "missing key")
+    if kind == "extra_forbidden":
+        return Mistake(path, "unknown key", nearest(str(path[-1]), _known_keys(path[:-1], data, schema)), at_key=True)
+    if kind.startswith("union_tag"):
+        return _explain_tag(kind, context, path)
+    if loc and loc[-1] == "[key]":
+        wanted = f"expected a name that matches {context['pattern']}" if "pattern" in context else error["msg"]
+        return Mistake(path, wanted, at_key=True)
+    if kind == "rule":
+        return Mistake(path, error["msg"])
+    if kind == "value_error":
+        return Mistake(path, str(context["error"]))
+    wanted = f"expected {_WANTED[kind].format(**context)}" if kind in _WANTED else error["msg"]
+    known = re.findall(r"'([^']*)'", context.get("expected", ""))
+    suggestion = nearest(error["input"], known) if isinstance(error["input"], str) else None
+    return Mistake(
+        path, f"{wanted.replace(chr(39), '')}, got {_show(error['input'])}", suggestion, is_count=kind == "too_short"
+    )
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that ``name`` is probably meant to be."""
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), None)
+
+
+def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mistake:
+    key = str(context["discriminator"]).strip("'")
+    if kind == "union_tag_not_found":
+        return Mistake((*path, key), "missing key")
+    known = re.findall(r"'([^']*)'", as_text(context["expected_tags"]))
+    tag = str(context["tag"])
+    return Mistake((*path, key), f"unknown {key}, expected {', '.join(known)}, got {tag}", nearest(tag, known))
+
+
+def _find_path(loc: Sequence[str | int], data: JSON) -> KeyPath:
+    """The part of a validation error's location that is in the data, without the names of union members."""
+    path: list[str | int] = []
+    prefix = ""
+    for part in loc:
+        if isinstance(part, str) and part.endswith(".*"):
+            prefix = part[:-1]  # the facets `header.<name>` are validated together
+            continue
+        name = prefix + part if isinstance(part, str) else part
+        try:
+            data = look_up(data, (name,))
+        except LookupError:
+            continue
+        path.append(name)
+        prefix = ""
+    return tuple(path)
+
+
+def _known_keys(path: KeyPath, data: JSON, schema: Object) -> set[str]:
+    """Keys that a mapping may have."""
+    definitions = as_object(schema.get("$defs", {}))
+    options = list(_expand(schema, data, definitions))
+    for part in path:
+        data = look_up(data, (part,))
+        members = [member for option in options if (member := _member(option, part)) is not None]
+        options = [found for member in members for found in _expand(member, data, definitions)]
+    return {name for option in options for name in _properties(option)}
+
+
+def _properties(schema: Object) -> Object:
+    return as_object(schema.get("properties", {}))
+
+
+def _member(schema: Object, part: str | int) -> Object | None:
+    """The schema of an item, or of a key's value."""
+    if isinstance(part, int):
+        return as_object(schema["items"]) if "items" in schema else None
+    if part in _properties(schema):
+        return as_object(_properties(schema)[part])
+    for pattern, member in as_object(schema.get("patternProperties", {})).items():
+        if re.search(pattern, part):
+            return as_object(member)
+    rest = schema.get("additionalProperties")
+    return rest if isinstance(rest, dict) else None
+
+
+def _expand(schema: Object, data: JSON, definitions: Object) -> Iterator[Object]:
+    """The plain schemas behind references and unions, save those of another ``type`` than the data's."""
+    if "$ref" in schema:
+        name = as_text(schema["$ref"]).rsplit("/", 1)[-1]
+        yield from _expand(as_object(definitions[name]), data, definitions)
+        return
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if options:
+        for option in as_array(options):
+            yield from _expand(as_object(option), data, definitions)
+        return
+    kind = as_object(_properties(schema).get("type", {})).get("const")
+    if kind is None or not isinstance(data, dict) or data.get("type", kind) == kind:
+        yield schema
+
+
+def _show(value: object) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None or isinstance(value, str | int | float):
+        text = dump_text(value)
+        return text if len(text) <= 60 else text[:57] + "…"
+    return "null"

@@ -1,0 +1,83 @@
+"""``emulator explain``: which rule, and why not the others."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from emulator.cli import main
+
+REQUEST = {
+    "vendor": "openvino",
+    "method": "POST",
+    "path": "/v3/chat/completions",
+    "headers": {"x-emulator-session": "s"},
+    "body": {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("rules", "rule", "failed"),
+    [
+        pytest.param("[{name: a, when: {vendor: tgi}, pass: true}]", None, ["vendor"], id="none takes it"),
+        pytest.param(
+            "[{name: a, times: {nth: 2}, pass: true}, {name: b, when: {session: s}, pass: true}]",
+            "b",
+            ["times.nth", None],
+            id="the second takes it",
+        ),
+        pytest.param(
+            "[{name: a, times: {probability: 0}, pass: true}]", None, ["times.probability"], id="a draw decides"
+        ),
+    ],
+)
+def test_explain_says_why(
+    tmp_path: Path,
+    scenario: Callable[[str], str],
+    rules: str,
+    rule: str | None,
+    failed: list[str | None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps(REQUEST))
+    path = scenario(f"version: 1\nrules: {rules}\n")
+    assert main(["explain", path, str(request), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rule"], [word["failed"] for word in said["explanation"]]) == (rule, failed)
+    assert main(["explain", path, str(request)]) == 0
+    text = capsys.readouterr().out
+    assert "takes it" in text
+    if "probability" in rules:
+        assert "drew 0." in text
+
+
+@pytest.mark.parametrize(
+    ("request_text", "says"),
+    [
+        pytest.param("{", "is not JSON", id="not JSON"),
+        pytest.param('{"vendor": "tgi"}', "path: Field required", id="no path"),
+        pytest.param('{"vendor": "tgl", "path": "/"}', "did you mean tgi?", id="no such vendor"),
+    ],
+)
+def test_explain_refuses_what_is_no_request(
+    tmp_path: Path,
+    scenario: Callable[[str], str],
+    request_text: str,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(request_text)
+    assert main(["explain", scenario("version: 1\nrules: [{name: a, pass: true}]\n"), str(request)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_explain_says_when_the_vendor_refuses_before_any_rule(
+    tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = tmp_path / "request.json"
+    request.write_text('{"vendor": "databricks", "path": "/serving-endpoints/chat/completions", "body": {}}')
+    assert main(["explain", scenario("version: 1\nrules: [{name: a, pass: true}]\n"), str(request)]) == 0
+    assert capsys.readouterr().out == "No rule is asked.\nIt is refused: unauthenticated.\n"

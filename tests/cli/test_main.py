@@ -1,0 +1,62 @@
+"""The command line as a user types it."""
+
+import pytest
+
+from emulator import __version__
+from emulator.cli import main
+
+
+def test_without_a_verb_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "serve" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"emulator {__version__}\n")
+
+
+def test_help_shows_flag_variable_and_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    text = capsys.readouterr().out
+    assert "--log-level" in text
+    assert "[EMULATOR_LOG_LEVEL] (default info)" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["serve", "--port", "x"], "--port takes a whole number", id="a port that is text"),
+        pytest.param(["serve", "--ttft", "100"], "'100' is not a duration", id="a duration without a unit"),
+        pytest.param(["serve", "no-such-file.yaml"], "no-such-file.yaml", id="a file that is not there"),
+        pytest.param(["serve", "--state-url", "tape://reel"], "there are memory://", id="a store there is not"),
+        pytest.param(
+            ["serve", "--tls", "--tls-cert", "no.pem", "--tls-key", "no.key"], "TLS certificate", id="no certificate"
+        ),
+    ],
+)
+def test_wrong_usage_is_one_clear_line_and_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["serve", "--no-such-flag"], id="an unknown flag"),
+        pytest.param(["serve", "--log-level", "loud"], id="a choice that is none"),
+        pytest.param(["env", "nobody"], id="an unknown vendor"),
+        pytest.param(["no-such-verb"], id="an unknown verb"),
+    ],
+)
+def test_a_bad_flag_is_one_clear_line_and_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1

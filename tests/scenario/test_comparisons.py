@@ -1,0 +1,19 @@
+"""Equality of JSON values."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.core.json import JSON
+from emulator.scenario.comparisons import same_json
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+
+
+@given(value=json_values, other=json_values)
+def test_json_values_equal_themselves_and_the_relation_is_symmetric(value: JSON, other: JSON) -> None:
+    assert same_json(value, value)
+    assert same_json(value, other) == same_json(other, value)

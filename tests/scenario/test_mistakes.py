@@ -1,0 +1,192 @@
+"""Every mistake with its location, all at once."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.core.json import Object
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_text
+from emulator.scenario.mistakes import Row
+from emulator.scenario.schema import Scenario
+from tests.scenario.texts import HEAD, rows_of
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        pytest.param("nam: x", "a.yaml:2:1: nam: unknown key; did you mean name?", id="key"),
+        pytest.param("qqqq: x", "a.yaml:2:1: qqqq: unknown key", id="key like no other"),
+        pytest.param("seed: x", 'a.yaml:2:7: seed: expected a whole number, got "x"', id="whole number"),
+        pytest.param("seed: 1.5", "a.yaml:2:7: seed: expected a whole number, got 1.5", id="fraction"),
+        pytest.param("seed:", "a.yaml:2:6: seed: expected a whole number, got null", id="key without value"),
+        pytest.param("strict: yes", 'a.yaml:2:9: strict: expected true or false, got "yes"', id="yes is not true"),
+        pytest.param("rules: {a: b}", "a.yaml:2:8: rules: expected a list, got a mapping", id="list"),
+        pytest.param("latency: [1]", "a.yaml:2:10: latency: expected a mapping, got a list", id="mapping"),
+        pytest.param("name: a\nname: b", "a.yaml:3:1: name: duplicate key, first on line 2", id="duplicate key"),
+        pytest.param(
+            "vendors: {tgi: {a: 1, a: 1}}",
+            "a.yaml:2:23: vendors.tgi.a: duplicate key, first on line 2",
+            id="duplicate key in raw settings",
+        ),
+        pytest.param("seed: .inf", "a.yaml:2:7: seed: infinity and NaN are no JSON numbers", id="infinity"),
+        pytest.param("seed: 1e999", "a.yaml:2:7: seed: number too large", id="a number past all floats"),
+        pytest.param("name: !!binary aa", "a.yaml:2:7: name: unknown tag tag:yaml.org,2002:binary", id="tag"),
+        pytest.param("name: !!int x", "a.yaml:2:7: name: not a value of type int", id="value against its tag"),
+        pytest.param("keys: &k [*k]", "a.yaml:2:7: keys[0]: an alias inside what it stands for", id="alias of itself"),
+        pytest.param(
+            "latency: {ttft: 12}",
+            "a.yaml:2:17: latency.ttft: expected a duration with a unit, such as 250ms, or a mapping with type, got 12",
+            id="duration without unit",
+        ),
+        pytest.param(
+            "latency: {prefill: 12}",
+            "a.yaml:2:20: latency.prefill: expected a duration with a unit, such as 250ms, got 12",
+            id="duration as a number",
+        ),
+        pytest.param(
+            "latency: {prefill: 12parsecs}",
+            "a.yaml:2:20: latency.prefill: '12parsecs' is not a duration; "
+            "write a number with a unit, such as 250ms, 1.5s or 2m",
+            id="duration of an unknown unit",
+        ),
+        pytest.param(
+            "latency: {ttft: {type: lognorml, median: 1s}}",
+            "a.yaml:2:24: latency.ttft.type: unknown type, expected constant, uniform, normal, lognormal, gamma, "
+            "pareto, empirical, histogram, mixture, got lognorml; did you mean lognormal?",
+            id="type of latency",
+        ),
+        pytest.param(
+            "latency: {ttft: {median: 1s}}", "a.yaml:2:17: latency.ttft.type: missing key", id="type left out"
+        ),
+        pytest.param(
+            "latency: {ttft: {type: lognormal, mediam: 1s}}",
+            "a.yaml:2:35: latency.ttft.mediam: unknown key; did you mean median?",
+            id="key of a type",
+        ),
+        pytest.param(
+            "latency: {ttft: {type: uniform, low: 1s, mean: 1s, high: 2s}}",
+            "a.yaml:2:42: latency.ttft.mean: unknown key",
+            id="key of another type is not suggested",
+        ),
+        pytest.param(
+            "limits: [{unit: token, amount: 1, window: 1s}]",
+            "a.yaml:2:17: limits[0].unit: expected requests, input_tokens, output_tokens, tokens or concurrency, "
+            'got "token"; did you mean tokens?',
+            id="unit",
+        ),
+        pytest.param(
+            "limits: [{unit: tokens, amount: 1}]",
+            "a.yaml:2:10: limits[0]: expected a window above 0, such as 60s",
+            id="limit without window",
+        ),
+        pytest.param(
+            "limits: [{unit: concurrency, amount: 1, window: 1s}]",
+            "a.yaml:2:10: limits[0]: concurrency has no window and no strategy",
+            id="concurrency with window",
+        ),
+        pytest.param("clock: {scale: 0}", "a.yaml:2:16: clock.scale: expected more than 0, got 0", id="clock"),
+        pytest.param(
+            "clock: fast",
+            'a.yaml:2:8: clock: expected real, instant or frozen, got "fast"',
+            id="clock by an unknown name",
+        ),
+        pytest.param(
+            "vendors: {tgi: true}", "a.yaml:2:16: vendors.tgi: expected false or a mapping, got true", id="on"
+        ),
+        pytest.param(
+            "deployments: [{vendor: azure, name: x, task: embedding}]",
+            "a.yaml:2:46: deployments[0].task: expected chat, completions, embeddings or rerank, "
+            'got "embedding"; did you mean embeddings?',
+            id="task",
+        ),
+        pytest.param("keys: [{token: x}]", "a.yaml:2:8: keys[0].principal: missing key", id="missing key"),
+    ],
+)
+def test_mistake(text: str, row: str) -> None:
+    assert row in rows_of(HEAD + text)
+
+
+TWELVE = """\
+version: 2
+titel: twelve mistakes
+seed: seven
+clock: slow
+vendors:
+  tgi: 5
+latency:
+  itl: 12
+limits:
+  - {unit: tokens, amount: none, window: 60s}
+rules:
+  - name: first
+    when: {promt: x}
+    error: {kind: rate_limted}
+  - name: first
+    faults:
+      - type: explode
+    times:
+      nth: [1, 0]
+"""
+
+
+def test_twelve_mistakes_are_twelve_rows() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load_text(TWELVE, "a.yaml")
+    assert [(row.line, row.column, row.path) for row in caught.value.rows] == [
+        (1, 10, "version"),
+        (2, 1, "titel"),
+        (3, 7, "seed"),
+        (4, 8, "clock"),
+        (6, 8, "vendors.tgi"),
+        (8, 8, "latency.itl"),
+        (10, 28, "limits[0].amount"),
+        (13, 12, "rules[0].when.promt"),
+        (14, 19, "rules[0].error.kind"),
+        (15, 11, "rules[1].name"),
+        (17, 15, "rules[1].faults[0].type"),
+        (19, 16, "rules[1].times.nth[1]"),
+    ]
+    assert len(str(caught.value).splitlines()) == 12
+
+
+TOP = list(Scenario.model_fields)
+KEYS = ["name", "when", "times", "error", "reply", "latency", "faults", "pass", "sequence", "then", "per", "kind"]
+KEYS += ["type", "vendor", "prompt", "tools", "header.a", "query.a", "body.a[0]", "body..a", "contains", "not"]
+KEYS += ["regex", "above", "below", "every", "nth", "between", "repeat", "for", "median", "p99", "parts"]
+documents = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from([*TOP, *KEYS, "1s", "", "*"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*TOP, *KEYS]), inner, max_size=6),
+    max_leaves=30,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.dictionaries(st.sampled_from(TOP), documents))
+def test_whatever_is_wrong_is_a_row_with_a_location(data: Object) -> None:
+    rows: Sequence[Row] = ()
+    try:
+        load_text(json.dumps({**data, "version": 1}), "a.yaml")
+    except ScenarioError as error:
+        rows = error.rows
+    assert all(row.line == 1 and row.column >= 1 and row.message for row in rows)
+    assert not any("<" in row.path or ".*" in row.path for row in rows)
+
+
+def test_rows_are_data_too() -> None:
+    row = Row("a.yaml", 1, 2, "seed", "wrong", "right")
+    assert json.loads(json.dumps(row.as_json())) == {
+        "file": "a.yaml",
+        "line": 1,
+        "column": 2,
+        "path": "seed",
+        "message": "wrong",
+        "suggestion": "right",
+    }
