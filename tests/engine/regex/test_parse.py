@@ -6,7 +6,9 @@ from emulator.engine.regex.parse import parse_pattern
 from emulator.engine.regex.tree import BadPattern
 
 
-@pytest.mark.parametrize("pattern", ["(", ")", "[a", "a{3,1}", "*a", "\\p{Nonsense}", "(?<n", "[z-a]", "\\u{110000}"])
+@pytest.mark.parametrize(
+    "pattern", ["(", ")", "[a", "a{3,1}", "*a", "\\p{Nonsense}", "(?<n", "[z-a]", "\\u{110000}", f"a{{1,{'9' * 5000}}}"]
+)
 def test_not_a_pattern(pattern: str) -> None:
     with pytest.raises(BadPattern):
         parse_pattern(pattern)
