@@ -14,7 +14,7 @@ from emulator.core.json import dump_json
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
-from emulator.vendors.openvino.habits import OvmsService, kind_of, name_node
+from emulator.vendors.openvino.habits import OvmsService, Servable, name_node
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.responses.shapes import render_failed
 
@@ -177,25 +177,24 @@ def _word_in_graph(error: EmulatedError, asked: _Asked, service: OvmsService) ->
     if error.message is not None:
         return Envelope(status, error.message, streamed=True)
     details = error.details
-    reason = details.get("reason") or _word_reason(error, asked.deployment)
+    servable = service.habits[asked.deployment.name] if asked.deployment is not None else None
+    reason = details.get("reason") or _word_reason(error, asked.deployment, servable)
     word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
-    deployment = asked.deployment
-    node = service.habits[deployment.name].node if deployment is not None else name_node("text", service.settings)
-    run = f"{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "
-    run += f'"{details.get("node") or node}" failed: {reason}'
+    node = details.get("node") or (servable.node if servable is not None else name_node("text", service.settings))
+    run = f'{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "{node}" failed: {reason}'
     if word == "FAILED_PRECONDITION":
         return Envelope(status, f"Mediapipe graph precondition failed - {run}", streamed=True)
     return Envelope(status, f"Mediapipe execution failed. MP status - {run}", streamed=True)
 
 
-def _word_reason(error: EmulatedError, deployment: Deployment | None) -> str:
+def _word_reason(error: EmulatedError, deployment: Deployment | None, servable: Servable | None) -> str:
     """Why a scenario's refusal has come, where it names a kind alone."""
     if error.param:
         return _FIELDS.get(error.param, f"{error.param} is not valid")
     if error.kind is not ErrorKind.CONTEXT_LENGTH:
         return _WORDS[error.kind][1] or _FAILED
     length = (deployment.context if deployment is not None else None) or _LENGTH
-    if deployment is not None and kind_of(deployment) == "embeddings":
+    if servable is not None and servable.kind == "embeddings":
         return f"Input length {length + 1} longer than allowed {length}"
     return f"Number of prompt tokens: {length + 1} exceeds model max length: {length}"
 

@@ -27,6 +27,7 @@ BASE: Mapping[str, JSON] = {
     "max_tokens": 1,
     "messages": [{"role": "user", "content": "What is OpenVINO?"}],
 }
+_READS = frozenset(name.lower() for name in VENDOR.reads)
 PROMPT: Mapping[str, JSON] = {"model": "llama3", "max_tokens": 1, "prompt": "What is OpenVINO?"}
 
 _EXTRA = (
@@ -86,7 +87,8 @@ class Server:
         try:
             request.principal = VENDOR.authenticate(request, self.service)
             endpoint, request.params = self.route(method, path)
-            return endpoint.parse(request, self.service)
+            with request.limited_to(_READS):
+                return endpoint.parse(request, self.service)
         except EmulatedError as error:
             return VENDOR.render_error(error, request, self.service)
 
@@ -122,7 +124,7 @@ def make_request(
 
 
 def make_server(profile: str = "seed", *, keys: Mapping[str, str] | None = None, **switches: JSON) -> Server:
-    settings = OpenVinoSettings(profile=profile, **switches)  # type: ignore[arg-type]
+    settings = OpenVinoSettings.model_validate({"profile": profile, **switches})
     scenario = Scenario(version=1, deployments=_EXTRA)
     if keys is not None:
         tokens = tuple(Key(token=token, principal=name) for token, name in keys.items())
