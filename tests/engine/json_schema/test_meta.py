@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
 from emulator.engine.json_schema import Unsatisfiable, generate, is_instance
+from tests.parsed import JSON
 
 WRONG: dict[str, JSON] = {
     "type": 5, "enum": "a", "required": "a", "uniqueItems": "yes", "pattern": 1, "format": None, "$ref": {},

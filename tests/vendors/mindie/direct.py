@@ -8,7 +8,6 @@ import yaml
 from emulator.core.call import Ask, Deployment
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Call, Service, Vendor
 from emulator.core.wire import WireRequest, WireResponse
@@ -18,6 +17,7 @@ from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
 from emulator.vendors.mindie import VENDOR as MINDIE
 from emulator.vendors.tgi import VENDOR as TGI
+from tests.parsed import JSON
 
 PROMPT = "Tell me about the harbour"
 _VENDORS = {vendor.name: vendor for vendor in (MINDIE, TGI)}

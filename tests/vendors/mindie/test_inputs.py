@@ -6,8 +6,8 @@ import json
 import pytest
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON
 from emulator.vendors.mindie.settings import MindieSettings
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import PROMPT, accepted, refused
 
 TEXT = {"type": "text", "text": PROMPT}

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON
 from emulator.vendors.mindie.generate.codec import Generation
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import PROMPT, accepted, refused
 
 PD = "vendors: {mindie: {pd_mode: true}}\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import PROMPT, accepted, service
 from tests.vendors.mindie.plans import plan_for
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from emulator.core.call import ChatAsk
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import accepted, refused
 
 REPLY = "rules: [{name: fixed, reply: {text: ' one two three'}}]\n"
