@@ -12,9 +12,11 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Choice
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
+from emulator.core.wire import Mark
 from emulator.dialects.sse import quote
 from emulator.vendors.mindie.decoder import count_units
 
+ENDED = Mark.FINISH | Mark.USAGE  # of an event that says why a choice ends, with its token counts
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

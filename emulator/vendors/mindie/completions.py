@@ -16,7 +16,7 @@ from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.tgi import check_ready
 from emulator.dialects.walk import PLAIN, interleave, last_due
-from emulator.vendors.mindie.answer import clean, cut_at_id, quote_clean, quote_so_far, quote_token, time_tokens
+from emulator.vendors.mindie.answer import ENDED, clean, cut_at_id, quote_clean, quote_so_far, quote_token, time_tokens
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_id
 from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, read_unsigned, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
@@ -182,4 +182,4 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int)
     ending = quote(answer.name_finish(choice)), _write_usage(answer, plan, [choice])
     after = b',"stop_reason":null,"finish_reason":%b}],%b}\n\n' % ending
     data = b"".join((before, next(texts), between, next(logprobs), after))
-    yield times[last], data, len(choice.tokens), Mark.FINISH | Mark.USAGE
+    yield times[last], data, len(choice.tokens), ENDED

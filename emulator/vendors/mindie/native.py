@@ -14,7 +14,7 @@ from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStrea
 from emulator.dialects.sse import quote
 from emulator.dialects.tgi import check_ready, find_served
 from emulator.dialects.walk import PLAIN
-from emulator.vendors.mindie.answer import clean, quote_so_far
+from emulator.vendors.mindie.answer import ENDED, clean, quote_so_far
 from emulator.vendors.mindie.decoder import Fields, read_boolean, read_object, read_unsigned, refusal, show
 from emulator.vendors.mindie.generate.fields import (
     Parameters,
@@ -27,7 +27,7 @@ from emulator.vendors.mindie.generate.fields import (
     read_typical_p,
     shape_sampling,
 )
-from emulator.vendors.mindie.generate.inputs import fetch_media, measure_excess, read_inputs
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.shapes import name_finish, show_seed
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.request import check_headers, check_ids, check_tokens, measure_lengths, read_body
@@ -75,13 +75,7 @@ def _read_prompt(fields: Fields, settings: MindieSettings) -> tuple[str | tuple[
     value = fields["inputs"]
     if value is None:
         raise refusal("Inputs must not be null", "inputs")
-    inputs = read_inputs(value)
-    length = measure_excess(inputs, value, settings.max_input_chars)
-    if length is not None:
-        text = "Inputs must be necessary and data type must be string and length in "
-        raise refusal(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "inputs")
-    if isinstance(value, list):
-        fetch_media(value)
+    inputs = read_inputs(value, settings.max_input_chars, "Inputs" + TOO_LONG)
     return inputs.prompt, inputs.media
 
 
@@ -185,5 +179,5 @@ def _stream(codec: NativeCodec, plan: Plan) -> Iterator[Event]:
             continue
         details = _shape_details(codec, plan, choice, {}) if codec.details else None
         body = dump_json({"generated_text": clean(choice.text()), "details": details})[1:-1]
-        mark = Mark.FINISH | Mark.USAGE if codec.details else Mark.FINISH
+        mark = ENDED if codec.details else Mark.FINISH
         yield due, b'data: {%b,%b,"token":{"id":[%d],"text":null}}\n\n' % (times, body, token), count, mark

@@ -14,14 +14,14 @@ from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.seed import draw_integer
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.tgi import check_ready
 from emulator.dialects.walk import PLAIN
-from emulator.vendors.mindie.answer import quote_so_far
+from emulator.vendors.mindie.answer import ENDED, quote_so_far
 from emulator.vendors.mindie.decoder import MAX_INT32, Fields, read_float, read_object, refusal, show
 from emulator.vendors.mindie.generate.fields import shape_sampling
-from emulator.vendors.mindie.generate.inputs import Inputs, fetch_media, measure_excess, read_inputs
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.shapes import name_finish
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.native import read_native_parameters, show_times
@@ -47,7 +47,10 @@ def parse_text(request: WireRequest, service: MindieService, *, stream: bool) ->
     deployment = check_ready(find_model(request, service))
     fields = read_body(request, service.settings)
     given_id = read_id(fields)
-    inputs = _read_text_input(fields.get("text_input"), service.settings)
+    value = fields.get("text_input")
+    if value is None:
+        raise refusal("The text_input not found", "text_input")
+    inputs = read_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
     prompt = CompletionAsk(prompts=(inputs.prompt,), media=inputs.media)
     ask, details, lengths = _read_parameters(service, deployment, prompt, read_object(fields, "parameters"))
     codec = TextCodec(
@@ -105,19 +108,6 @@ def _check_batch_size(fields: Fields) -> None:
     if value is not None and (value != int(value) or not 1 <= value <= MAX_INT32):
         text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {show(fields['batch_size'])}."
         raise refusal(text, "batch_size")
-
-
-def _read_text_input(value: JSON, settings: MindieSettings) -> Inputs:
-    if value is None:
-        raise refusal("The text_input not found", "text_input")
-    inputs = read_inputs(value, "text_input")
-    length = measure_excess(inputs, value, settings.max_input_chars)
-    if length is not None:
-        text = "text_input must be necessary and data type must be string and length in "
-        raise refusal(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "text_input")
-    if isinstance(value, list):
-        fetch_media(value)
-    return inputs
 
 
 def _read_tensor(tensor: Fields) -> tuple[int, ...]:
@@ -235,7 +225,7 @@ class TextCodec:
                 last = position == count
                 finish = _FINISH % self._finish(plan) if last else b""
                 after = b"%b,%b" % (_DETAILS % (finish, position, _NO_WAIT), show_times(due, earlier))
-                mark = Mark.FINISH | Mark.USAGE if last else PLAIN
+                mark = ENDED if last else PLAIN
             earlier = due
             yield due, b"%b%b%b}\n\n" % (before, text, after), position, mark
 

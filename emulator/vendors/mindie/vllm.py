@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
@@ -18,12 +18,12 @@ from emulator.dialects.tgi import check_ready, serves
 from emulator.dialects.walk import PLAIN
 from emulator.vendors.mindie.answer import Stops, clean, cut_at_id, time_tokens
 from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, refusal
-from emulator.vendors.mindie.generate.inputs import Inputs, fetch_media, measure_excess, read_inputs
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.parse import parse_tgi
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import SamplingFields, read_max_tokens, read_sampling
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.settings import MindieService
 
 MAX_MODEL_LENGTH = 256
 NEITHER_FORM = (
@@ -47,7 +47,7 @@ def _parse_vllm(service: MindieService, fields: Fields) -> Call:
     settings = service.settings
     deployments = tuple(service.deployments.values())
     check_ready(serves(deployments))
-    inputs = _read_prompt(fields["prompt"], settings)
+    inputs = read_inputs(fields["prompt"], settings.max_input_chars, "Prompt" + TOO_LONG, "prompt")
     (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), serves(deployments))
     if not count:
         text = "Messages token length must be in (0, 1048576], but got 0"
@@ -76,17 +76,6 @@ def _check_no_stops(stops: Stops) -> None:
     if stops.texts or stops.ids:
         field = "stop" if stops.texts else "stop_token_ids"
         raise refusal(f"{field} is not supported in dmi mode", field)
-
-
-def _read_prompt(value: JSON, settings: MindieSettings) -> Inputs:
-    inputs = read_inputs(value, "prompt")
-    length = measure_excess(inputs, value, settings.max_input_chars)
-    if length is not None:
-        text = "Prompt must be necessary and data type must be string and length in "
-        raise refusal(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "prompt")
-    if isinstance(value, list):
-        fetch_media(value)
-    return inputs
 
 
 def _check_choices(sampling: SamplingFields) -> None:

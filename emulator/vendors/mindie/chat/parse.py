@@ -53,10 +53,5 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
         full_text=settings.full_text,
     )
     return Call(
-        deployment=deployment,
-        ask=ask,
-        codec=codec,
-        stream=stream,
-        prompt_tokens=(lengths.prompt,),
-        repeatable=True,
+        deployment=deployment, ask=ask, codec=codec, stream=stream, prompt_tokens=(lengths.prompt,), repeatable=True
     )

@@ -13,10 +13,9 @@ from emulator.core.wire import Event, Mark
 from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, last_due, walk
-from emulator.vendors.mindie.answer import cut_at_id, quote_so_far, time_tokens
+from emulator.vendors.mindie.answer import ENDED, cut_at_id, quote_so_far, time_tokens
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, pick_id, shape_logprobs
 
-_LAST = Mark.FINISH | Mark.USAGE
 _HEAD = b'data: {"id":"%b","object":"chat.completion.chunk","created":%d,"model":%b,'
 _BEFORE = b'"choices":[{"index":%d,"delta":{"role":"assistant",'
 _AFTER = b'},"logprobs":%b,"finish_reason":%b}]}\n\n'
@@ -52,7 +51,7 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int,
     usage = b'"usage":%b,' % dump_json(answer.shape_usage(plan, [choice]))
     weight = dump_json(shape_logprobs(choice, last, last + 1))
     after = _AFTER % (weight, quote(answer.name_finish(choice)))
-    yield times[last], b"".join((head, full, usage, before, next(deltas), after)), len(choice.tokens), _LAST
+    yield times[last], b"".join((head, full, usage, before, next(deltas), after)), len(choice.tokens), ENDED
 
 
 def _list_endings(choice: Choice) -> Iterator[bytes]:

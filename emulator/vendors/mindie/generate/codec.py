@@ -56,7 +56,7 @@ def _show_details(answer: GenerateAnswer, plan: Plan) -> bytes:
 
 
 def _show_ids(ids: tuple[int, ...]) -> bytes:
-    """Tokens of which only the ids are told."""
+    """Tokens of which only the ids are shown."""
     return ('{"id":' + _BETWEEN.join(map(str, ids)) + _NULLS).encode() if ids else b""
 
 

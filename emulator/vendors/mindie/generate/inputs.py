@@ -20,6 +20,9 @@ from emulator.vendors.mindie.decoder import count_units, refusal, show
 MAX_MEDIA = 20
 MAX_TOTAL = 1000  # megabytes of all media together
 MAX_URL = 4096
+TOO_LONG = (  # goes after what a route calls them
+    " must be necessary and data type must be string and length in (0, {most}], but the length of inputs is {length}"
+)
 _KEYS = ("image_url", "video_url", "audio_url")
 _EXTENSIONS: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -52,8 +55,23 @@ class Inputs:
     media: int = 0
 
 
-def read_inputs(value: JSON, name: str = "inputs") -> Inputs:
-    """``inputs``, or ``prompt``, that is neither absent nor null."""
+def read_inputs(value: JSON, most: int, too_long: str, name: str = "inputs") -> Inputs:
+    """``inputs``, or what another route calls them, that are neither absent nor null.
+
+    Args:
+        most: characters, in UTF-16 code units.
+        too_long: what empty inputs and longer ones get, ``{most}`` and ``{length}`` filled in.
+    """
+    inputs = _read(value, name)
+    length = _measure_excess(inputs, value, most)
+    if length is not None:
+        raise refusal(too_long.format(most=most, length=length), name)
+    if isinstance(value, list):
+        _fetch_media(value)
+    return inputs
+
+
+def _read(value: JSON, name: str) -> Inputs:
     if isinstance(value, str):
         return Inputs(value, value, value)
     if not isinstance(value, list):
@@ -87,7 +105,7 @@ def check_elements(elements: Sequence[JSON]) -> None:
             raise refusal(f"The number of multimodal url should be no more than {MAX_MEDIA}")
 
 
-def measure_excess(inputs: Inputs, elements: JSON, most: int) -> int | None:
+def _measure_excess(inputs: Inputs, elements: JSON, most: int) -> int | None:
     """Characters of inputs that are not 1 to ``most``, in UTF-16 code units; ``None`` if they are.
 
     A medium that comes along in base64 has a bound of its own and takes no room here.
@@ -107,14 +125,7 @@ def count_encoded(part: JSON) -> int:
     return sum(len(text) for text in texts if isinstance(text, str) and len(text) > MAX_URL)
 
 
-def check_length(inputs: Inputs, elements: JSON, most: int) -> None:
-    """A text has 1 to ``most`` characters."""
-    length = measure_excess(inputs, elements, most)
-    if length is not None:
-        raise refusal(f"Inputs length must be in (0, {most}], but got {length}", "inputs")
-
-
-def fetch_media(elements: Sequence[JSON]) -> None:
+def _fetch_media(elements: Sequence[JSON]) -> None:
     """Refuse media of a form the server would fail to fetch."""
     total = 0
     for part in elements:

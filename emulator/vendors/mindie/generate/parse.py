@@ -13,7 +13,7 @@ from emulator.vendors.mindie.answer import Stops
 from emulator.vendors.mindie.decoder import BROKEN, Fields, read_object, refusal
 from emulator.vendors.mindie.generate.codec import GenerateCodec
 from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, read_parameters, shape_sampling
-from emulator.vendors.mindie.generate.inputs import Inputs, check_length, fetch_media, read_inputs
+from emulator.vendors.mindie.generate.inputs import Inputs, read_inputs
 from emulator.vendors.mindie.request import (
     Lengths,
     check_headers,
@@ -25,6 +25,7 @@ from emulator.vendors.mindie.request import (
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
+_TOO_LONG = "Inputs length must be in (0, {most}], but got {length}"
 MISSING = "Request should contain 'inputs' and the type should be string."
 
 # Source: MindIE documentation, "text/stream inference", the samples of both modes.
@@ -68,7 +69,7 @@ def parse_tgi(service: MindieService, fields: Fields, *, stream: bool, array: bo
         deployment = serves(tuple(service.deployments.values()), parameters.adapter_id)
     asked = parameters.max_new_tokens or service.habits[deployment.name].default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
-    return _shape(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
+    return _make_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
 
 
 def _read_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
@@ -77,14 +78,10 @@ def _read_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
         raise format_refusal()
     if value is None:
         raise refusal(MISSING, "inputs")
-    inputs = read_inputs(value)
-    check_length(inputs, value, settings.max_input_chars)
-    if isinstance(value, list):
-        fetch_media(value)
-    return inputs
+    return read_inputs(value, settings.max_input_chars, _TOO_LONG)
 
 
-def _shape(
+def _make_call(
     service: MindieService,
     deployment: Deployment,
     inputs: Inputs,

@@ -11,7 +11,7 @@ from emulator.core.wire import Event, Mark
 from emulator.dialects.sse import quote
 from emulator.dialects.tgi import report_counts
 from emulator.dialects.walk import PLAIN
-from emulator.vendors.mindie.answer import quote_so_far, time_tokens
+from emulator.vendors.mindie.answer import ENDED, quote_so_far, time_tokens
 from emulator.vendors.mindie.generate.shapes import GenerateAnswer, describe_tokens, show_seed
 from emulator.vendors.mindie.settings import MindieSettings
 
@@ -33,7 +33,7 @@ def stream_generate(answer: GenerateAnswer, plan: Plan) -> Iterator[Event]:
     for due, row, position in zip(islice(times, last), rows, count(1), strict=False):
         yield due, event % row, position, PLAIN
     ending = answer.quote_text(choice), _show_details(answer, plan, len(times))
-    mark = Mark.FINISH | Mark.USAGE if answer.details else Mark.FINISH
+    mark = ENDED if answer.details else Mark.FINISH
     yield times[last], (token + _AFTER_LAST) % (*next(rows), *ending), len(choice.tokens), mark
 
 

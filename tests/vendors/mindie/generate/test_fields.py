@@ -5,19 +5,29 @@ import json
 import pytest
 
 from emulator.core.call import CompletionAsk
+<<<<<<< HEAD:tests/vendors/mindie/test_parameters.py
 from emulator.vendors.mindie.generate.codec import Generation
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import PROMPT, accepted, refused
+=======
+from emulator.core.json import JSON
+from tests.vendors.mindie.direct import (
+    accepted,
+    ask,
+    generate_codec,
+    refused,
+)
+>>>>>>> w-mindie:tests/vendors/mindie/generate/test_fields.py
 
 PD = "vendors: {mindie: {pd_mode: true}}\n"
+
+
 STOP_LIST = (
     "Input validation error: `stop` must be list[string] if list, and item length in [1, 1024] with total <= 32768"
 )
+
+
 MAX_UINT64 = 18446744073709551615
-
-
-def ask(parameters: JSON, **top: JSON) -> JSON:
-    return {"inputs": PROMPT, "parameters": parameters, **top}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +74,7 @@ def ask(parameters: JSON, **top: JSON) -> JSON:
     ],
 )
 def test_accepted(parameters: JSON) -> None:
-    accepted("mindie", "/", ask(parameters))
+    accepted("/", ask(parameters))
 
 
 RANGES = [
@@ -154,7 +164,7 @@ RANGES = [
 
 @pytest.mark.parametrize(("field", "value", "text"), RANGES)
 def test_out_of_range(field: str, value: JSON, text: str) -> None:
-    answer = refused("mindie", "/", ask({field: value}))
+    answer = refused("/", ask({field: value}))
     assert answer.status == 422
     assert json.loads(answer.body) == {"error": text, "error_type": "Input Validation Error"}
 
@@ -166,6 +176,8 @@ TYPES = {
     "boolean": ("do_sample", "watermark", "details", "decoder_input_details", "return_full_text"),
     "string": ("adapter_id",),
 }
+
+
 WRONG: dict[str, list[JSON]] = {
     "float": ["0.5", True, [], {}],
     "integer": [20.0, 1e3, True, "5", [], MAX_UINT64 + 1],
@@ -185,14 +197,14 @@ WRONG: dict[str, list[JSON]] = {
     ],
 )
 def test_wrong_type(field: str, kind: str, value: JSON) -> None:
-    answer = refused("mindie", "/", ask({field: value}))
+    answer = refused("/", ask({field: value}))
     assert answer.status == 422
     assert json.loads(answer.body)["error"] == f"{field} must be {kind} type."
 
 
 @pytest.mark.parametrize("value", [5, "x", [], True], ids=["a number", "a string", "a list", "a boolean"])
 def test_parameters_must_be_an_object(value: JSON) -> None:
-    answer = refused("mindie", "/", ask(value))
+    answer = refused("/", ask(value))
     assert json.loads(answer.body)["error"] == "parameters must be object type."
 
 
@@ -217,12 +229,12 @@ ORDER = [
 
 @pytest.mark.parametrize("position", range(len(ORDER)), ids=[f"{row[0]} hides what follows" for row in ORDER])
 def test_first_failure_is_told(position: int) -> None:
-    answer = refused("mindie", "/", ask({field: value for field, value, _ in ORDER[position:]}))
+    answer = refused("/", ask({field: value for field, value, _ in ORDER[position:]}))
     assert ORDER[position][2] in json.loads(answer.body)["error"]
 
 
 def test_input_details_do_not_stream() -> None:
-    answer = refused("mindie", "/", ask({"decoder_input_details": True}, stream=True))
+    answer = refused("/", ask({"decoder_input_details": True}, stream=True))
     assert json.loads(answer.body)["error"] == "The decoder_input_details must not be true when stream is true."
     assert dict(answer.headers)["Content-Type"] == "application/json"
 
@@ -235,8 +247,8 @@ def test_input_details_do_not_stream() -> None:
     ],
 )
 def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> None:
-    assert json.loads(refused("mindie", "/", ask(parameters), PD).body)["error"] == text
-    accepted("mindie", "/", ask({"stop": [], "adapter_id": "None"}), PD)
+    assert json.loads(refused("/", ask(parameters), PD).body)["error"] == text
+    accepted("/", ask({"stop": [], "adapter_id": "None"}), PD)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +265,7 @@ def test_not_where_prefill_and_decode_are_apart(parameters: JSON, text: str) -> 
     ],
 )
 def test_sampling(parameters: JSON, greedy: bool) -> None:
-    call = accepted("mindie", "/", ask(parameters))
+    call = accepted("/", ask(parameters))
     assert isinstance(call.ask, CompletionAsk)
     assert call.ask.sampling.greedy is greedy
 
@@ -277,18 +289,17 @@ def test_sampling(parameters: JSON, greedy: bool) -> None:
     ],
 )
 def test_what_the_text_depends_on(left: JSON, right: JSON, same: bool) -> None:
-    first, second = (accepted("mindie", "/", ask(parameters)).ask for parameters in (left, right))
+    first, second = (accepted("/", ask(parameters)).ask for parameters in (left, right))
     assert (first == second) is same
 
 
 def test_largest_seed_keeps_every_digit() -> None:
-    context: Generation = accepted("mindie", "/", ask({"seed": MAX_UINT64})).context
-    assert context.seed == MAX_UINT64
+    assert generate_codec(ask({"seed": MAX_UINT64})).seed == MAX_UINT64
 
 
 @pytest.mark.parametrize("field", ["temperature", "top_p", "typical_p", "repetition_penalty"])
 @pytest.mark.parametrize("number", [b"1e400", b"-1e400"])
 def test_number_beyond_doubles_is_no_json(field: str, number: bytes) -> None:
     body = b'{"inputs":"a","parameters":{"%b":%b}}' % (field.encode(), number)
-    answer = refused("mindie", "/", body)
+    answer = refused("/", body)
     assert json.loads(answer.body)["error"] == "Failed to parse context to json body"
