@@ -33,7 +33,7 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
     settings = service.settings
     deployment, body = admit(request, service, "completions")
     wire = validate(StrictCompletionRequest if settings.strict_types else CompletionRequest, body)
-    if errors := find_beyond_range(wire, settings):
+    if settings.strict_range and (errors := find_beyond_range(wire)):
         raise refusals.breaks_schema(errors)
     handed_on = read_extras(request, service, as_object(body), _KNOWN, _NATIVE, deployment)
     extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, handed_on)

@@ -104,7 +104,7 @@ def not_json(reason: str) -> EmulatedError:
 
 
 def breaks_json(body: bytes, reason: str) -> EmulatedError:
-    """The same, as a FastAPI container tells it: a violation at a character, in the words of Python's decoder.
+    """The same, as a FastAPI container words it: a violation at a character, in the words of Python's decoder.
 
     Source: fastapi, routing.py. What is no text at all is a plain 400 there.
 
