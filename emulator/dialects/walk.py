@@ -102,11 +102,11 @@ def is_only(choice: Choice, kind: SpanKind = "text") -> bool:
 
 def speak(choice: Choice, run: Run, before: bytes, after: bytes) -> Iterator[Event]:
     """One event a token, its text as JSON between two templates; a token without text comes with the next."""
-    tokens, due = choice.tokens, choice.due
-    for position in range(run.start, run.end):
-        token = tokens[position]
+    start, end = run.start, run.end
+    tokens, dues = choice.tokens[start:end], choice.due[start:end]
+    for token, due, count in zip(tokens, dues, range(start + 1, end + 1), strict=True):
         if token:
-            yield due[position], b"%b%b%b" % (before, quote(token), after), position + 1, PLAIN
+            yield due, b"".join((before, quote(token), after)), count, PLAIN
 
 
 def interleave(streams: Sequence[Iterator[Event]], *, in_turn: bool = False) -> Iterator[Event]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.delivery import Delivery, Ending, Piece, Span, join_writes
+from emulator.core.delivery import Delivery, Ending, Extent, Piece, join_writes
 
 BASE = Delivery(status=200, headers=(), pieces=(), streamed=True, chunked=True)
 pieces = st.lists(
@@ -55,7 +55,7 @@ def test_edits_stay_in_their_pieces(edits: list[tuple[int, int, bytes]], parts: 
 def test_events_end_where_their_last_piece_ends() -> None:
     parts = Piece(0, b"a", last=False), Piece(0, b"b"), Piece(0, b""), Piece(0, b"c", last=False)
     delivery = replace(BASE, pieces=parts)
-    assert delivery.events() == [Span(0, 2), Span(2, 3)]
+    assert delivery.events() == [Extent(0, 2), Extent(2, 3)]
 
 
 @given(pieces, st.integers(0, 40))

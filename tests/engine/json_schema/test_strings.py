@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.core.json import JSON
 from emulator.engine.json_schema import Unsatisfiable, generate, is_instance
 from tests.engine.regex.patterns import PATTERNS, TEXTS
 
@@ -10,7 +11,7 @@ from tests.engine.regex.patterns import PATTERNS, TEXTS
 @settings(max_examples=25, deadline=None)
 @given(st.lists(PATTERNS, min_size=1, max_size=2), TEXTS)
 def test_a_schema_of_patterns_has_its_instance(patterns: list[str], text: str) -> None:
-    schema = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], "maxLength": 8}
+    schema: JSON = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], "maxLength": 8}
     try:
         assert is_instance(schema, generate(schema, b"k"))
     except Unsatisfiable:

@@ -85,6 +85,11 @@ def test_status(target: str, profile: str, headers: dict[str, str], status: int)
     assert get(target, f"profile={profile}", headers).status == status
 
 
+def test_info_repeats_the_clients_request_id() -> None:
+    headers = {"x-ms-client-request-id": "d9"}
+    assert ("x-ms-client-request-id", "d9") in get(f"/info{VERSION}", headers=headers).headers
+
+
 def test_a_container_is_healthy() -> None:
     assert get("/", "profile=managed").body == b'"healthy"'
 
