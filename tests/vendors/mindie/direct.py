@@ -18,7 +18,7 @@ from emulator.vendors.mindie import VENDOR as MINDIE
 from emulator.vendors.tgi import VENDOR as TGI
 from tests.parsed import JSON
 =======
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse

@@ -11,7 +11,7 @@ from tests.parsed import JSON
 from tests.vendors.mindie.direct import PROMPT, accepted, service
 from tests.vendors.mindie.plans import plan_for
 =======
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from emulator.core.wire import Event, Mark
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, stream, whole
 >>>>>>> w-mindie

@@ -8,7 +8,7 @@ from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import accepted, refused
 =======
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import Mark
 from emulator.vendors.mindie import VENDOR

@@ -10,7 +10,7 @@ from emulator.vendors.mindie.generate.codec import Generation
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import PROMPT, accepted, refused
 =======
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     accepted,
     ask,
