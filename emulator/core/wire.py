@@ -71,23 +71,28 @@ class WireRequest:
         finally:
             self.headers = whole
 
+    @property
+    def all_headers(self) -> Mapping[str, str]:
+        """Every header, even while only some are to be seen: for what an answer repeats, not for how it is found."""
+        return self.headers.whole if isinstance(self.headers, _Limited) else self.headers
+
 
 class _Limited(Mapping[str, str]):
     """Some of a request's headers."""
 
-    __slots__ = ("_names", "_whole")
+    __slots__ = ("_names", "whole")
 
     def __init__(self, whole: Mapping[str, str], names: frozenset[str]) -> None:
-        self._whole = whole
+        self.whole = whole
         self._names = names
 
     def __getitem__(self, name: str) -> str:
         if name.lower() not in self._names:
             raise KeyError(name)
-        return self._whole[name]
+        return self.whole[name]
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._whole if name.lower() in self._names)
+        return (name for name in self.whole if name.lower() in self._names)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

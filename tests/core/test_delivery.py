@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.delivery import Delivery, Ending, Piece, Extent, join_writes
+from emulator.core.delivery import Delivery, Ending, Extent, Piece, join_writes
 
 BASE = Delivery(status=200, headers=(), pieces=(), streamed=True, chunked=True)
 pieces = st.lists(

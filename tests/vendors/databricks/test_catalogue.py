@@ -3,9 +3,9 @@
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
 from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import LLAMA, USER, chat, invoke, send
 
 CATALOGUE = VENDOR.catalogue(DatabricksSettings())

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import invoke, send, with_traits
 
 CUSTOM = with_traits("custom")

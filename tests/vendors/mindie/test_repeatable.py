@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.server.routing import Router
 from emulator.vendors.mindie import VENDOR as MINDIE
 from emulator.vendors.tgi import VENDOR as TGI
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import PROMPT, service
 
 MESSAGES = [{"role": "user", "content": PROMPT}]

@@ -1,7 +1,7 @@
 """Chat answers in one piece, as each family and each trait has them."""
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import (
     CLAUDE,
     GEMINI,

@@ -1,6 +1,6 @@
 """Responses in one piece."""
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import GPT, respond
 
 SCHEMA: JSON = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

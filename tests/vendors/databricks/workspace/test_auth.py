@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import Exchange, send
 
 KEYS = {"dapi-1": "search", "dapi-2": "batch"}
