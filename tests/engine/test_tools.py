@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.call import ChatAsk, Message, Tool
-from emulator.core.json import JSON, Object
+from emulator.core.json import Object
 from emulator.engine.tools import answer_opening, choose_tools, write_arguments
+from tests.parsed import JSON
 
 STRING: JSON = {"type": "string"}
 

@@ -15,11 +15,12 @@ from emulator.core.call import (
     Tool,
     ToolCall,
 )
-from emulator.core.json import Object, as_object, parse_json
+from emulator.core.json import Object, as_object
 from emulator.core.plan import Choice
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, write
+from tests.parsed import parse_json
 
 TOKENIZER = tokenizer_for("llama3")
 DEPLOYMENT = Deployment(vendor="databricks", name="llama")

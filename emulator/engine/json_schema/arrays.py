@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.budget import Exhausted, Unsatisfiable
+from emulator.engine.budget import Unsatisfiable
 from emulator.engine.json_schema.equality import identity
 from emulator.engine.json_schema.keywords import positional, speaks_of_rest
 from emulator.engine.json_schema.place import Place, Solver
@@ -28,8 +28,6 @@ def write_array(solver: Solver, shape: Shape, place: Place) -> JSON:
             room = solver.budget.size
             try:
                 return _write_items(solver, shape, place, count, turn)
-            except Exhausted:
-                raise
             except Unsatisfiable as error:
                 refusal = error
                 solver.budget.size = room
@@ -50,8 +48,6 @@ def _write_items(solver: Solver, shape: Shape, place: Place, count: int, turn: i
             nodes += item_nodes(shape, 1)
         try:
             item = _item(solver, shape, nodes, place, index, seen, known)
-        except Exhausted:
-            raise
         except Unsatisfiable:
             if index < shape.item_count.low or wanted:
                 raise

@@ -8,7 +8,7 @@ from math import inf
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer, draw_uniform
-from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
+from emulator.engine.budget import Budget, Unsatisfiable
 from emulator.engine.json_schema.arrays import write_array
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.choices import options
@@ -108,8 +108,6 @@ class Builder:
                 wanted = shape.larger(grown) if grown else shape
                 try:
                     value = (self._write if attempt <= _RETRIES else self._write_freely)(kind, wanted, at)
-                except Exhausted:
-                    raise
                 except Unsatisfiable as error:
                     self.reason = self.reason or str(error)
                     self.budget.size = room

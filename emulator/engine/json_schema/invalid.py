@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.seed import derive
-from emulator.engine.budget import Exhausted, Unsatisfiable
+from emulator.engine.budget import Unsatisfiable
 from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import rules_of
 from emulator.engine.json_schema.keywords import required_names
@@ -75,8 +75,6 @@ def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[
         place = Place(derive(key, keyword, index), len(spot.path), str(spot.path[-1]) if spot.path else "")
         try:
             yield builder.solve((others, *option), place)
-        except Exhausted:
-            raise
         except Unsatisfiable:
             continue
 
@@ -86,8 +84,6 @@ def _misnamed(builder: Builder, spot: Spot, value: Object, key: bytes) -> Iterat
     wrong: Object = {"type": "string", "not": spot.node.keywords["propertyNames"]}
     try:
         name = builder.solve((spot.node._replace(schema=wrong),), Place(derive(key, "name"), len(spot.path)))
-    except Exhausted:
-        raise
     except Unsatisfiable:
         return
     yield {**value, as_text(name): next(iter(value.values()), "value")}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from emulator.core.json import JSON, Object, as_text
 from emulator.core.seed import derive, draw_uniform
-from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
+from emulator.engine.budget import Budget, Unsatisfiable
 from emulator.engine.json_schema.keywords import named
 from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.place import Place, Solver
@@ -36,8 +36,6 @@ def write_object(solver: Solver, shape: Shape, place: Place) -> Object:
     for name in _in_order(shape, chosen):
         try:
             built[name] = _member(solver, shape, place, name)
-        except Exhausted:
-            raise
         except Unsatisfiable:
             if name in needed:
                 raise
@@ -149,8 +147,6 @@ def _fill(solver: Solver, shape: Shape, place: Place, built: Object, low: int) -
             continue
         try:
             built.update({n: _member(solver, shape, place, n) for n in more})
-        except Exhausted:
-            raise
         except Unsatisfiable:
             continue
     if len(built) < low:
@@ -188,8 +184,6 @@ def _drawn_names(solver: Solver, shape: Shape, place: Place, pattern: str) -> It
         other = Node({"not": {"enum": list(found)}}, solver.root.path)
         try:
             name = as_text(solver.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", "")))
-        except Exhausted:
-            raise
         except Unsatisfiable:
             return
         found.append(name)

@@ -33,7 +33,7 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
     settings = service.settings
     deployment, body = admit(request, service, "completions")
     wire = validate(StrictCompletionRequest if settings.strict_types else CompletionRequest, body)
-    if errors := find_beyond_range(wire, settings):
+    if settings.strict_range and (errors := find_beyond_range(wire)):
         raise refusals.breaks_schema(errors)
     handed_on = read_extras(request, service, as_object(body), _KNOWN, _NATIVE, deployment)
     extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, handed_on)
@@ -71,7 +71,7 @@ class CompletionCodec:
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         headers = answer_headers(plan, request, self.habits, stream=True)
-        return WireStream(_stream(plan, self.habits, self.usage), headers)
+        return WireStream(_stream_choices(plan, self.habits, self.usage), headers)
 
 
 def _head(plan: Plan, habits: Habits) -> Object:
@@ -106,21 +106,23 @@ def _shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
     }
 
 
-def _stream(plan: Plan, habits: Habits, usage: bool) -> Iterator[Event]:
+def _stream_choices(plan: Plan, habits: Habits, usage: bool) -> Iterator[Event]:
     before = b'data: %b,"choices":[{"index":' % dump_json(_head(plan, habits))[:-1]
     after = b"}],%b" % dump_json(_tail(plan))[1:-1]
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
     counts = b',"usage":%b' % dump_json(count_usage(plan)) if usage else b""
     yield from interleave(
         [
-            _say(choice, index, last_due(choice, plan.due), before, after, counts if index == last else b"")
+            _stream_choice(choice, index, last_due(choice, plan.due), before, after, counts if index == last else b"")
             for index, choice in enumerate(plan.choices)
         ]
     )
     yield end, sse.DONE, 0, DONE
 
 
-def _say(choice: Choice, index: int, end: float, before: bytes, after: bytes, usage: bytes) -> Iterator[Event]:
+def _stream_choice(
+    choice: Choice, index: int, end: float, before: bytes, after: bytes, usage: bytes
+) -> Iterator[Event]:
     opening = b'%b%d,"finish_reason":null,"text":' % (before, index)
     if choice.logprobs is None:
         yield from speak(choice, Run("text", 0, len(choice.tokens)), opening, after + b"}\n\n")

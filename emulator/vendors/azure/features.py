@@ -16,11 +16,11 @@ def check_rules(wire: ChatRequest, settings: AzureSettings) -> None:
     Raises:
         EmulatedError: ``INVALID_PARAMETER``.
     """
-    errors = [
-        *find_incomplete(wire.messages, settings),
-        *find_beyond_range(wire, settings),
-        *find_wrong_choice(wire, settings),
-    ]
+    errors = find_incomplete(wire.messages, settings)
+    if settings.strict_range:
+        errors += find_beyond_range(wire)
+    if settings.strict_tool_choice:
+        errors += find_wrong_choice(wire)
     if errors:
         raise refusals.breaks_schema(errors)
 

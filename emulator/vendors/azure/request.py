@@ -167,7 +167,7 @@ def read_extras(
 
     Args:
         known: fields of the API.
-        native: further fields that OpenAI models know without being told.
+        native: further fields that OpenAI models know by themselves.
 
     Raises:
         EmulatedError: 400 for a header value that means nothing or a parameter that is not allowed; then what

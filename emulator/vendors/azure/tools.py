@@ -9,12 +9,11 @@ from emulator.dialects.openai import ToolChoice
 from emulator.vendors.azure.catalogue import supports
 from emulator.vendors.azure.chat.fields import ChatRequest, NamedToolChoice, ToolDefinition
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.settings import AzureSettings
 
 
-def find_wrong_choice(wire: ChatRequest, settings: AzureSettings) -> list[ErrorDetails]:
-    """The violation of a tool chosen by name, where ``tool_choice`` is a string only."""
-    if not settings.strict_tool_choice or not isinstance(wire.tool_choice, NamedToolChoice):
+def find_wrong_choice(wire: ChatRequest) -> list[ErrorDetails]:
+    """The violation of a tool chosen by name, for those to whom ``tool_choice`` is a string only."""
+    if not isinstance(wire.tool_choice, NamedToolChoice):
         return []
     value = wire.tool_choice.model_dump()
     return [{"type": "string_type", "loc": ("tool_choice",), "msg": "Input should be a valid string", "input": value}]

@@ -36,8 +36,6 @@ from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.request import Query, find_by_model
 from emulator.vendors.databricks.sampling import (
     check_output_limit,
-    check_positive,
-    check_range,
     check_sampling,
     count,
     length_refusal,
@@ -83,10 +81,7 @@ def read_completions(query: Query) -> Call:
         raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
     query.check(STRICT_FIELDS if query.settings.strict_unknown_fields == "on" else FIELDS)
     prompts = _read_prompts(query)
-    check_positive(query, "max_tokens")
     check_sampling(query)
-    check_range(query, "frequency_penalty", -2, 2)
-    check_range(query, "presence_penalty", -2, 2)
     truncate = _read_behavior(query)
     wanted = query.get_integer("max_tokens")
     if not truncate:

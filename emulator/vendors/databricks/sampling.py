@@ -18,6 +18,7 @@ _KNOBS: tuple[tuple[str, JSON], ...] = (
     ("presence_penalty", 0),
     ("logit_bias", None),
 )
+_BOUNDED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty", "presence_penalty"})
 _SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
 
 
@@ -37,14 +38,41 @@ def check_positive(query: Query, name: str) -> None:
 
 
 def check_sampling(query: Query) -> None:
-    """The knobs that chat and completions share beside ``max_tokens``, in the order of the reference's table."""
+    """The numbers that chat and completions share, in the order of the reference's table."""
+    check_positive(query, "max_tokens")
+    if _BOUNDED.isdisjoint(query.body):
+        return
     check_range(query, "temperature", 0, 2)
     check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
     check_positive(query, "top_k")
-    check_n(query)
+    _check_n(query)
+    check_range(query, "frequency_penalty", -2, 2)
+    check_range(query, "presence_penalty", -2, 2)
 
 
-def check_n(query: Query) -> None:
+def check_family(query: Query) -> None:
+    """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
+    if query.traits.get("fixed_sampling"):
+        for name in ("temperature", "top_p", "top_k"):
+            if query.get(name) is not None:
+                raise refusal(f"{name} is not supported with this model.", name)  # unverified
+    if query.family != "gpt":
+        return
+    if query.settings.gpt_refuses_temperature and query.get("temperature") is not None:
+        raise refusal("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
+    if query.settings.gpt_refuses_max_tokens and query.get("max_tokens") is not None:
+        text = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+        raise refusal(text, "max_tokens")
+
+
+def check_alternatives(query: Query) -> None:
+    """How many alternatives each token is to be shown with."""
+    top = query.get_integer("top_logprobs")
+    if top is not None and not 0 <= top <= 20:
+        raise refusal(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
+
+
+def _check_n(query: Query) -> None:
     """Several answers are for provisioned throughput, unless the endpoint's trait ``allow_n`` says otherwise."""
     n = query.get_integer("n")
     if n is None or n == 1:

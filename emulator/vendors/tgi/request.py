@@ -12,8 +12,8 @@ from emulator.vendors.tgi.grammar import Grammar, read_grammar
 from emulator.vendors.tgi.sampling import check_best_of, check_sampling, samples, shape_sampling
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
-CHUNK = 1024  # tokens the router schedules at a time
-OLD_LENGTH = 20  # max_new_tokens of 0.9.4 where the request sets none
+_CHUNK = 1024  # tokens the router schedules at a time
+_OLD_LENGTH = 20  # max_new_tokens of 0.9.4 where the request sets none
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -110,10 +110,10 @@ def _measure_limit(settings: TgiSettings, deployment: Deployment, count: int, as
     if asked is not None:
         wanted = asked
     elif settings.old:
-        wanted = deployment.default_max_tokens or OLD_LENGTH
+        wanted = deployment.default_max_tokens or _OLD_LENGTH
     else:
         wanted = max(0, min(total - count, deployment.default_max_tokens or total))
-    first = wanted if settings.old else min(wanted, CHUNK)
+    first = wanted if settings.old else min(wanted, _CHUNK)
     if count + first > total:
         text = (
             f"`inputs` tokens + `max_new_tokens` must be <= {total}. "

@@ -2,7 +2,7 @@
 
 import jsonschema_rs
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 
 
 def accepts(schema: JSON, instance: JSON) -> bool:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from emulator.core.json import JSON, as_object
+from emulator.core.json import as_object
 from emulator.engine.json_schema import Unsatisfiable, generate, generate_invalid, is_instance
 from tests.engine.json_schema.oracle import accepts
+from tests.parsed import JSON
 
 PERSON: JSON = {
     "type": "object",

@@ -2,9 +2,10 @@
 
 import pytest
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import Object
 from emulator.engine.json_schema import Mode, Unsatisfiable, generate, generate_invalid
 from tests.engine.json_schema.oracle import accepts
+from tests.parsed import JSON
 
 MODES: tuple[Mode, ...] = ("typical", "minimal", "boundary", "adversarial")
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}

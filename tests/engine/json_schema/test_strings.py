@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
 from emulator.engine.json_schema import Unsatisfiable, generate, is_instance
 from tests.engine.regex.patterns import PATTERNS, TEXTS
+from tests.parsed import JSON
 
 
 @settings(max_examples=25, deadline=None)

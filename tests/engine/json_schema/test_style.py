@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from emulator.core.json import JSON, Object, as_object
+from emulator.core.json import Object, as_object
 from emulator.engine.json_schema import generate
+from tests.parsed import JSON
 
 STRING: Object = {"type": "string"}
 NUMBER: Object = {"type": "number"}

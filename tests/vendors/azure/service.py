@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 
 from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, dump_json, parse_json
+from emulator.core.json import dump_json
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.load import load_text
@@ -17,6 +17,7 @@ from emulator.server.routing import Router
 from emulator.server.runtime import build
 from emulator.vendors.azure import VENDOR
 from emulator.vendors.azure.habits import AzureService
+from tests.parsed import JSON, parse_json
 
 FIRST = "mistral-small-2503"
 PASS = {"extra-parameters": "pass-through"}

@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.call import ChatAsk
-from emulator.core.json import JSON
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, PASS, Refused, accept, chat, refuse, send
 
 NOT_SET = (

@@ -2,7 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON, dump_text
+from emulator.core.json import dump_text
+from tests.parsed import JSON
 from tests.vendors.azure.service import HELLO, accept, chat, messages, refuse
 
 TOOL: JSON = {"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"a": 1}}}

@@ -3,11 +3,11 @@
 import pytest
 from multidict import CIMultiDict
 
-from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.server.routing import Router
 from emulator.vendors.azure import VENDOR
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, VERSION, chat, make_request, refuse, serve
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON, parse_json
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import VERSION, Refused, send
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.vendors.azure import VENDOR
+from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, FIRST, HELLO, VERSION, accept, chat, make_request, refuse, serve
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import ChatAsk, Sampling
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, accept, ask_of, chat, refuse
 
 

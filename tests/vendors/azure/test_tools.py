@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import Tool
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.azure.service import ask_of, chat, refuse
 
 TOOL: JSON = {"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"a": 1}}}

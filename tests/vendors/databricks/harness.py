@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from emulator.core.call import Deployment
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, Mark, WireRequest, WireResponse
@@ -20,6 +19,7 @@ from emulator.server.serving import serve
 from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.settings import DatabricksSettings
+from tests.parsed import JSON
 
 LLAMA = "databricks-meta-llama-3-3-70b-instruct"
 CLAUDE = "databricks-claude-sonnet-4-5"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import CLAUDE, GEMINI, GPT, LLAMA, OSS, PROVISIONED, chat, invoke
 
 USER: JSON = {"role": "user", "content": "Tell me about Paris"}

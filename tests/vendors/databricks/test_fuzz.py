@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
 from emulator.vendors.databricks.completions import FIELDS as COMPLETIONS
 from emulator.vendors.databricks.decoder import Either, Many, Scalar, Shape, Struct
 from emulator.vendors.databricks.embeddings import EXTENDED_FIELDS as EMBEDDINGS
 from emulator.vendors.databricks.responses.parse import FIELDS as RESPONSES
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

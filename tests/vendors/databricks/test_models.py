@@ -3,10 +3,10 @@
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
 from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.families import family_of
 from emulator.vendors.databricks.settings import DatabricksSettings
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import CLAUDE, GEMINI, GPT, LLAMA, OSS, Exchange, chat, invoke, send
 
 CATALOGUE = VENDOR.catalogue(DatabricksSettings())

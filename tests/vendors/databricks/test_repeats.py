@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
 from emulator.core.plan import Choice, Plan, Span, Usage
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
@@ -16,6 +15,7 @@ from emulator.server.routing import Router
 from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.chat.codec import ChatCodec
 from emulator.vendors.databricks.chat.shapes import dump_usage, shape_usage
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
 
 USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}

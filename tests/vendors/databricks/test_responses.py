@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import GPT, LLAMA, OSS, Exchange, send
 
 AGENT = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")

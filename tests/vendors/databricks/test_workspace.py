@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
 from emulator.vendors.databricks import VENDOR
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, GPT, LLAMA, Exchange, send
 
 KEYS = {"dapi-1": "search", "dapi-2": "batch"}

@@ -6,7 +6,19 @@ from dataclasses import replace
 from functools import cache
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
+<<<<<<< HEAD
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.vendor import Call, Service, Vendor
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.engine.prompt import count_prompt
+from emulator.engine.tokenizer import tokenizer_for
+from emulator.server.metrics import VendorMetrics
+from emulator.server.routing import Router
+from emulator.vendors.mindie import VENDOR as MINDIE
+from emulator.vendors.tgi import VENDOR as TGI
+from tests.parsed import JSON
+=======
+from tests.parsed import JSON
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse
@@ -19,6 +31,7 @@ from emulator.vendors.mindie import VENDOR
 from emulator.vendors.mindie.generate.codec import GenerateCodec
 from emulator.vendors.mindie.settings import MindieService
 from tests.wire import Running
+>>>>>>> w-mindie
 
 CHAT = "/v1/chat/completions"
 MODEL = "llama_65b"

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from emulator.core.call import Sampling
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
 from emulator.core.vendor import Call, Endpoint
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.schema import DeploymentEntry, Key, Scenario
@@ -19,6 +18,7 @@ from emulator.server.serving import serve
 from emulator.vendors.openvino import VENDOR
 from emulator.vendors.openvino.habits import OvmsService, Servable
 from emulator.vendors.openvino.settings import OpenVinoSettings
+from tests.parsed import JSON
 
 CHAT = "/v3/chat/completions"
 COMPLETIONS = "/v3/completions"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from emulator.core.json import JSON
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage
 from emulator.core.wire import Event, Mark
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server, make_request
 
 Piece = tuple[SpanKind, str, Sequence[str]]  # kind, name of a tool, tokens

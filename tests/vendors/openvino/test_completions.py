@@ -3,11 +3,11 @@
 import pytest
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON
 from emulator.core.plan import Logprob, PromptTokens
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
 from emulator.vendors.openvino.completions import CompletionCodec
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say
 

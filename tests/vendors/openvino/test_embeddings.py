@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from emulator.core.call import EmbeddingAsk
-from emulator.core.json import JSON
 from emulator.core.plan import Plan, Usage
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_request, make_server
 
 OK = None

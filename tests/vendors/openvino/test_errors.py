@@ -5,9 +5,9 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.core.wire import WireResponse
 from emulator.vendors.openvino import VENDOR
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure, make_request
 
 

@@ -6,7 +6,6 @@ from functools import cache
 
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse
@@ -20,6 +19,7 @@ from emulator.vendors.tgi import VENDOR
 from emulator.vendors.tgi.generate.codec import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
 from emulator.vendors.tgi.settings import TgiService
+from tests.parsed import JSON
 from tests.wire import Running
 
 CHAT = "/v1/chat/completions"

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.wire import Mark
 from emulator.engine.parts import FixedReply
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.tgi.direct import REPLY, refused, stream
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON
 from tests.vendors.tgi.direct import accepted, put, refused
 
 FIT = "Failed to deserialize the JSON body into the target type: "

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.tgi.errors import render_error, render_late_error
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.tgi.direct import PROMPT, service
 
 REQUEST = WireRequest(method="POST", path="/generate")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.tgi.direct import OLD, accepted, ask, generate_options, refused
 
 PREFIX = "Input validation error: "

@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.vendors.tgi import VENDOR
+from tests.parsed import JSON
 from tests.vendors.tgi.direct import PROMPT, accepted, put, refused
 
 

@@ -1,6 +1,6 @@
 """Messages of a conversation: what the container checks of them beyond types, and what they say."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pydantic_core import ErrorDetails
 
@@ -13,13 +13,15 @@ from emulator.vendors.azure.settings import AzureSettings
 _SPOKEN = frozenset({"system", "developer", "user"})
 
 
-def find_incomplete(messages: Sequence[ChatMessage], settings: AzureSettings) -> Iterator[ErrorDetails]:
+def find_incomplete(messages: Sequence[ChatMessage], settings: AzureSettings) -> list[ErrorDetails]:
     """Violations of messages without what their role asks for."""
+    errors: list[ErrorDetails] = []
     for position, message in enumerate(messages):
         if message.content is None and message.role in _SPOKEN:
-            yield _missing(position, "content", message)
+            errors.append(_missing(position, "content", message))
         elif message.role == "tool" and message.tool_call_id is None and settings.require_tool_call_id:
-            yield _missing(position, "tool_call_id", message)
+            errors.append(_missing(position, "tool_call_id", message))
+    return errors
 
 
 def _missing(position: int, field: str, message: ChatMessage) -> ErrorDetails:
@@ -34,8 +36,9 @@ def check_media(messages: Sequence[ChatMessage], deployment: Deployment) -> None
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
     for message in messages:
-        for part in message.content if isinstance(message.content, list) else ():
-            _check_part(part, deployment)
+        if isinstance(message.content, list):
+            for part in message.content:
+                _check_part(part, deployment)
 
 
 def _check_part(part: ContentPart, deployment: Deployment) -> None:

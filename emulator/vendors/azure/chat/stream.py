@@ -62,24 +62,21 @@ def stream_chat(plan: Plan, habits: Habits, *, usage: bool, named_tool: bool) ->
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
     if habits.filtered:
         yield begins(plan), _PROMPT_SEEN, 0, PLAIN
-    say = _say_openai if habits.openai else _say_serverless
-    yield from interleave(
-        [
-            say(
-                _ChoiceChunks(
-                    plan=plan,
-                    choice=choice,
-                    index=index,
-                    habits=habits,
-                    head=head,
-                    tail=tail,
-                    finish=quote(finish_reason(choice, habits, named_tool=named_tool)),
-                    usage=usage and index == last,
-                )
-            )
-            for index, choice in enumerate(plan.choices)
-        ]
-    )
+    choices = [
+        _ChoiceChunks(
+            plan=plan,
+            choice=choice,
+            index=index,
+            habits=habits,
+            head=head,
+            tail=tail,
+            finish=quote(finish_reason(choice, habits, named_tool=named_tool)),
+            usage=usage and index == last,
+        )
+        for index, choice in enumerate(plan.choices)
+    ]
+    stream = _stream_openai if habits.openai else _stream_serverless
+    yield from interleave([stream(chunks) for chunks in choices])
     if habits.openai and usage:
         yield end, b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, dump_detailed_usage(plan)), 0, USAGE
     yield end, sse.DONE, 0, DONE
@@ -122,7 +119,7 @@ class _ChoiceChunks:
         )  # fmt: skip
 
 
-def _say_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
+def _stream_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
     """Role, texts, then one chunk with all tool calls, the finish reason and the token counts."""
     for step in walk(chunks.choice, chunks.plan.due):
         match step:
@@ -155,7 +152,7 @@ def _close_serverless(chunks: _ChoiceChunks, closed: Closed) -> Event:
     return closed.due, chunks.chunk(delta, chunks.finish, usage=usage), closed.tokens, _FINISH_WITH_USAGE
 
 
-def _say_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
+def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
     """Role, texts and tool calls token by token, then the finish reason."""
     number = 0
     for step in walk(chunks.choice, chunks.plan.due):

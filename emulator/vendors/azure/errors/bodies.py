@@ -71,7 +71,7 @@ def _flat_headers(envelope: Envelope) -> Headers:
 
 
 def _explain(envelope: Envelope) -> str:
-    """The message; of several violations the first is told."""
+    """The message; of several violations it names the first."""
     if envelope.message is None and envelope.kind is ErrorKind.NOT_FOUND and "deployment" in envelope.details:
         return f"The deployment {envelope.details['deployment']} does not exist on this endpoint."
     if envelope.message is None and "errors" in envelope.details:

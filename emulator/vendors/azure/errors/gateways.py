@@ -156,7 +156,7 @@ def _word_throttled(envelope: Envelope) -> str:
 def word_invalid(envelope: Envelope) -> Worded:
     """A parameter the container or its model refuses.
 
-    Violations of the schema are listed; a feature the model lacks is told flat, as documented; what the model
+    Violations of the schema are listed; a feature the model lacks is named flat, as documented; what the model
     said about passed-through parameters is quoted as text.
     """
     details = envelope.details

@@ -104,7 +104,7 @@ def not_json(reason: str) -> EmulatedError:
 
 
 def breaks_json(body: bytes, reason: str) -> EmulatedError:
-    """The same, as a FastAPI container tells it: a violation at a character, in the words of Python's decoder.
+    """The same, as a FastAPI container words it: a violation at a character, in the words of Python's decoder.
 
     Source: fastapi, routing.py. What is no text at all is a plain 400 there.
 
@@ -118,16 +118,16 @@ def breaks_json(body: bytes, reason: str) -> EmulatedError:
         message = "There was an error parsing the body"
         return EmulatedError(ErrorKind.INVALID_REQUEST, message, details={"code": "invalid_json", "bare": True})
     except json.JSONDecodeError as error:
-        offset, words = _place(error)
+        offset, words = _read_offset(error)
     else:
-        offset, words = _find_place(text, reason)
+        offset, words = _find_offset(text, reason)
     context = {"error": words}
     return breaks_schema(
         [{"type": "json_invalid", "loc": (offset,), "msg": "JSON decode error", "input": {}, "ctx": context}]
     )
 
 
-def _place(error: json.JSONDecodeError) -> tuple[int, str]:
+def _read_offset(error: json.JSONDecodeError) -> tuple[int, str]:
     """Where and what, alike under every Python: 3.13 has words of its own for a comma too many."""
     if not error.msg.startswith("Illegal trailing comma"):
         return error.pos, error.msg
@@ -137,7 +137,7 @@ def _place(error: json.JSONDecodeError) -> tuple[int, str]:
     return offset, "Expecting property name enclosed in double quotes" if closes_object else "Expecting value"
 
 
-def _find_place(text: str, reason: str) -> tuple[int, str]:
+def _find_offset(text: str, reason: str) -> tuple[int, str]:
     """Where ``… at line 2 column 5`` is."""
     words, _, place = reason.rpartition(" at line ")
     line, _, column = place.partition(" column ")

@@ -16,12 +16,12 @@ def check_messages(query: Query, messages: list[JSON]) -> None:
     Raises:
         EmulatedError: the first message that is refused.
     """
-    some = query.family == "claude"  # where no text may be empty
+    never_empty = query.family == "claude"
     answers = False
     for position, message in enumerate(messages):
         if not isinstance(message, dict):
             raise type_refusal("messages", Struct(), message)
-        if _is_plain(message, position) and (message["content"] or not some):
+        if _is_plain(message, position) and (message["content"] or not never_empty):
             continue
         role = message.get("role")
         if role not in _roles(query):

@@ -17,9 +17,10 @@ from emulator.vendors.databricks.families import is_agent
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
 from emulator.vendors.databricks.sampling import (
+    check_alternatives,
+    check_family,
     check_output_limit,
     check_positive,
-    check_range,
     check_sampling,
     count,
     length_refusal,
@@ -35,8 +36,6 @@ from emulator.vendors.databricks.tools import (
 )
 
 # Fields that set the checks and readers below to work.
-_PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
-_SAMPLED = frozenset({"temperature", "top_p", "top_k", "n", *_PENALTIES})
 _TOOLING = frozenset({"tools", "tool_choice", "response_format"})
 _REASONING = frozenset({"reasoning_effort", "output_config", "thinking"})
 
@@ -63,8 +62,8 @@ def read_chat(query: Query) -> Call:
     if not messages:
         raise refusal("Missing required Chat parameter: 'messages'", "messages")
     check_messages(query, messages)
-    _check_family(query)
-    _check_numbers(query)
+    check_family(query)
+    check_sampling(query)
     if not _TOOLING.isdisjoint(body):
         _check_tools(query)
     if "top_logprobs" in body:
@@ -72,31 +71,6 @@ def read_chat(query: Query) -> Call:
     if not _REASONING.isdisjoint(body):
         _check_reasoning(query)
     return _make_call(query, messages)
-
-
-def _check_numbers(query: Query) -> None:
-    check_positive(query, "max_tokens")
-    if _SAMPLED.isdisjoint(query.body):
-        return
-    check_sampling(query)
-    if not _PENALTIES.isdisjoint(query.body):
-        check_range(query, "frequency_penalty", -2, 2)
-        check_range(query, "presence_penalty", -2, 2)
-
-
-def _check_family(query: Query) -> None:
-    """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
-    if query.traits.get("fixed_sampling"):
-        for name in ("temperature", "top_p", "top_k"):
-            if query.get(name) is not None:
-                raise refusal(f"{name} is not supported with this model.", name)  # unverified
-    if query.family != "gpt":
-        return
-    if query.settings.gpt_refuses_temperature and query.get("temperature") is not None:
-        raise refusal("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
-    if query.settings.gpt_refuses_max_tokens and query.get("max_tokens") is not None:
-        text = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
-        raise refusal(text, "max_tokens")
 
 
 def _check_tools(query: Query) -> None:
@@ -136,13 +110,9 @@ def _check_claude_format(query: Query, kind: str) -> None:
 
 
 def _check_logprobs(query: Query) -> None:
-    top = query.get_integer("top_logprobs")
-    if top is None:
-        return
-    if not query.get("logprobs"):
+    if query.get("top_logprobs") is not None and not query.get("logprobs"):
         raise refusal("Bad request: top_logprobs requires logprobs to be true", "top_logprobs")
-    if not 0 <= top <= 20:
-        raise refusal(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
+    check_alternatives(query)
 
 
 def _check_reasoning(query: Query) -> None:

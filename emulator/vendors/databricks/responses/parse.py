@@ -33,6 +33,7 @@ from emulator.vendors.databricks.responses.codec import ResponsesCodec
 from emulator.vendors.databricks.responses.input import read_input
 from emulator.vendors.databricks.responses.shapes import ResponseOptions
 from emulator.vendors.databricks.sampling import (
+    check_alternatives,
     check_output_limit,
     check_positive,
     check_range,
@@ -141,9 +142,7 @@ def _check_numbers(query: Query) -> None:
     check_positive(query, "max_tool_calls")
     if len(query.get_object("metadata")) > 16:
         raise refusal("Bad request: metadata can have at most 16 key-value pairs", "metadata")
-    top = query.get_integer("top_logprobs")
-    if top is not None and not 0 <= top <= 20:
-        raise refusal(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
+    check_alternatives(query)
     if query.get("truncation", "auto") not in ("auto", "disabled"):
         raise refusal('Bad request: truncation must be "auto" or "disabled"', "truncation")
 

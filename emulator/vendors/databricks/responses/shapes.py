@@ -133,6 +133,8 @@ def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Stat
     choice = plan.choices[0]
     empty = status == "in_progress"
     text = "" if empty else read_text(choice, item)
+    if item.kind == "reasoning":
+        return _shape_reasoning(plan, options, item, text)
     name = item_id(plan.key, item)
     if item.kind == "tool_call":
         return {
@@ -143,8 +145,6 @@ def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Stat
             "arguments": text,
             "status": status,
         }
-    if item.kind == "reasoning":
-        return _shape_reasoning(plan, options, item, text)
     content: list[JSON] = [] if empty else [shape_content(choice, item, text)]
     return {"id": name, "type": "message", "role": "assistant", "status": status, "content": content}
 

@@ -48,12 +48,12 @@ class _Writer:
         """One event a token, from a template; tokens without text have none."""
         before = b'%bdata: {"type":"%b","sequence_number":' % (self._name(kind), kind.encode())
         after = b"," + dump_json(place)[1:-1] + b',"delta":'
+        template = before + b"%d" + after + b"%b" + tail + b"}\n\n"  # nothing of ours has a % in it
         tokens, due, number = self.choice.tokens, self.choice.due, self._number
         for position in range(item.start, item.end):
             token = tokens[position]
             if token:
-                data = b"%b%d%b%b%b}\n\n" % (before, number, after, quote(token), tail)
-                yield due[position], data, position + 1, PLAIN
+                yield due[position], template % (number, quote(token)), position + 1, PLAIN
                 number += 1
         self._number = number
 

@@ -11,7 +11,7 @@ from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.generate.codec import GenerateCodec
 from emulator.vendors.tgi.generate.fields import COMPAT, OLD_COMPAT, OLD_PLAIN, PLAIN, GenerateRequest
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
-from emulator.vendors.tgi.request import validate
+from emulator.vendors.tgi.request import Validated, validate
 from emulator.vendors.tgi.settings import TgiService
 
 
@@ -61,17 +61,21 @@ def _parse(
         seeded=valid.sampled,
         top=parameters.top_n_tokens or 0,
     )
-    grammar = valid.grammar
     return Call(
         deployment=deployment,
-        ask=CompletionAsk(
-            prompts=(valid.prompt.text,),
-            sampling=valid.sampling,
-            schema=grammar.schema if grammar else None,
-            bare=grammar.bare if grammar else False,
-        ),
+        ask=_shape_ask(valid),
         codec=GenerateCodec(options),
         stream=stream,
         prompt_tokens=(valid.prompt.count,),
         repeatable=True,
+    )
+
+
+def _shape_ask(valid: Validated) -> CompletionAsk:
+    grammar = valid.grammar
+    return CompletionAsk(
+        prompts=(valid.prompt.text,),
+        sampling=valid.sampling,
+        schema=grammar.schema if grammar else None,
+        bare=grammar.bare if grammar else False,
     )

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from emulator.core.json import JSON, parse_json
 from emulator.core.plan import Choice, FinishReason, Plan, Span, Usage
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireResponse
+from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import CHAT, PASS, accept, chat, make_request
 
 TOOL: JSON = {"type": "function", "function": {"name": "f"}}

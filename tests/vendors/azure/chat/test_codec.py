@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.json import JSON, parse_json
 from emulator.core.plan import Logprob
+from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import CALL, HELLO, NAMED, TOOL, chunks, deltas, plan_of, render, say, stream
 from tests.vendors.azure.service import CHAT, accept, chat, make_request
 

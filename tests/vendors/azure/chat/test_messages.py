@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import Message, ToolCall
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.azure.service import ask_of
 
 CALLED: JSON = {"name": "get_weather", "arguments": "{}"}

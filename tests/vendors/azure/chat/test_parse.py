@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.call import ChatAsk
-from emulator.core.json import JSON
 from emulator.vendors.azure.chat.codec import ChatCodec
+from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, FIRST, PASS, accept, ask_of, chat
 
 SCHEMA: JSON = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True}}

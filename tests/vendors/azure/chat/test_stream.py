@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON, parse_json
 from emulator.core.wire import Mark
+from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import (
     CALL,
     HELLO,

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, parse_json
+from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import CHAT, VERSION, chat, refuse, word
 
 K = ErrorKind

@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import parse_json
 from emulator.vendors.azure.errors.render import render_late_error
 from emulator.vendors.azure.settings import Profile
+from tests.parsed import parse_json
 from tests.vendors.azure.service import (
     CHAT,
     HELLO,

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from emulator.core.call import ChatAsk
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,
     accepted,

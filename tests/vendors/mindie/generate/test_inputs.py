@@ -6,13 +6,17 @@ import json
 import pytest
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON
 from emulator.vendors.mindie.settings import MindieSettings
+<<<<<<< HEAD:tests/vendors/mindie/test_inputs.py
+from tests.parsed import JSON
+from tests.vendors.mindie.direct import PROMPT, accepted, refused
+=======
 from tests.vendors.mindie.direct import (
     PROMPT,
     accepted,
     error_of,
 )
+>>>>>>> w-mindie:tests/vendors/mindie/generate/test_inputs.py
 
 TEXT = {"type": "text", "text": PROMPT}
 

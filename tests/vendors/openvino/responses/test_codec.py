@@ -2,8 +2,8 @@
 
 import json
 
-from emulator.core.json import JSON
 from emulator.core.plan import Plan
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, make_request
 from tests.vendors.openvino.plans import make_choice, make_plan, say
 

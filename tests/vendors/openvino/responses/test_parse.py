@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.call import ChatAsk
-from emulator.core.json import JSON
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
 OK = None

@@ -3,8 +3,8 @@
 import json
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.vendors.openvino import VENDOR
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, failure, make_request
 from tests.vendors.openvino.plans import join_writes, make_choice, make_plan
 

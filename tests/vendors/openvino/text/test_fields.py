@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import (
     BASE,
     CHAT,

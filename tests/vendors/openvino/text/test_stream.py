@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.wire import Event
 from emulator.dialects.walk import Run
 from emulator.vendors.openvino.text.stream import cut_at_blanks, cut_with_lag
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, SEED, Server, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, say, stream
 

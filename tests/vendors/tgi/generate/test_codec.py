@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.tgi.direct import OLD, PROMPT, REPLY, ask, post
 
 

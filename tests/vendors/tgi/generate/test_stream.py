@@ -2,10 +2,10 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.wire import Mark
 from emulator.engine.parts import FixedReply
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.tgi.direct import OLD, REPLY, ask, stream
 
 
