@@ -6,19 +6,6 @@ from dataclasses import replace
 from functools import cache
 
 from emulator.core.errors import EmulatedError
-<<<<<<< HEAD
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Call, Service, Vendor
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.engine.prompt import count_prompt
-from emulator.engine.tokenizer import tokenizer_for
-from emulator.server.metrics import VendorMetrics
-from emulator.server.routing import Router
-from emulator.vendors.mindie import VENDOR as MINDIE
-from emulator.vendors.tgi import VENDOR as TGI
-from tests.parsed import JSON
-=======
-from tests.parsed import JSON
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse
@@ -30,8 +17,8 @@ from emulator.server.runtime import build
 from emulator.vendors.mindie import VENDOR
 from emulator.vendors.mindie.generate.codec import GenerateCodec
 from emulator.vendors.mindie.settings import MindieService
+from tests.parsed import JSON
 from tests.wire import Running
->>>>>>> w-mindie
 
 CHAT = "/v1/chat/completions"
 MODEL = "llama_65b"

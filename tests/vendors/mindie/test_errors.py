@@ -8,15 +8,11 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.wire import DROPPED, WireRequest
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
-<<<<<<< HEAD
 from tests.parsed import JSON
-from tests.vendors.mindie.direct import PROMPT, refused, service
-=======
 from tests.vendors.mindie.direct import (
     PROMPT,
     service,
 )
->>>>>>> w-mindie
 
 REQUEST = WireRequest(method="POST", path="/")
 

@@ -6,15 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-<<<<<<< HEAD
-from tests.parsed import JSON
-from tests.vendors.mindie.direct import PROMPT, accepted, service
-from tests.vendors.mindie.plans import plan_for
-=======
-from tests.parsed import JSON
 from emulator.core.wire import Event, Mark
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, stream, whole
->>>>>>> w-mindie
 
 TEXTS = st.text(alphabet="ab 世é𝄞\n.'", min_size=1, max_size=40)
 STOPS = st.lists(st.text(alphabet="ab 世é", min_size=1, max_size=4), max_size=3)

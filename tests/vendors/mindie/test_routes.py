@@ -2,18 +2,11 @@
 
 import pytest
 
-<<<<<<< HEAD
-from emulator.core.call import ChatAsk
-from tests.conftest import Start
-from tests.parsed import JSON
-from tests.vendors.mindie.direct import accepted, refused
-=======
-from tests.parsed import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import Mark
 from emulator.vendors.mindie import VENDOR
+from tests.parsed import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, put, stream
->>>>>>> w-mindie
 
 DETAILS = {"details": True}
 ENDED = Mark.FINISH | Mark.USAGE

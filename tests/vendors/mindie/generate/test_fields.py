@@ -5,11 +5,6 @@ import json
 import pytest
 
 from emulator.core.call import CompletionAsk
-<<<<<<< HEAD:tests/vendors/mindie/test_parameters.py
-from emulator.vendors.mindie.generate.codec import Generation
-from tests.parsed import JSON
-from tests.vendors.mindie.direct import PROMPT, accepted, refused
-=======
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     accepted,
@@ -17,7 +12,6 @@ from tests.vendors.mindie.direct import (
     generate_codec,
     refused,
 )
->>>>>>> w-mindie:tests/vendors/mindie/generate/test_fields.py
 
 PD = "vendors: {mindie: {pd_mode: true}}\n"
 

@@ -7,16 +7,12 @@ import pytest
 
 from emulator.core.call import CompletionAsk
 from emulator.vendors.mindie.settings import MindieSettings
-<<<<<<< HEAD:tests/vendors/mindie/test_inputs.py
 from tests.parsed import JSON
-from tests.vendors.mindie.direct import PROMPT, accepted, refused
-=======
 from tests.vendors.mindie.direct import (
     PROMPT,
     accepted,
     error_of,
 )
->>>>>>> w-mindie:tests/vendors/mindie/generate/test_inputs.py
 
 TEXT = {"type": "text", "text": PROMPT}
 
