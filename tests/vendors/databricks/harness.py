@@ -30,7 +30,10 @@ MPT = "databricks-mpt-7b-instruct"
 BGE = "databricks-bge-large-en"
 QWEN = "databricks-qwen3-embedding-0-6b"
 PROVISIONED = "pt"
+USER: JSON = {"role": "user", "content": "Tell me about Paris"}
+AGENT = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
 _ROUTER = Router(VENDOR.endpoints)
+_ENDS = (b'"finish_reason":"', b'"type":"response.completed"', b'"type":"response.incomplete"')
 _READS = frozenset(name.lower() for name in VENDOR.reads)
 _BUILT_IN = {deployment.name: deployment for deployment in VENDOR.catalogue(DatabricksSettings())}
 
@@ -135,9 +138,6 @@ def check_marks(events: list[Event]) -> None:
     assert [Mark.USAGE in mark for mark in with_usage] == [False] * (len(with_usage) - 1) + [True] * bool(with_usage)
 
 
-_ENDS = (b'"finish_reason":"', b'"type":"response.completed"', b'"type":"response.incomplete"')
-
-
 def _read(response: WireResponse) -> Exchange:
     body = json.loads(response.body) if response.body[:1] in (b"{", b"[") else None
     return Exchange(response.status, body, dict(response.headers), text=response.body)
@@ -150,5 +150,19 @@ def invoke(name: str, body: JSON, **options: JSON) -> Exchange:
 
 def chat(name: str = LLAMA, options: Mapping[str, JSON] | None = None, **fields: JSON) -> Exchange:
     """A chat request with one user message, and whatever fields a test adds; ``options`` are of :func:`send`."""
-    body = {"messages": [{"role": "user", "content": "Tell me about Paris"}], **fields}
-    return invoke(name, body, **(options or {}))
+    return invoke(name, {"messages": [USER], **fields}, **(options or {}))
+
+
+def respond(options: JSON = None, path: str = "/serving-endpoints/responses", **fields: JSON) -> Exchange:
+    """The same as a Responses request."""
+    return send(path, {"model": GPT, "input": "Tell me about Paris", **fields}, deployments=(AGENT,), **(options or {}))
+
+
+def with_traits(mode: str = "pay_per_token", kind: str = "", **traits: JSON) -> tuple[Deployment, ...]:
+    """The endpoint ``mine``, alone."""
+    return (Deployment(vendor="databricks", name="mine", mode=mode, kind=kind, traits=traits),)
+
+
+def mine(deployments: tuple[Deployment, ...], **fields: JSON) -> Exchange:
+    """A chat request to the endpoint ``mine``."""
+    return invoke("mine", {"messages": [USER], **fields}, deployments=deployments)
