@@ -79,14 +79,24 @@ def generate_options(path: str, body: JSON, section: str = "") -> GenerateOption
     return codec.options
 
 
-def stream(path: str, body: JSON, reply: FixedReply) -> list[Event]:
-    """The events of the answer that says ``reply``, one token every tenth of a second."""
-    call = accepted(path, body)
+def plan_for(call: Call, reply: FixedReply) -> Plan:
+    """What the call would be answered if the model said ``reply``, one token every tenth of a second."""
     tokenizer = service().tokenizer(call.deployment)
     draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
     choices = tuple([replace(c, due=[0.1 * (i + 1) for i in range(len(c.tokens))]) for c in draft.choices])
-    plan = Plan(key=bytes(16), created=0.0, choices=choices, usage=draft.usage)
-    return list(call.codec.stream(plan, WireRequest(method="POST", path=path)).events)
+    return Plan(key=bytes(16), created=0.0, choices=choices, usage=draft.usage)
+
+
+def stream(path: str, body: JSON, reply: FixedReply) -> list[Event]:
+    """The events of the answer that says ``reply``."""
+    call = accepted(path, body)
+    return list(call.codec.stream(plan_for(call, reply), WireRequest(method="POST", path=path)).events)
+
+
+def whole(path: str, body: JSON, reply: FixedReply) -> WireResponse:
+    """The answer in one piece that says ``reply``."""
+    call = accepted(path, body)
+    return call.codec.render(plan_for(call, reply), WireRequest(method="POST", path=path))
 
 
 def ask(parameters: JSON, **top: JSON) -> JSON:
