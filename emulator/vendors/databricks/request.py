@@ -91,7 +91,7 @@ def make_query(request: WireRequest, service: DatabricksService, body: Object, d
         (served,) = entities
         repeatable = True
     else:
-        served = pick_served(request, entities)
+        served = _pick_served(request, entities)
         repeatable = "served" in request.params
     return Query(
         request, service, body, habits, served, repeatable, habits.settings, deployment, habits.family, habits.traits
@@ -178,7 +178,7 @@ def find_deployment(name: str, service: DatabricksService) -> Deployment:
     return deployment
 
 
-def pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
+def _pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
     """The served entity that answers: the one the path names, else one by its share of the traffic."""
     named = request.params.get("served")
     if named is not None:

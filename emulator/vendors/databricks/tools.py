@@ -14,8 +14,8 @@ from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.request import Query
 
-EFFORTS = ("low", "medium", "high")
-_WIDE_EFFORTS = ("none", "minimal", *EFFORTS, "xhigh", "max")
+_EFFORTS = ("low", "medium", "high")
+_WIDE_EFFORTS = ("none", "minimal", *_EFFORTS, "xhigh", "max")
 _COMPOSED = ("pattern", "anyOf", "oneOf", "allOf", "prefixItems", "$ref")
 _OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _OF_ARRAYS = ("minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains")
@@ -73,7 +73,7 @@ def _check_parameters(query: Query, function: Object, name: str, parameters: Obj
         raise refusal(f'Bad request: the "parameters" of function "{name}" are not a JSON schema', "tools")
     _check_keys(query, name, len(properties or ()), parameters)
     if function.get("strict") and query.settings.strict_schemas:
-        check_strict(parameters, query.family, f"function '{name}'")
+        _check_strict(parameters, query.family, f"function '{name}'")
 
 
 def _check_keys(query: Query, name: str, keys: int, parameters: JSON) -> None:
@@ -82,7 +82,7 @@ def _check_keys(query: Query, name: str, keys: int, parameters: JSON) -> None:
         text = f'Bad request: function "{name}" has {keys} properties, but at most {most} are supported'
         raise refusal(text, "tools")
     whole = query.settings.max_schema_keys
-    if whole is not None and (keys := count_keys(parameters)) > whole:
+    if whole is not None and (keys := _count_keys(parameters)) > whole:
         text = f'Bad request: the schema of function "{name}" has {keys} keys, but at most {whole} are supported'
         raise refusal(text)
 
@@ -96,14 +96,14 @@ def check_tool_choice(choice: JSON, names: list[str]) -> None:
             text = f'Bad request: tool_choice must be "auto", "required", "none" or an object, but got "{choice}"'
             raise refusal(text, "tool_choice")
     else:
-        name = choose_name(as_object(choice))
+        name = _choose_name(as_object(choice))
         if names and name not in names:
             raise refusal(f'Bad request: tool_choice names the function "{name}", which is not in tools', "tool_choice")
     if not names and choice != "none":
         raise refusal("Bad request: tool_choice is only allowed when tools are specified", "tool_choice")
 
 
-def choose_name(choice: Object) -> str:
+def _choose_name(choice: Object) -> str:
     """The function a ``tool_choice`` object names, nested or flat."""
     if choice.get("type") != "function":
         raise refusal('Bad request: the only supported tool_choice type is "function"', "tool_choice")
@@ -129,10 +129,10 @@ def check_format(query: Query, value: Object, where: str = "response_format", in
             raise missing_refusal(f"{inner or where + '.json_schema'}.{name}")
     schema = wanted["schema"]
     most = query.settings.max_format_keys
-    if (keys := count_keys(schema)) > most:
+    if (keys := _count_keys(schema)) > most:
         raise refusal(f"Invalid JSON schema - the schema has {keys} keys, but at most {most} are supported\n", where)
     if wanted.get("strict") and query.settings.strict_schemas:
-        check_strict(schema, query.family, f"response_format '{wanted['name']}'")
+        _check_strict(schema, query.family, f"response_format '{wanted['name']}'")
 
 
 def missing_refusal(name: str) -> EmulatedError:
@@ -149,12 +149,12 @@ def takes_parallel(query: Query) -> bool:
 def check_effort(query: Query, effort: JSON, name: str) -> None:
     """How hard to think; how many words there are for it depends on the family."""
     wide = query.settings.reasoning_efforts == "model" and query.family in ("gpt", "gemini", "claude")
-    efforts = _WIDE_EFFORTS if wide else EFFORTS
+    efforts = _WIDE_EFFORTS if wide else _EFFORTS
     if effort is not None and effort not in efforts:
         raise refusal(f"Bad request: {name} must be one of {', '.join(efforts)}, but got {effort!r}", name)
 
 
-def walk_schemas(schema: JSON) -> Iterator[Object]:
+def _walk_schemas(schema: JSON) -> Iterator[Object]:
     """A schema and all inside it, in document order; without recursion, for any depth."""
     waiting: list[JSON] = [schema]
     while waiting:
@@ -173,13 +173,13 @@ def walk_schemas(schema: JSON) -> Iterator[Object]:
         waiting.extend(reversed(inner))
 
 
-def count_keys(schema: JSON) -> int:
+def _count_keys(schema: JSON) -> int:
     """How many properties a schema names, at all levels."""
-    found = (one.get("properties") for one in walk_schemas(schema))
+    found = (one.get("properties") for one in _walk_schemas(schema))
     return sum(len(properties) for properties in found if isinstance(properties, dict))
 
 
-def check_strict(schema: JSON, family: Family, of: str) -> None:
+def _check_strict(schema: JSON, family: Family, of: str) -> None:
     """A schema that is to be followed strictly uses only what the service supports.
 
     Args:
@@ -188,7 +188,7 @@ def check_strict(schema: JSON, family: Family, of: str) -> None:
     Raises:
         EmulatedError: the first keyword that it does not.
     """
-    for one in walk_schemas(schema):
+    for one in _walk_schemas(schema):
         if family == "gpt":
             _check_closed(one, of)
             continue

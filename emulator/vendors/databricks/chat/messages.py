@@ -71,14 +71,14 @@ def _check_call(query: Query, call: JSON, where: str) -> None:
         raise refusal(f"Bad request: {where} need a function with a name", "messages")
     if function.get("arguments") is None:
         raise refusal(f"Bad request: {where} need a function with arguments", "messages")
-    check_cache_control(query, call)
+    _check_cache_control(query, call)
     signature = any(name in call for name in ("thoughtSignature", "thought_signature", "extra_content"))
     if query.traits.get("thought_signature") and not signature:
         name = function["name"]
         raise refusal(f"Function call is missing a thought_signature in functionCall parts. Function call: {name}")
 
 
-def check_cache_control(query: Query, holder: Object) -> None:
+def _check_cache_control(query: Query, holder: Object) -> None:
     """``cache_control`` is a string in the reference and an object everywhere else."""
     value = holder.get("cache_control")
     allowed = query.settings.cache_control
@@ -97,7 +97,7 @@ def _check_content(query: Query, message: Object, position: int) -> None:
         raise refusal(f"Bad request: messages[{position}].content is required", "messages")
     elif query.family == "claude" and content in ("", []):
         raise refusal("messages: text content blocks must be non-empty", "messages")
-    check_cache_control(query, message)
+    _check_cache_control(query, message)
     for part in content if isinstance(content, list) else ():
         _check_part(query, part)
 
@@ -116,7 +116,7 @@ def _check_part(query: Query, part: JSON) -> None:
         _check_media(query, part, str(kind))
     elif kind != "reasoning":
         raise refusal(f"Bad request: unsupported content part type {kind!r}", "messages")
-    check_cache_control(query, part)
+    _check_cache_control(query, part)
 
 
 def _check_media(query: Query, part: Object, kind: str) -> None:
