@@ -12,7 +12,7 @@ from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.invalid import Invalid, break_one
 from emulator.engine.json_schema.meta import NotASchema
-from emulator.engine.json_schema.place import Place
+from emulator.engine.json_schema.position import Position
 from emulator.engine.json_schema.resolve import Node, root_node
 from emulator.engine.json_schema.style import STYLES, Mode
 from emulator.engine.regex.tree import BadPattern
@@ -76,7 +76,7 @@ def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder,
         checker.assert_formats = assert_formats
         builder = Builder(root, STYLES[mode], budget, checker)
         try:
-            value = builder.solve((root,), Place(derive(key, mode)))
+            value = builder.solve((root,), Position(derive(key, mode)))
         except Unsatisfiable as error:
             refusal = error
             continue

@@ -12,7 +12,7 @@ from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.style import Style
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Where in the instance a value goes.
 
     Fields:
@@ -27,8 +27,8 @@ class Place(NamedTuple):
     name: str = ""
     spare: bool = False
 
-    def below(self, step: str | int, name: str) -> Place:
-        return Place(derive(self.key, step), self.depth + 1, name, self.spare)
+    def below(self, step: str | int, name: str) -> Position:
+        return Position(derive(self.key, step), self.depth + 1, name, self.spare)
 
 
 class Solver(Protocol):
@@ -39,10 +39,10 @@ class Solver(Protocol):
     budget: Budget
     checker: Checker
 
-    def frugal(self, place: Place) -> bool:
+    def frugal(self, place: Position) -> bool:
         """Only what is required from here on."""
 
-    def solve(self, nodes: tuple[Node, ...], place: Place) -> JSON:
+    def solve(self, nodes: tuple[Node, ...], place: Position) -> JSON:
         """A value that is an instance of every node.
 
         Raises:
