@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from emulator.core.vendor import Vendor
+from emulator.core.vendor import AnyVendor
 from emulator.scenario.load import load_text
 from emulator.server.listen import Listeners, number_ports
 from emulator.server.runtime import build
@@ -42,7 +42,7 @@ def pytest_collection_finish() -> None:
 
 @asynccontextmanager
 async def running(
-    scenario: str, tls: Path | None = None, vendors: Sequence[Vendor] = VENDORS
+    scenario: str, tls: Path | None = None, vendors: Sequence[AnyVendor] = VENDORS
 ) -> AsyncIterator[Running]:
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
@@ -63,7 +63,7 @@ async def start() -> AsyncIterator[Start]:
     """Start an emulator: ``running = await start("rules: …")``; without a ``version`` line the clock is frozen."""
     opened = []
 
-    async def begin(scenario: str = "", vendors: Sequence[Vendor] = VENDORS) -> Running:
+    async def begin(scenario: str = "", vendors: Sequence[AnyVendor] = VENDORS) -> Running:
         context = running(scenario, vendors=vendors)
         value = await context.__aenter__()
         opened.append(context)

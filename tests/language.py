@@ -141,12 +141,12 @@ REPLY_KEYS: Rows = {
 GENERATE: Rows = {mode: f"{_INSTANCE}[{mode}]" for mode in ("typical", "minimal", "boundary", "adversarial", "invalid")}
 
 ERROR_KINDS: Rows = {  # each test asks a vendor for every kind; one stands here for its kind, all for all
-    "invalid_request": _KINDS.format("azure"),
+    "invalid_request": "tests/vendors/azure/errors/test_render.py::test_every_kind_has_words",
     "invalid_parameter": _KINDS.format("tgi"),
     "unauthenticated": "tests/vendors/openvino/test_errors.py::test_every_kind",
     "forbidden": _KINDS.format("mindie"),
     "not_found": "tests/vendors/databricks/test_errors.py::test_every_kind_is_worded",
-    "method_not_allowed": _KINDS.format("azure"),
+    "method_not_allowed": "tests/vendors/azure/errors/test_render.py::test_every_kind_has_words",
     "payload_too_large": _KINDS.format("tgi"),
     "context_length": "tests/vendors/openvino/test_errors.py::test_every_kind",
     "content_filter": _KINDS.format("mindie"),

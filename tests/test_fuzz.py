@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.wire import Answer, Running, read_answer
 
 PER_VENDOR = 2000

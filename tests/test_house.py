@@ -115,3 +115,36 @@ def test_faults_name_no_field_of_a_vendor() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _VENDOR_FIELDS.fullmatch(node.value)
     ]
     assert not named
+
+
+def files_with(pattern: str) -> set[str]:
+    """Files of the product, below ``emulator/``, with a word in them."""
+    found = {
+        path.relative_to(ROOT).as_posix() for path in FILES if re.search(pattern, path.read_text(encoding="utf-8"))
+    }
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "files"),
+    [
+        pytest.param(r"\bReorder\b|\breorder\b", {"faults/reorder.py", "faults/__init__.py"}, id="a fault"),
+        pytest.param(r"\bPareto\b|\bpareto\b", {"latency/distributions.py"}, id="a latency type"),
+        pytest.param(r"\bopen_memory\b", {"state/memory.py", "state/__init__.py"}, id="a store"),
+        pytest.param(
+            r"emulator\.vendors\.openvino import VENDOR", {"vendors/__init__.py"}, id="a vendor, beside its folder"
+        ),
+    ],
+)
+def test_what_is_added_touches_few_files(pattern: str, files: set[str]) -> None:
+    assert files_with(pattern) == files
+
+
+def test_the_paths_that_newcomers_are_told_exist() -> None:
+    text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    header, _, *rows = [line for line in text[text.index("| to find |") :].split("\n\n")[0].splitlines()]
+    vendors = [cell.strip() for cell in header.strip("|").split("|")][1:]
+    assert sorted(vendors) == [path.name for path in VENDORS]
+    for row in rows:
+        for vendor, cell in zip(vendors, row.strip("|").split("|")[1:], strict=True):
+            assert (ROOT / "vendors" / vendor / cell.strip().strip("`")).is_file(), row

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.wire import Running, read_answer
 
 SCENARIO = """\

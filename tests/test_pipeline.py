@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 
 NEVER: JSON = {
     "type": "object",

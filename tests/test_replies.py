@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.wire import Running
 
 CHATS: dict[str, tuple[str, str | None]] = {

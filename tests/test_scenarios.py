@@ -10,9 +10,9 @@ import pytest
 
 from emulator.cli.schema import render_schema
 from emulator.core.clock import EPOCH
-from emulator.core.json import JSON
 from emulator.scenario.load import find_files, load_library, load_scenario
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.wire import Answer, Running
 
 FOLDER = Path(__file__).parent.parent / "scenarios"

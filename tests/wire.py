@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from emulator.core.json import JSON
 from emulator.server.runtime import Built
+from tests.parsed import JSON
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntFlag
+from typing import TypeVar, overload
 
 from emulator.core.json import JSON, parse_json
 from emulator.core.record import record
 
 Headers = tuple[tuple[str, str], ...]
+D = TypeVar("D")
 
 
 class _Unread:
@@ -61,36 +62,67 @@ class WireRequest:
         """Keep only the bytes of the body."""
         self._json = _UNREAD
 
-    @contextmanager
-    def limited_to(self, names: frozenset[str]) -> Iterator[None]:
+    def limited_to(self, names: frozenset[str]) -> _Limits:
         """Meanwhile only these headers are there to be seen, in lower case; what else a client sends has no say."""
-        whole = self.headers
-        self.headers = _Limited(whole, names)
-        try:
-            yield
-        finally:
-            self.headers = whole
+        return _Limits(self, names)
+
+    @property
+    def all_headers(self) -> Mapping[str, str]:
+        """Every header, even while only some are to be seen: for what an answer repeats, not for how it is found."""
+        return self.headers.whole if isinstance(self.headers, _Limited) else self.headers
 
 
 class _Limited(Mapping[str, str]):
     """Some of a request's headers."""
 
-    __slots__ = ("_names", "_whole")
+    __slots__ = ("_names", "whole")
 
     def __init__(self, whole: Mapping[str, str], names: frozenset[str]) -> None:
-        self._whole = whole
+        self.whole = whole
         self._names = names
 
     def __getitem__(self, name: str) -> str:
         if name.lower() not in self._names:
             raise KeyError(name)
-        return self._whole[name]
+        return self.whole[name]
+
+    @overload
+    def get(self, name: str, /) -> str | None: ...
+
+    @overload
+    def get(self, name: str, default: str, /) -> str: ...
+
+    @overload
+    def get(self, name: str, default: D, /) -> str | D: ...
+
+    def get(self, name: str, default: D | None = None, /) -> str | D | None:
+        """As every mapping has it, without the exception that would cost most."""
+        return self.whole.get(name, default) if name.lower() in self._names else default
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._names and name in self.whole
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._whole if name.lower() in self._names)
+        return (name for name in self.whole if name.lower() in self._names)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+class _Limits:
+    """The time in which a request shows some of its headers."""
+
+    __slots__ = ("_names", "_request")
+
+    def __init__(self, request: WireRequest, names: frozenset[str]) -> None:
+        self._request = request
+        self._names = names
+
+    def __enter__(self) -> None:
+        self._request.headers = _Limited(self._request.headers, self._names)
+
+    def __exit__(self, *exception: object) -> None:
+        self._request.headers = self._request.all_headers
 
 
 DROPPED = 0  # in place of a status: the connection ends without a word

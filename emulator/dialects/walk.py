@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import merge
+from itertools import repeat
 
 from emulator.core.plan import Choice, Plan, SpanKind
 from emulator.core.record import record
@@ -101,11 +102,11 @@ def is_only(choice: Choice, kind: SpanKind = "text") -> bool:
 
 def speak(choice: Choice, run: Run, before: bytes, after: bytes) -> Iterator[Event]:
     """One event a token, its text as JSON between two templates; a token without text comes with the next."""
-    tokens, due = choice.tokens, choice.due
-    for position in range(run.start, run.end):
-        token = tokens[position]
+    start, end = run.start, run.end
+    tokens, dues = choice.tokens[start:end], choice.due[start:end]
+    for token, due, count in zip(tokens, dues, range(start + 1, end + 1), strict=True):
         if token:
-            yield due[position], b"%b%b%b" % (before, quote(token), after), position + 1, PLAIN
+            yield due, b"".join((before, quote(token), after)), count, PLAIN
 
 
 def interleave(streams: Sequence[Iterator[Event]], *, in_turn: bool = False) -> Iterator[Event]:
@@ -120,14 +121,13 @@ def interleave(streams: Sequence[Iterator[Event]], *, in_turn: bool = False) -> 
 
 def _count_all(streams: Sequence[Iterator[Event]], *, in_turn: bool) -> Iterator[Event]:
     counts = [0] * len(streams)
-    numbered = [_number(stream, index) for index, stream in enumerate(streams)]
+    total = 0
+    numbered = [zip(repeat(index), stream) for index, stream in enumerate(streams)]
     for index, (due, data, tokens, mark) in merge(*numbered, key=_by_turn if in_turn else _by_due):
-        counts[index] = max(counts[index], tokens)
-        yield due, data, sum(counts), mark
-
-
-def _number(stream: Iterator[Event], index: int) -> Iterator[tuple[int, Event]]:
-    return ((index, event) for event in stream)
+        if tokens > counts[index]:
+            total += tokens - counts[index]
+            counts[index] = tokens
+        yield due, data, total, mark
 
 
 def _by_due(numbered: tuple[int, Event]) -> float:

@@ -5,11 +5,12 @@ class Unsatisfiable(ValueError):
     """No instance of the schema exists, or none was found within the bound; the message says which."""
 
 
-class Exhausted(Unsatisfiable):
+class Exhausted(ValueError):
     """The bound of steps was reached: whether an instance exists is not known, and no further try is made."""
 
 
 _UNITS = 50  # of a step; the least that is counted
+_DEEPEST = 96  # levels of nesting, of the instance or of references
 
 
 class Budget:
@@ -18,15 +19,13 @@ class Budget:
     Args:
         steps: schemas looked at, in building or in checking.
         size: characters of JSON text, roughly.
-        depth: most levels of nesting, of the instance or of references.
     """
 
-    __slots__ = ("depth", "size", "units")
+    __slots__ = ("size", "units")
 
-    def __init__(self, steps: int = 30_000, size: int = 65_536, depth: int = 96) -> None:
+    def __init__(self, steps: int = 30_000, size: int = 65_536) -> None:
         self.units = steps * _UNITS
         self.size = size
-        self.depth = depth
 
     def spend(self, units: int = _UNITS) -> None:
         """Count one step, or parts of it."""
@@ -45,5 +44,5 @@ class Budget:
         self.size -= size
 
     def descend(self, depth: int) -> None:
-        if depth > self.depth:
+        if depth > _DEEPEST:
             raise Unsatisfiable("no instance found within the bound of depth")

@@ -155,7 +155,7 @@ class SlidingWindow(_Timed):
             self._used -= self._costs.pop(self._charges.popleft()[1])
 
 
-class Places:
+class Concurrency:
     """So many calls at the same time, however long each takes."""
 
     def __init__(self, quota: Quota) -> None:
@@ -192,4 +192,4 @@ _STRATEGIES: dict[str, type[Bucket] | type[FixedWindow] | type[SlidingWindow]] =
 
 def open_account(quota: Quota) -> Account:
     """An account of which nothing is taken."""
-    return Places(quota) if quota.unit == "concurrency" else _STRATEGIES[quota.strategy](quota)
+    return Concurrency(quota) if quota.unit == "concurrency" else _STRATEGIES[quota.strategy](quota)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.wire import Running
 
 openai = pytest.importorskip("openai")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.wire import Running
 
 inference = pytest.importorskip("azure.ai.inference")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.wire import Running
 
 openai = pytest.importorskip("openai")

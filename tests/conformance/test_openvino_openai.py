@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import LiveServer
+from tests.parsed import JSON
 from tests.wire import Running
 
 openai = pytest.importorskip("openai")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from openai import OpenAI
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.wire import Running
 
 LiveWith = Callable[[str], Running]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import LiveServer
+from tests.parsed import JSON
 from tests.wire import Running
 
 text_generation = pytest.importorskip("text_generation")

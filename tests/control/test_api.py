@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import jsonschema_rs
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import FROZEN, Start
+from tests.parsed import JSON
 from tests.server.toy import TOY
 from tests.wire import Answer, Running, read_answer
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON, as_array, canonical_json, dump_json, dump_text, parse_json
+from emulator.core.json import as_array, canonical_json, dump_json, dump_text
+from tests.parsed import JSON, parse_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

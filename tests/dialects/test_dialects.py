@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 
 PARAMETERS: JSON = {"type": "object", "properties": {"city": {"type": "string"}}}
 FUNCTION: JSON = {"name": "get_weather", "description": "The weather.", "parameters": PARAMETERS}

@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.call import ChatAsk, Message, Tool
-from emulator.core.json import JSON
+from emulator.core.json import Object
 from emulator.engine.tools import answer_opening, choose_tools, write_arguments
+from tests.parsed import JSON
 
 STRING: JSON = {"type": "string"}
 
 
-def takes(*required: str, **properties: JSON) -> JSON:
+def takes(*required: str, **properties: JSON) -> Object:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
@@ -106,7 +107,7 @@ def test_required_without_a_match_draws_one() -> None:
         ),
     ],
 )
-def test_arguments_come_from_the_prompt(tool: Tool, prompt: str, expected: JSON) -> None:
+def test_arguments_come_from_the_prompt(tool: Tool, prompt: str, expected: Object) -> None:
     arguments = json.loads(write_arguments(tool, prompt, b"k"))
     assert {name: arguments[name] for name in expected} == expected
 

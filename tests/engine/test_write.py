@@ -15,11 +15,12 @@ from emulator.core.call import (
     Tool,
     ToolCall,
 )
-from emulator.core.json import JSON, parse_json
+from emulator.core.json import Object, as_object
 from emulator.core.plan import Choice
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, write
+from tests.parsed import parse_json
 
 TOKENIZER = tokenizer_for("llama3")
 DEPLOYMENT = Deployment(vendor="databricks", name="llama")
@@ -30,8 +31,11 @@ WEATHER = Tool(
 )
 
 
-def chat(text: str = "Tell me about boats.", **fields: JSON) -> ChatAsk:
-    return ChatAsk(messages=(Message(role="user", text=text),), **fields)
+def chat(text: str = "Tell me about boats.") -> ChatAsk:
+    return ChatAsk(messages=(Message(role="user", text=text),))
+
+
+PARIS = replace(chat("What is the weather in Paris?"), tools=(WEATHER,))
 
 
 def draft(ask: ChatAsk | CompletionAsk | EmbeddingAsk, reply: FixedReply | None = None, seed: int = 0) -> Draft:
@@ -46,13 +50,13 @@ def text(ask: ChatAsk, seed: int = 0) -> str:
     return first(ask, seed=seed).text()
 
 
-def sampled(**fields: JSON) -> ChatAsk:
-    return chat(sampling=Sampling(**fields))
+def sampled(sampling: Sampling) -> ChatAsk:
+    return replace(chat(), sampling=sampling)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 17, 64])
 def test_a_limit_is_kept_to_the_token(limit: int) -> None:
-    choice = first(sampled(max_tokens=limit))
+    choice = first(sampled(Sampling(max_tokens=limit)))
     assert len(choice.tokens) == len(choice.ids) == limit
     assert choice.finish_reason == "length"
 
@@ -64,32 +68,32 @@ def test_an_answer_without_a_limit_ends_by_itself_with_a_sentence() -> None:
 
 
 def test_without_a_natural_end_it_goes_on_to_the_limit() -> None:
-    choice = first(sampled(max_tokens=3000, ignore_eos=True))
+    choice = first(sampled(Sampling(max_tokens=3000, ignore_eos=True)))
     assert (len(choice.tokens), choice.finish_reason) == (3000, "length")
 
 
 def test_a_stop_string_ends_the_answer_before_it() -> None:
     whole = text(chat())
     word = whole.split()[5]
-    choice = first(sampled(stop=(word,)))
+    choice = first(sampled(Sampling(stop=(word,))))
     assert choice.text() == whole.split(word)[0]
     assert (choice.finish_reason, choice.stopped_by) == ("stop", word)
 
 
 def test_a_stop_string_can_stay() -> None:
     word = text(chat()).split()[5]
-    assert first(sampled(stop=(word,), keep_stop=True)).text().endswith(word)
+    assert first(sampled(Sampling(stop=(word,), keep_stop=True))).text().endswith(word)
 
 
 def test_a_stop_string_beyond_the_limit_does_not_count() -> None:
     whole = first(chat())
     last = whole.text().split()[-1]
-    choice = first(sampled(stop=(last,), max_tokens=4))
+    choice = first(sampled(Sampling(stop=(last,), max_tokens=4)))
     assert (len(choice.tokens), choice.finish_reason, choice.stopped_by) == (4, "length", None)
 
 
 def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
-    plain, shown = first(chat()), first(sampled(show_eos=True))
+    plain, shown = first(chat()), first(sampled(Sampling(show_eos=True)))
     assert shown.ids == (*plain.ids, TOKENIZER.eos)
     assert shown.tokens[-1] == ""
     assert shown.spans[-1].end == len(shown.tokens)
@@ -98,16 +102,24 @@ def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        pytest.param(sampled(seed=1), sampled(seed=1), True, id="one seed pins the text"),
-        pytest.param(sampled(seed=1), sampled(seed=2), False, id="another seed varies it"),
+        pytest.param(sampled(Sampling(seed=1)), sampled(Sampling(seed=1)), True, id="one seed pins the text"),
+        pytest.param(sampled(Sampling(seed=1)), sampled(Sampling(seed=2)), False, id="another seed varies it"),
         pytest.param(
-            sampled(greedy=True, seed=1), sampled(greedy=True, seed=2), True, id="greedy never varies with the seed"
+            sampled(Sampling(greedy=True, seed=1)),
+            sampled(Sampling(greedy=True, seed=2)),
+            True,
+            id="greedy never varies with the seed",
         ),
         pytest.param(
-            sampled(knobs=(("temperature", 0.5),)), sampled(knobs=(("temperature", 0.9),)), False, id="a knob varies it"
+            sampled(Sampling(knobs=(("temperature", 0.5),))),
+            sampled(Sampling(knobs=(("temperature", 0.9),))),
+            False,
+            id="a knob varies it",
         ),
         pytest.param(chat("One?"), chat("Two?"), False, id="another prompt varies it"),
-        pytest.param(chat(), sampled(max_tokens=10_000), True, id="a limit that is not reached changes nothing"),
+        pytest.param(
+            chat(), sampled(Sampling(max_tokens=10_000)), True, id="a limit that is not reached changes nothing"
+        ),
     ],
 )
 def test_what_a_text_depends_on(one: ChatAsk, other: ChatAsk, same: bool) -> None:
@@ -119,17 +131,17 @@ def test_the_emulators_seed_varies_every_text() -> None:
 
 
 def test_a_smaller_limit_gives_the_beginning_of_the_same_text() -> None:
-    assert text(sampled(max_tokens=40)).startswith(text(sampled(max_tokens=20)))
+    assert text(sampled(Sampling(max_tokens=40))).startswith(text(sampled(Sampling(max_tokens=20))))
 
 
 def test_several_choices_differ_unless_greedy() -> None:
-    varied = [choice.text() for choice in draft(sampled(n=3)).choices]
-    greedy = [choice.text() for choice in draft(sampled(n=3, greedy=True)).choices]
+    varied = [choice.text() for choice in draft(sampled(Sampling(n=3))).choices]
+    greedy = [choice.text() for choice in draft(sampled(Sampling(n=3, greedy=True))).choices]
     assert (len(set(varied)), len(set(greedy))) == (3, 1)
 
 
 def test_usage_counts_every_choice_and_the_prompt_once() -> None:
-    usage = draft(sampled(n=3, max_tokens=7)).usage
+    usage = draft(sampled(Sampling(n=3, max_tokens=7))).usage
     assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (5, 21, 26)
 
 
@@ -145,21 +157,20 @@ def test_the_answer_speaks_the_language_of_the_prompt(prompt: str, letters: str)
 
 
 def test_a_required_tool_is_called_with_valid_arguments() -> None:
-    choice = first(chat("What is the weather in Paris?", tools=(WEATHER,), tool_choice="required"))
+    choice = first(replace(PARIS, tool_choice="required"))
     [(name, arguments)] = choice.tool_calls
     assert (name, choice.finish_reason) == ("get_weather", "tool_calls")
-    assert WEATHER.parameters is not None
-    jsonschema_rs.validate(WEATHER.parameters, parse_json(arguments))
+    jsonschema_rs.validate(as_object(WEATHER.parameters), parse_json(arguments))
 
 
 def test_no_tool_is_called_when_none_may_be() -> None:
-    choice = first(chat("What is the weather in Paris?", tools=(WEATHER,), tool_choice="none"))
+    choice = first(replace(PARIS, tool_choice="none"))
     assert choice.tool_calls == ()
     assert choice.text()
 
 
 def test_a_limit_cuts_arguments_too() -> None:
-    ask = chat("Weather in Paris?", tools=(WEATHER,), tool_choice="required", sampling=Sampling(max_tokens=2))
+    ask = replace(PARIS, tool_choice="required", sampling=Sampling(max_tokens=2))
     choice = first(ask)
     assert (len(choice.tokens), choice.finish_reason) == (2, "length")
 
@@ -176,29 +187,29 @@ def test_the_answer_after_a_tool_uses_its_result() -> None:
 
 
 def test_json_mode_gives_an_object() -> None:
-    assert isinstance(parse_json(text(chat(format="json_object"))), dict)
+    assert isinstance(parse_json(text(replace(chat(), format="json_object"))), dict)
 
 
 def test_a_schema_gives_a_valid_instance() -> None:
-    schema = {
+    schema: Object = {
         "type": "object",
         "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
         "required": ["name", "age"],
         "additionalProperties": False,
     }
-    jsonschema_rs.validate(schema, parse_json(text(chat(format="json_schema", schema=schema))))
+    jsonschema_rs.validate(schema, parse_json(text(replace(chat(), format="json_schema", schema=schema))))
 
 
 def test_reasoning_comes_first_and_is_counted() -> None:
-    result = draft(chat(reasoning="low"))
+    result = draft(replace(chat(), reasoning="low"))
     [choice] = result.choices
     assert [span.kind for span in choice.spans] == ["reasoning", "text"]
     assert result.usage.reasoning_tokens == choice.spans[0].end > 0
-    assert len(first(chat(reasoning="high")).text("reasoning")) > len(choice.text("reasoning"))
+    assert len(first(replace(chat(), reasoning="high")).text("reasoning")) > len(choice.text("reasoning"))
 
 
 def test_logprobs_stand_beside_every_token() -> None:
-    choice = first(sampled(max_tokens=20, logprobs=3))
+    choice = first(sampled(Sampling(max_tokens=20, logprobs=3)))
     assert choice.logprobs is not None
     assert [entry.token for entry in choice.logprobs] == list(choice.tokens)
     assert all(entry.logprob <= 0 and len(entry.top) == 3 for entry in choice.logprobs)
@@ -261,8 +272,8 @@ def test_a_fixed_reply_is_said_as_it_is(reply: FixedReply, texts: dict[str, str]
 
 def test_a_fixed_reply_is_cut_as_any_answer() -> None:
     reply = FixedReply(text="One two three four five six seven eight.")
-    assert first(sampled(max_tokens=3), reply).finish_reason == "length"
-    assert first(sampled(stop=("three",)), reply).text() == "One two "
+    assert first(sampled(Sampling(max_tokens=3)), reply).finish_reason == "length"
+    assert first(sampled(Sampling(stop=("three",))), reply).text() == "One two "
 
 
 def test_fixed_usage_is_reported() -> None:
@@ -281,7 +292,8 @@ def test_an_empty_ask_is_answered() -> None:
 
 
 def test_two_calls_of_one_tool_take_two_values_of_the_prompt() -> None:
-    ask = chat("What is the weather in Paris and in Rome?", tools=(WEATHER,), tool_choice="auto", parallel=True)
+    asked = chat("What is the weather in Paris and in Rome?")
+    ask = replace(asked, tools=(WEATHER,), tool_choice="auto", parallel=True)
     calls = first(ask).tool_calls
     assert [name for name, _ in calls] == ["get_weather"] * len(calls)
     assert len({arguments for _, arguments in calls}) == len(calls)

@@ -3,10 +3,10 @@
 from pydantic import TypeAdapter
 
 from emulator.core.delivery import Delivery, Piece
-from emulator.core.json import JSON
 from emulator.core.wire import Mark
 from emulator.dialects import openai, tgi
 from emulator.faults import AnyFault, Fault
+from tests.parsed import JSON
 
 TEXTS = ("Hi", " 你", "\n")
 EVENTS = (

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from emulator.core.delivery import Delivery, Ending, join_writes
-from emulator.core.json import JSON
 from tests.faults.deliveries import EVENTS, HEAD, JSON_TYPE, STREAM, WHOLE, body_until, make_fault, starts
+from tests.parsed import JSON
 
 STREAMED = STREAM.body
 BODY = WHOLE.body

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from emulator.core.delivery import Delivery
-from emulator.core.json import JSON
 from emulator.faults.position import Positioned
 from tests.faults.deliveries import HEAD, STREAM, WHOLE, body_until, make_fault, starts
+from tests.parsed import JSON
 
 STREAMED = STREAM.body
 BODY = WHOLE.body

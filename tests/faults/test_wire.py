@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.wire import Running, read_until_reset
 
 CHUNKS = ["Hello ", "你好 ", "😀 ", 'a "b" ', "tab\there ", "終わり"]

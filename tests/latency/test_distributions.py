@@ -5,9 +5,10 @@ import math
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from emulator.core.json import JSON, as_object
+from emulator.core.json import as_object
 from emulator.latency import Delay
 from emulator.latency.distributions import Distribution
+from tests.parsed import JSON
 
 DELAY: TypeAdapter[Distribution] = TypeAdapter(Delay)
 MANY = 10_000

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import Object
 from emulator.latency import Latency
+from tests.parsed import JSON
 
 KEY = b"some key"
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from emulator.core.clock import FrozenClock
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import dump_json
+from tests.parsed import JSON
 from tests.wire import Answer, Running
 
 _HELLO: JSON = [{"role": "user", "content": "Hello"}]

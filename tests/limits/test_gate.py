@@ -6,7 +6,6 @@ import pytest
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.limits import Gate
@@ -14,6 +13,7 @@ from emulator.limits.gate import reserve_output
 from emulator.scenario.load import load_text
 from emulator.scenario.quotas import compile_limits
 from emulator.state.memory import MemoryState
+from tests.parsed import JSON
 from tests.server.toy import ToyCodec
 
 TOY = Deployment(vendor="toy", name="llama")

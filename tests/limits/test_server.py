@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from emulator.core.json import JSON
 from tests.conftest import Start
 from tests.limits.clients import (
     AZURE,
@@ -19,6 +18,7 @@ from tests.limits.clients import (
     toy_stream,
     wait_for,
 )
+from tests.parsed import JSON
 from tests.server.toy import TOY
 
 everyone = pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Calls as rules see them."""
 
 from emulator.core.call import ChatAsk, CompletionAsk, EmbeddingAsk, Message, Sampling, Tool
-from emulator.core.json import JSON
 from emulator.scenario.load import load_text
 from emulator.scenario.match import Facts, Matcher, compile_rules
+from tests.parsed import JSON
 
 BODY: JSON = {
     "model": "llama",

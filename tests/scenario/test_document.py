@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.scenario.load import load_text
+from tests.parsed import JSON
 from tests.scenario.texts import HEAD, rows_of
 
 

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.core.clock import FrozenClock
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import dump_json
 from emulator.scenario.load import load_text
 from emulator.server.listen import Listeners
 from emulator.server.runtime import build
 from tests.conftest import Start, running
+from tests.parsed import JSON
 from tests.server.toy import TOY
 from tests.wire import Answer, Running, read_answer
 

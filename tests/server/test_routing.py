@@ -12,7 +12,7 @@ def _answer(request: WireRequest, service: Service[VendorSettings, None]) -> Wir
     return WireResponse(200)
 
 
-def _endpoint(method: str, path: str) -> Endpoint:
+def _endpoint(method: str, path: str) -> Endpoint[VendorSettings, None]:
     return Endpoint(method=method, path=path, parse=_answer)
 
 

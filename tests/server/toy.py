@@ -9,6 +9,7 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call, Endpoint, Service, Vendor, VendorSettings, no_habits
 from emulator.core.wire import Event, FieldNames, Mark, WireRequest, WireResponse, WireStream
+from tests.parsed import JSON
 
 _TEXT = (("Content-Type", "text/plain"),)
 _STATUS = {ErrorKind.NOT_FOUND: 404, ErrorKind.METHOD_NOT_ALLOWED: 405, ErrorKind.UNAUTHENTICATED: 401}
@@ -44,7 +45,7 @@ class ToyCodec:
 
 def _chat(request: WireRequest, service: ToyService) -> Call:
     try:
-        body = request.json()
+        body: JSON = request.json()
     except ValueError as error:
         raise EmulatedError(ErrorKind.INVALID_REQUEST, str(error)) from None
     ask = ChatAsk(messages=(Message(role="user", text=body["prompt"]),), sampling=Sampling(max_tokens=body.get("max")))
@@ -59,7 +60,7 @@ def _chat(request: WireRequest, service: ToyService) -> Call:
 
 
 def _echo(request: WireRequest, service: ToyService) -> WireResponse:
-    seen = {
+    seen: JSON = {
         "method": request.method,
         "path": request.path,
         "query": dict(request.query),

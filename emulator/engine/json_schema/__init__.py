@@ -12,50 +12,44 @@ from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.invalid import Invalid, break_one
 from emulator.engine.json_schema.meta import NotASchema
-from emulator.engine.json_schema.place import Place
+from emulator.engine.json_schema.position import Position
 from emulator.engine.json_schema.resolve import Node, root_node
 from emulator.engine.json_schema.style import STYLES, Mode
 from emulator.engine.regex.tree import BadPattern
 
 __all__ = ["Invalid", "Mode", "Unsatisfiable", "generate", "generate_invalid", "is_instance"]
 
-_STEPS = 6_000
-_SIZE = 65_536
+_STEPS = 6_000  # schemas looked at before giving up, some ten microseconds each
 
 
-def generate(schema: JSON, key: bytes, *, mode: Mode = "typical", steps: int = _STEPS, size: int = _SIZE) -> JSON:
+def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
     """An instance of ``schema``, drawn by ``key``.
 
     Args:
         mode: ``typical`` reads like data, ``minimal`` has only what is required, ``boundary`` goes to the bounds,
             ``adversarial`` is valid and yet trips careless readers; ``invalid`` breaks exactly one rule.
-        steps: schemas looked at before giving up, some ten microseconds each; counted, not timed, so that the
-            same schema ends the same way on every machine.
-        size: most characters of the instance's JSON text, roughly.
 
     Raises:
         Unsatisfiable: there is no instance, or none was found within the bounds.
     """
     if mode == "invalid":
-        return generate_invalid(schema, key, steps=steps, size=size).instance
+        return generate_invalid(schema, key).instance
     with _refusing():
-        return _build(root_node(schema), key, mode, Budget(steps, size))[1]
+        return _build(root_node(schema), key, mode, Budget(_STEPS))[1]
 
 
-def generate_invalid(schema: JSON, key: bytes, *, steps: int = 4 * _STEPS, size: int = 4 * _SIZE) -> Invalid:
+def generate_invalid(schema: JSON, key: bytes) -> Invalid:
     """An instance that breaks exactly one rule, the keyword of that rule, and where in the instance it is broken.
 
     Raises:
         Unsatisfiable: none was found, such as when every value is an instance.
     """
     with _refusing():
-        budget, root = Budget(steps, size), root_node(schema)
+        budget, root = Budget(_STEPS), root_node(schema)
         for attempt, mode in enumerate(_BROKEN):
             builder, instance = _build(root, derive(key, attempt), mode, budget)
             try:
                 return break_one(builder, instance, key)
-            except Exhausted:
-                raise
             except Unsatisfiable:
                 continue
         raise Unsatisfiable("no instance found that breaks just one rule")
@@ -64,14 +58,14 @@ def generate_invalid(schema: JSON, key: bytes, *, steps: int = 4 * _STEPS, size:
 _BROKEN: tuple[Mode, ...] = ("typical", "minimal", "typical", "adversarial")
 
 
-def is_instance(schema: JSON, value: JSON, *, steps: int = 4 * _STEPS) -> bool:
+def is_instance(schema: JSON, value: JSON) -> bool:
     """Whether ``value`` is an instance of ``schema``, formats included.
 
     Raises:
         Unsatisfiable: the schema is none, or finding out goes beyond the bound.
     """
     with _refusing():
-        return Checker(Budget(steps)).valid(root_node(schema), value)
+        return Checker(Budget(4 * _STEPS)).valid(root_node(schema), value)
 
 
 def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder, JSON]:
@@ -82,9 +76,7 @@ def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder,
         checker.assert_formats = assert_formats
         builder = Builder(root, STYLES[mode], budget, checker)
         try:
-            value = builder.solve((root,), Place(derive(key, mode)))
-        except Exhausted:
-            raise
+            value = builder.solve((root,), Position(derive(key, mode)))
         except Unsatisfiable as error:
             refusal = error
             continue
@@ -99,6 +91,6 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise Exhausted("no instance found within the bound of depth") from None
-    except (NotASchema, BadPattern) as error:
+        raise Unsatisfiable("no instance found within the bound of depth") from None
+    except (NotASchema, BadPattern, Exhausted) as error:
         raise Unsatisfiable(str(error)) from None

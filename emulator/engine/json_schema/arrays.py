@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer
-from emulator.engine.budget import Exhausted, Unsatisfiable
+from emulator.engine.budget import Unsatisfiable
 from emulator.engine.json_schema.equality import identity
 from emulator.engine.json_schema.keywords import positional, speaks_of_rest
-from emulator.engine.json_schema.place import Place, Solver
+from emulator.engine.json_schema.position import Position, Solver
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import Shape
 from emulator.engine.json_schema.values import singular
@@ -15,7 +15,7 @@ from emulator.engine.json_schema.values import singular
 _TURNS = 8  # ways to place what an array must contain
 
 
-def write_array(solver: Solver, shape: Shape, place: Place) -> JSON:
+def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
     """An array of the shape.
 
     Raises:
@@ -28,15 +28,13 @@ def write_array(solver: Solver, shape: Shape, place: Place) -> JSON:
             room = solver.budget.size
             try:
                 return _write_items(solver, shape, place, count, turn)
-            except Exhausted:
-                raise
             except Unsatisfiable as error:
                 refusal = error
                 solver.budget.size = room
     raise refusal
 
 
-def _write_items(solver: Solver, shape: Shape, place: Place, count: int, turn: int) -> JSON:
+def _write_items(solver: Solver, shape: Shape, place: Position, count: int, turn: int) -> JSON:
     wanted = _placed(shape, count, turn)
     items: list[JSON] = []
     seen: list[JSON] = []
@@ -50,8 +48,6 @@ def _write_items(solver: Solver, shape: Shape, place: Place, count: int, turn: i
             nodes += item_nodes(shape, 1)
         try:
             item = _item(solver, shape, nodes, place, index, seen, known)
-        except Exhausted:
-            raise
         except Unsatisfiable:
             if index < shape.item_count.low or wanted:
                 raise
@@ -64,7 +60,7 @@ def _write_items(solver: Solver, shape: Shape, place: Place, count: int, turn: i
     return items
 
 
-def _item(solver: Solver, shape: Shape, nodes: tuple[Node, ...], place: Place, index: int, seen: list[JSON],
+def _item(solver: Solver, shape: Shape, nodes: tuple[Node, ...], place: Position, index: int, seen: list[JSON],
           known: set[object]) -> JSON:  # fmt: skip
     below = place.below(index, singular(place.name))
     item = solver.solve(nodes, below)
@@ -99,7 +95,7 @@ def _longest(shape: Shape) -> int:
     return max((len(positional(node.keywords)[0]) for node in shape.items), default=0)
 
 
-def _counts(solver: Solver, shape: Shape, place: Place, low: int, high: int | None) -> dict[int, None]:
+def _counts(solver: Solver, shape: Shape, place: Position, low: int, high: int | None) -> dict[int, None]:
     """Numbers of items to try: the one wanted, room behind the first items for all it must contain, the fewest."""
     wanted = _count(solver, shape, place, low, high)
     if not shape.contains:
@@ -108,7 +104,7 @@ def _counts(solver: Solver, shape: Shape, place: Place, low: int, high: int | No
     return {wanted: None, roomy if high is None else min(roomy, high): None, low: None}
 
 
-def _count(solver: Solver, shape: Shape, place: Place, low: int, high: int | None) -> int:
+def _count(solver: Solver, shape: Shape, place: Position, low: int, high: int | None) -> int:
     style = solver.style
     solver.budget.fill(2 * low)
     if not style.items or solver.frugal(place):

@@ -8,7 +8,7 @@ from math import inf
 
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_integer, draw_uniform
-from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
+from emulator.engine.budget import Budget, Unsatisfiable
 from emulator.engine.json_schema.arrays import write_array
 from emulator.engine.json_schema.check import Checker
 from emulator.engine.json_schema.choices import options
@@ -16,7 +16,7 @@ from emulator.engine.json_schema.heights import Heights
 from emulator.engine.json_schema.merge import absorb
 from emulator.engine.json_schema.numbers import write_number
 from emulator.engine.json_schema.objects import narrow_members, write_object
-from emulator.engine.json_schema.place import Place
+from emulator.engine.json_schema.position import Position
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import TYPES, Shape
 from emulator.engine.json_schema.strings import write_string
@@ -29,7 +29,7 @@ _DEEP = 4  # levels after which a value that could be anything is better a plain
 
 
 class Builder:
-    """Builds one instance of ``root``: a :class:`~emulator.engine.json_schema.place.Solver`."""
+    """Builds one instance of ``root``: a :class:`~emulator.engine.json_schema.position.Solver`."""
 
     def __init__(self, root: Node, style: Style, budget: Budget, checker: Checker) -> None:
         self.root = root
@@ -40,10 +40,10 @@ class Builder:
         self.members = 0
         self.reason = ""
 
-    def frugal(self, place: Place) -> bool:
+    def frugal(self, place: Position) -> bool:
         return place.spare or place.depth > self.style.deepest or self.members > self.style.members
 
-    def solve(self, nodes: tuple[Node, ...], place: Place) -> JSON:
+    def solve(self, nodes: tuple[Node, ...], place: Position) -> JSON:
         self.members += 1
         self.budget.descend(place.depth)
         if self.heights.of(nodes) == inf:
@@ -65,7 +65,7 @@ class Builder:
                 break
         raise Unsatisfiable(self.reason or _refusal(place))
 
-    def _settled(self, shape: Shape, place: Place, strict: bool) -> Iterator[Shape]:
+    def _settled(self, shape: Shape, place: Position, strict: bool) -> Iterator[Shape]:
         """Every way to decide the choices, each a shape without any."""
         self.budget.spend()
         if shape.empty:
@@ -88,7 +88,7 @@ class Builder:
                 narrow_members(narrowed, self.budget)
             yield from self._settled(narrowed, place, strict)
 
-    def _values(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+    def _values(self, shape: Shape, nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
         """Instances of the nodes that have the shape."""
         if shape.values is not None:
             yield from self._listed(shape.values, nodes, place)
@@ -97,7 +97,7 @@ class Builder:
             yield from self._hinted(shape, nodes, place)
         yield from self._written(shape, nodes, place)
 
-    def _written(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+    def _written(self, shape: Shape, nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
         """Values made for the shape: several tries of each type where not every one need be an instance."""
         for kind in self._kinds(shape, place):
             attempts = (_RETRIES + 16 * bool(shape.exclusions)) if shape.delicate else 1
@@ -108,8 +108,6 @@ class Builder:
                 wanted = shape.larger(grown) if grown else shape
                 try:
                     value = (self._write if attempt <= _RETRIES else self._write_freely)(kind, wanted, at)
-                except Exhausted:
-                    raise
                 except Unsatisfiable as error:
                     self.reason = self.reason or str(error)
                     self.budget.size = room
@@ -120,14 +118,14 @@ class Builder:
                     yield value
                 self.budget.size = room
 
-    def _listed(self, values: list[JSON], nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+    def _listed(self, values: list[JSON], nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
         first = draw_integer(place.key, len(values), "listed") if values else 0
         for value in values[first:] + values[:first]:
             if self.checker.all_valid(nodes, value):
                 self.budget.fill(len(str(value)))
                 yield value
 
-    def _hinted(self, shape: Shape, nodes: tuple[Node, ...], place: Place) -> Iterator[JSON]:
+    def _hinted(self, shape: Shape, nodes: tuple[Node, ...], place: Position) -> Iterator[JSON]:
         """Values the schema itself gives as examples."""
         for note in shape.notes:
             examples = note.get("examples")
@@ -138,7 +136,7 @@ class Builder:
             if hints and draw_uniform(place.key, "hint") < 0.7:
                 yield from self._listed(hints, nodes, place)
 
-    def _kinds(self, shape: Shape, place: Place) -> list[str]:
+    def _kinds(self, shape: Shape, place: Position) -> list[str]:
         """Types to try, the likeliest first."""
         kinds = [kind for kind in TYPES if kind in shape.types]
         if len(kinds) == len(TYPES):
@@ -153,7 +151,7 @@ class Builder:
             kinds.insert(0, "fraction")
         return kinds
 
-    def _write(self, kind: str, shape: Shape, place: Place) -> JSON:
+    def _write(self, kind: str, shape: Shape, place: Position) -> JSON:
         if kind == "object":
             return write_object(self, shape, place)
         if kind == "array":
@@ -168,15 +166,15 @@ class Builder:
             raise Unsatisfiable(_refusal(place))
         return value
 
-    def _write_string(self, shape: Shape, place: Place) -> str | None:
+    def _write_string(self, shape: Shape, place: Position) -> str | None:
         return write_string(shape, place.name, place.key, self.style, self.budget)
 
-    def _write_number(self, kind: str, shape: Shape, place: Place) -> int | float | None:
+    def _write_number(self, kind: str, shape: Shape, place: Position) -> int | float | None:
         wanted = range_for(place.name)
         fits = partial(self._not_excluded, shape.exclusions)
         return write_number(kind, shape.interval, shape.multiples, place.key, self.style, wanted, fits)
 
-    def _write_freely(self, kind: str, shape: Shape, place: Place) -> JSON:
+    def _write_freely(self, kind: str, shape: Shape, place: Position) -> JSON:
         """In the typical style: at the bounds there are too few values to choose from."""
         style, self.style = self.style, STYLES["typical"]
         try:
@@ -188,7 +186,7 @@ class Builder:
         return not any(self.checker.valid(node, value) for node in exclusions)
 
 
-def _refusal(place: Place) -> str:
+def _refusal(place: Position) -> str:
     return f"no value of {place.name!r} meets all that is asked" if place.name else "no value meets all that is asked"
 
 

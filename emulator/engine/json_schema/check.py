@@ -14,9 +14,9 @@ from emulator.engine.json_schema.rules.table import RULES
 class Checker:
     """Evaluates instances against nodes within a budget: a :class:`~emulator.engine.json_schema.rules.judge.Judge`."""
 
-    def __init__(self, budget: Budget, assert_formats: bool = True) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.assert_formats = assert_formats
+        self.assert_formats = True
         self._depth = 0
         self._known: dict[tuple[int, int, int], bool] = {}
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.seed import derive
-from emulator.engine.budget import Exhausted, Unsatisfiable
+from emulator.engine.budget import Unsatisfiable
 from emulator.engine.json_schema.build import Builder
 from emulator.engine.json_schema.check import rules_of
 from emulator.engine.json_schema.keywords import required_names
 from emulator.engine.json_schema.negation import breaches
-from emulator.engine.json_schema.place import Place
+from emulator.engine.json_schema.position import Position
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.violations import Path, Spot, below, violations
 
@@ -72,11 +72,9 @@ def _broken(builder: Builder, spot: Spot, keyword: str, key: bytes) -> Iterator[
         yield from _misnamed(builder, spot, value, key)
     others = Node({name: below for name, below in schema.items() if name != keyword}, spot.node.path)
     for index, option in enumerate(islice(breaches(spot.node, keyword), _OPTIONS)):
-        place = Place(derive(key, keyword, index), len(spot.path), str(spot.path[-1]) if spot.path else "")
+        place = Position(derive(key, keyword, index), len(spot.path), str(spot.path[-1]) if spot.path else "")
         try:
             yield builder.solve((others, *option), place)
-        except Exhausted:
-            raise
         except Unsatisfiable:
             continue
 
@@ -85,9 +83,7 @@ def _misnamed(builder: Builder, spot: Spot, value: Object, key: bytes) -> Iterat
     """The object with one more name, which is not allowed."""
     wrong: Object = {"type": "string", "not": spot.node.keywords["propertyNames"]}
     try:
-        name = builder.solve((spot.node._replace(schema=wrong),), Place(derive(key, "name"), len(spot.path)))
-    except Exhausted:
-        raise
+        name = builder.solve((spot.node._replace(schema=wrong),), Position(derive(key, "name"), len(spot.path)))
     except Unsatisfiable:
         return
     yield {**value, as_text(name): next(iter(value.values()), "value")}

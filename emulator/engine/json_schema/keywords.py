@@ -32,7 +32,7 @@ def listed_values(schema: Object) -> list[JSON]:
     return [schema["const"]] if "const" in schema else listed(schema, "enum")
 
 
-def has_type(value: JSON, name: JSON, dialect: Dialect = Dialect.DRAFT_2020) -> bool:
+def has_type(value: JSON, name: JSON, dialect: Dialect) -> bool:
     """Whether a value is of one of the seven types; 1.0 is an integer from draft 6 on."""
     if name == "integer":
         whole = isinstance(value, float) and value.is_integer() and dialect > Dialect.DRAFT_4

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from emulator.core.json import JSON, Object, as_text
 from emulator.core.seed import derive, draw_uniform
-from emulator.engine.budget import Budget, Exhausted, Unsatisfiable
+from emulator.engine.budget import Budget, Unsatisfiable
 from emulator.engine.json_schema.keywords import named
 from emulator.engine.json_schema.merge import absorb
-from emulator.engine.json_schema.place import Place, Solver
+from emulator.engine.json_schema.position import Position, Solver
 from emulator.engine.json_schema.resolve import Node
 from emulator.engine.json_schema.shape import Shape
 from emulator.engine.regex.matching import matches
@@ -19,7 +19,7 @@ _NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
 _MOST = 150  # optional properties of one object, roughly
 
 
-def write_object(solver: Solver, shape: Shape, place: Place) -> Object:
+def write_object(solver: Solver, shape: Shape, place: Position) -> Object:
     """An object of the shape.
 
     Raises:
@@ -36,8 +36,6 @@ def write_object(solver: Solver, shape: Shape, place: Place) -> Object:
     for name in _in_order(shape, chosen):
         try:
             built[name] = _member(solver, shape, place, name)
-        except Exhausted:
-            raise
         except Unsatisfiable:
             if name in needed:
                 raise
@@ -45,7 +43,7 @@ def write_object(solver: Solver, shape: Shape, place: Place) -> Object:
     return {name: built[name] for name in built if name in needed or _stays(shape, built, name)}
 
 
-def _member(solver: Solver, shape: Shape, place: Place, name: str) -> JSON:
+def _member(solver: Solver, shape: Shape, place: Position, name: str) -> JSON:
     nodes = member_nodes(shape, name, solver.budget)
     if nodes is None or not solver.checker.all_valid(tuple(shape.names), name):
         raise Unsatisfiable(f"the property {name!r} is not allowed")
@@ -106,7 +104,7 @@ def _stays(shape: Shape, built: Object, name: str) -> bool:
     return all(other in built for other in _closed(shape, [name]))
 
 
-def _add_optional(solver: Solver, shape: Shape, place: Place, chosen: dict[str, None], high: int | None) -> None:
+def _add_optional(solver: Solver, shape: Shape, place: Position, chosen: dict[str, None], high: int | None) -> None:
     if not solver.style.optional or solver.frugal(place):
         return
     names = [name for name in _declared(shape) if name not in chosen]
@@ -136,7 +134,7 @@ def _in_order(shape: Shape, chosen: dict[str, None]) -> list[str]:
     return declared + [name for name in chosen if name not in declared]
 
 
-def _fill(solver: Solver, shape: Shape, place: Place, built: Object, low: int) -> None:
+def _fill(solver: Solver, shape: Shape, place: Position, built: Object, low: int) -> None:
     """Add properties until there are ``low``."""
     if len(built) >= low and not _lonely(solver, shape, place, built):
         return
@@ -149,15 +147,13 @@ def _fill(solver: Solver, shape: Shape, place: Place, built: Object, low: int) -
             continue
         try:
             built.update({n: _member(solver, shape, place, n) for n in more})
-        except Exhausted:
-            raise
         except Unsatisfiable:
             continue
     if len(built) < low:
         raise Unsatisfiable(f"no {low} properties found")
 
 
-def _lonely(solver: Solver, shape: Shape, place: Place, built: Object) -> bool:
+def _lonely(solver: Solver, shape: Shape, place: Position, built: Object) -> bool:
     """An empty map of something: one entry tells a reader more."""
     if built or not solver.style.hints or solver.frugal(place) or shape.member_count.high == 0:
         return False
@@ -167,7 +163,7 @@ def _lonely(solver: Solver, shape: Shape, place: Place, built: Object) -> bool:
     )
 
 
-def _possible_names(solver: Solver, shape: Shape, place: Place) -> Iterator[str]:
+def _possible_names(solver: Solver, shape: Shape, place: Position) -> Iterator[str]:
     """Names to add, the likeliest first."""
     yield from _declared(shape)
     for node in shape.members:
@@ -180,7 +176,7 @@ def _possible_names(solver: Solver, shape: Shape, place: Place) -> Iterator[str]
         yield from _drawn_names(solver, shape, place, "")
 
 
-def _drawn_names(solver: Solver, shape: Shape, place: Place, pattern: str) -> Iterator[str]:
+def _drawn_names(solver: Solver, shape: Shape, place: Position, pattern: str) -> Iterator[str]:
     """Different names of a pattern that are allowed."""
     asked = Node({"type": "string", "pattern": pattern} if pattern else {"type": "string"}, solver.root.path)
     found: list[str] = []
@@ -188,8 +184,6 @@ def _drawn_names(solver: Solver, shape: Shape, place: Place, pattern: str) -> It
         other = Node({"not": {"enum": list(found)}}, solver.root.path)
         try:
             name = as_text(solver.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", "")))
-        except Exhausted:
-            raise
         except Unsatisfiable:
             return
         found.append(name)

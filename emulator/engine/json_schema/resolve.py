@@ -31,14 +31,13 @@ _DIALECTS = {
     "https://json-schema.org/draft/2020-12/schema": Dialect.DRAFT_2020,
 }
 
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+
 
 def dialect_of(schema: Schema, default: Dialect = Dialect.DRAFT_2020) -> Dialect:
     """The draft ``$schema`` names; ``default`` if it names none we know."""
     name = schema.get("$schema") if isinstance(schema, dict) else None
     return _DIALECTS.get(name.rstrip("#"), default) if isinstance(name, str) else default
-
-
-_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
 class Resource:
@@ -66,7 +65,7 @@ class Library:
     def __init__(self, root: JSON) -> None:
         self._resources: dict[str, Resource] = {}
         self._by_root: dict[int, Resource] = {}
-        self._sound: set[int] = set()
+        self._sound: set[int] = set()  # ids of the schemas looked at
         self._walked = False
         self._root = self.inspect(root)
         dialect = dialect_of(self._root)

@@ -41,16 +41,16 @@ class Interval(NamedTuple):
         return self.low > self.high or (self.low == self.high and (self.open_low or self.open_high))
 
 
-class Span(NamedTuple):
+class Count(NamedTuple):
     """A count between two bounds."""
 
     low: int = 0
     high: int | None = None
 
-    def at_least(self, count: float) -> Span:
+    def at_least(self, count: float) -> Count:
         return self._replace(low=max(self.low, ceil(count)))
 
-    def at_most(self, count: float) -> Span:
+    def at_most(self, count: float) -> Count:
         most = floor(count)
         return self._replace(high=most if self.high is None else min(self.high, most))
 
@@ -77,7 +77,7 @@ class Undecided(NamedTuple):
 
 
 ANY_NUMBER = Interval()
-ANY_COUNT = Span()
+ANY_COUNT = Count()
 
 
 @dataclass(slots=True)
@@ -99,15 +99,15 @@ class Shape:
     values: list[JSON] | None = None
     interval: Interval = ANY_NUMBER
     multiples: list[Fraction] = field(default_factory=list)
-    length: Span = ANY_COUNT
+    length: Count = ANY_COUNT
     patterns: list[str] = field(default_factory=list)
     formats: list[str] = field(default_factory=list)
-    item_count: Span = ANY_COUNT
+    item_count: Count = ANY_COUNT
     unique: bool = False
     twins: bool = False
     items: list[Node] = field(default_factory=list)
     contains: list[Contains] = field(default_factory=list)
-    member_count: Span = ANY_COUNT
+    member_count: Count = ANY_COUNT
     members: list[Node] = field(default_factory=list)
     names: list[Node] = field(default_factory=list)
     required: dict[str, None] = field(default_factory=dict)

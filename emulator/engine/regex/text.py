@@ -18,14 +18,12 @@ class Walk:
 
     Args:
         stretch: 0 takes the fewest repeats, 1 a plausible number; more goes up to that many more.
-        wild: characters from the whole of each set, and not only those a reader expects.
     """
 
-    def __init__(self, random: Random, budget: Budget, stretch: float = 1.0, wild: bool = False) -> None:
+    def __init__(self, random: Random, budget: Budget, stretch: float) -> None:
         self._random = random
         self._budget = budget
         self._stretch = stretch
-        self._wild = wild
         self._groups: dict[int, str] = {}
 
     def below(self, count: int) -> int:
@@ -49,7 +47,7 @@ class Walk:
     def _repeat(self, part: Repeat) -> str:
         count = self._count(part)
         self._budget.fill(count)
-        if isinstance(part.part, Chars) and not self._wild:
+        if isinstance(part.part, Chars):
             self._budget.spend(count)
             return self._word(part.part.ranges, count)
         return "".join([self.text(part.part) for _ in range(count)])
@@ -63,19 +61,17 @@ class Walk:
 
     def _word(self, ranges: charset.Ranges, count: int) -> str:
         """Repeated characters keep to one kind (letters, digits) as names and numbers do."""
-        kinds = charset.readable(ranges)
-        if not kinds:
-            return self._char(ranges)
-        kind = kinds[0]
+        if not ranges:
+            return ""
+        kind = charset.readable(ranges)[0]
         return "".join([charset.pick(kind, self.below(charset.size(kind))) for _ in range(count)])
 
     def _char(self, ranges: charset.Ranges) -> str:
         if not ranges:
             return ""
-        if not self._wild:
-            kinds = charset.readable(ranges)
-            ranges = kinds[self.below(min(len(kinds), 3))]
-        return charset.pick(ranges, self.below(charset.size(ranges)))
+        kinds = charset.readable(ranges)
+        kind = kinds[self.below(min(len(kinds), 3))]
+        return charset.pick(kind, self.below(charset.size(kind)))
 
 
 def shortest(part: Part) -> int:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 
 from emulator.core.call import Deployment, Task
 from emulator.core.json import JSON
-from emulator.core.vendor import VendorSettings
 from emulator.vendors.azure.settings import AzureSettings
 
 _OPENAI: Mapping[str, JSON] = {"provider": "OpenAI"}
@@ -80,7 +79,7 @@ _CATALOGUE = (
 )
 
 
-def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
+def list_deployments(settings: AzureSettings) -> tuple[Deployment, ...]:
     """The same models in every profile; the first of a task answers whoever names none."""
     return _CATALOGUE
 

@@ -3,18 +3,21 @@
 Sources: Azure Machine Learning reference, Embeddings; Azure/azure-sdk-assets, recordings.
 """
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from emulator.core.call import Deployment, EmbeddingAsk
-from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import as_array, as_number, as_object, dump_json
 from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Call
 from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
 from emulator.dialects import floats
-from emulator.vendors.azure.catalogue import is_openai, model_name, supports
-from emulator.vendors.azure.chat.fields import validate
+from emulator.vendors.azure.catalogue import model_name, supports
+from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.fields import (
     EmbeddingOptions,
@@ -25,15 +28,19 @@ from emulator.vendors.azure.fields import (
     check_tokens,
     read_texts,
 )
+from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.request import AzureService, admit, read_extras
+from emulator.vendors.azure.request import admit, read_extras
+
+if TYPE_CHECKING:
+    from emulator.dialects.floats import Row
 
 MAX_INPUTS = 1024
 PICTURE_TOKENS = 1000  # as recorded of a Cohere endpoint
 _KNOWN = frozenset(EmbeddingRequest.model_fields)
 _NATIVE = frozenset({"user"})
 
-DUMPS: Mapping[str, Callable[[JSON], bytes]] = {
+DUMPS: Mapping[str, Callable[[Row], bytes]] = {
     "float": floats.dump_float32,
     "base64": lambda row: dump_json(floats.dump_base64(row)),
     "int8": floats.dump_int8,
@@ -48,7 +55,7 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     settings = service.settings
     deployment, body = admit(request, service, "embeddings")
     wire = validate(StrictEmbeddingRequest if settings.strict_types else EmbeddingRequest, body)
-    read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
+    read_extras(request, service, as_object(body), _KNOWN, _NATIVE, deployment)
     inputs = read_texts(wire.input)
     check_vectors(wire, len(inputs), deployment)
     check_tokens(inputs, "input", service, deployment)
@@ -56,13 +63,11 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     if deployment.context is not None and max(prompt_tokens) > deployment.context:
         raise refusals.context_exceeded(deployment.context, max(prompt_tokens), model_name(deployment))
     return Call(
-        request=request,
         deployment=deployment,
         ask=read_ask(wire, inputs),
-        codec=EMBEDDINGS,
+        codec=EmbeddingCodec(service.habits[deployment.name], wire.encoding, _count_characters(inputs)),
         repeatable=True,
         prompt_tokens=prompt_tokens,
-        context={"encoding": wire.encoding, "openai": is_openai(deployment, settings), "inputs": inputs},
     )
 
 
@@ -70,23 +75,23 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
     """Pictures to vectors: each counts :data:`PICTURE_TOKENS` and the text beside it."""
     settings = service.settings
     if settings.profile in ("managed", "aoai"):
-        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+        raise refusals.no_such_path(request.path)
     deployment, body = admit(request, service, "embeddings")
     if not supports(deployment, "images"):
         raise refusals.wrong_route("images", deployment.task, deployment.name)
     wire = validate(StrictImageEmbeddingRequest if settings.strict_types else ImageEmbeddingRequest, body)
-    read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
+    read_extras(request, service, as_object(body), _KNOWN, _NATIVE, deployment)
     check_vectors(wire, len(wire.input), deployment)
     texts = tuple([picture.text or "" for picture in wire.input])
     counts = service.count_prompt(EmbeddingAsk(inputs=texts), deployment)
     return Call(
-        request=request,
         deployment=deployment,
         ask=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
-        codec=EMBEDDINGS,
+        codec=EmbeddingCodec(
+            service.habits[deployment.name], wire.encoding, _count_characters(texts), images=len(texts)
+        ),
         repeatable=True,
-        prompt_tokens=tuple(PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)),
-        context={"encoding": wire.encoding, "openai": False, "inputs": texts, "images": len(texts)},
+        prompt_tokens=tuple([PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)]),
     )
 
 
@@ -101,79 +106,77 @@ def check_vectors(wire: EmbeddingOptions, count: int, deployment: Deployment) ->
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    for unsupported in (
-        _check_inputs(count, deployment),
-        _check_dimensions(wire.dimensions, deployment),
-        _check_encoding(wire.encoding, wire.dimensions, deployment),
-    ):
-        if unsupported is not None:
-            raise unsupported
-
-
-def _check_inputs(count: int, deployment: Deployment) -> EmulatedError | None:
     most = deployment.traits.get("max_inputs", MAX_INPUTS)
-    return refusals.not_supported(("input",), count) if count > most else None
+    if count > as_number(most):
+        raise refusals.not_supported(("input",), count)
+    dimensions, encoding = wire.dimensions, wire.encoding
+    if not _has_size(deployment, dimensions):
+        raise refusals.not_supported(("dimensions",), dimensions)
+    packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8  # signs fill whole bytes
+    encodings = deployment.traits.get("encodings")
+    if packed or encoding not in (DUMPS if encodings is None else as_array(encodings)):
+        raise refusals.not_supported(("encoding_format",), encoding)
 
 
-def _check_dimensions(dimensions: int | None, deployment: Deployment) -> EmulatedError | None:
+def _has_size(deployment: Deployment, dimensions: int | None) -> bool:
     if dimensions is None or dimensions == deployment.dimensions:
-        return None
-    if supports(deployment, "dimensions") and dimensions < deployment.dimensions:
-        return None
-    return refusals.not_supported(("dimensions",), dimensions)
+        return True
+    return supports(deployment, "dimensions") and dimensions < deployment.dimensions
 
 
-def _check_encoding(encoding: str, dimensions: int | None, deployment: Deployment) -> EmulatedError | None:
-    """Packed signs fill whole bytes only."""
-    packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8
-    if packed or encoding not in deployment.traits.get("encodings", DUMPS):
-        return refusals.not_supported(("encoding_format",), encoding)
-    return None
+def _count_characters(inputs: Sequence[str | tuple[int, ...]]) -> int:
+    return sum([len(text) for text in inputs if isinstance(text, str)])
 
 
+@record(frozen=True, slots=True)
 class EmbeddingCodec:
-    """Vectors in the encoding that was asked for."""
+    """Vectors in the encoding that was asked for.
 
-    def render(self, plan: Plan, call: Call, service: AzureService) -> WireResponse:
+    Fields:
+        characters: of all texts.
+        images: how many pictures were asked about; ``None``: it was texts.
+    """
+
+    habits: Habits
+    encoding: str
+    characters: int
+    images: int | None = None
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         assert plan.vectors is not None
-        dump = DUMPS[call.context["encoding"]]
-        openai = call.context["openai"]
+        dump = DUMPS[self.encoding]
+        openai = self.habits.openai and self.images is None
         opening = (
             b'{"object":"embedding","index":%d,"embedding":%b}'
             if openai
-            else (b'{"index":%d,"object":"embedding","embedding":%b}')
+            else b'{"index":%d,"object":"embedding","embedding":%b}'
         )
         rows = b",".join([opening % (index, dump(row)) for index, row in enumerate(plan.vectors)])
-        tokens = plan.usage.prompt_tokens
-        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        if not openai:
-            usage = {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
-        if "images" in call.context:
-            usage["images"] = call.context["images"]
-        tail = dump_json({"model": model_name(call.deployment), "usage": usage})
         head = b'{"object":"list"' if openai else b'{"id":"%b","object":"list"' % draw_uuid(plan.key, "embd").encode()
+        tail = dump_json({"model": self.habits.model, "usage": self._count_usage(plan, openai)})
         body = b'%b,"data":[%b],%b' % (head, rows, tail[1:])
-        return WireResponse(200, body, _with_counts(answer_headers(plan, call, service), plan, call, service))
+        return WireResponse(200, body, (*answer_headers(plan, request, self.habits), *self._count_headers(plan)))
 
-    def stream(self, plan: Plan, call: Call, service: AzureService) -> WireStream:
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         raise AssertionError("embeddings are never streamed")
 
+    def _count_usage(self, plan: Plan, openai: bool) -> dict[str, int]:
+        tokens = plan.usage.prompt_tokens
+        if openai:
+            return {"prompt_tokens": tokens, "total_tokens": tokens}
+        usage = {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
+        return usage if self.images is None else {**usage, "images": self.images}
 
-EMBEDDINGS = EmbeddingCodec()
-
-
-def _with_counts(headers: Headers, plan: Plan, call: Call, service: AzureService) -> Headers:
-    """A serverless endpoint also tells how much it read, and forbids caching."""
-    if service.settings.profile not in ("maas", "managed"):
-        return headers
-    characters = sum(len(text) for text in call.context["inputs"] if isinstance(text, str))
-    return (
-        *headers,
-        ("num_chars", str(characters)),
-        ("num_tokens", str(plan.usage.prompt_tokens)),
-        ("Cache-Control", "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"),
-        ("Expires", "Thu, 01 Jan 1970 00:00:00 UTC"),
-        ("Pragma", "no-cache"),
-        ("Vary", "Origin"),
-        ("x-accel-expires", "0"),
-    )
+    def _count_headers(self, plan: Plan) -> Headers:
+        """A serverless endpoint also tells how much it read, and forbids caching."""
+        if self.habits.profile not in ("maas", "managed"):
+            return ()
+        return (
+            ("num_chars", str(self.characters)),
+            ("num_tokens", str(plan.usage.prompt_tokens)),
+            ("Cache-Control", "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"),
+            ("Expires", "Thu, 01 Jan 1970 00:00:00 UTC"),
+            ("Pragma", "no-cache"),
+            ("Vary", "Origin"),
+            ("x-accel-expires", "0"),
+        )

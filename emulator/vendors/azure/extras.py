@@ -5,12 +5,11 @@ Source: Azure OpenAI and vLLM chat and completions parameters of the same names.
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from emulator.core.json import JSON
-from emulator.vendors.azure.chat.fields import Count, Fraction, Integer, WireModel, read_whole
+from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
 
-Number = Annotated[int, BeforeValidator(read_whole), Field(ge=1, le=128)]
+Number = Annotated[Integer, Field(ge=1, le=128)]
 
 
 class StreamOptions(WireModel):
@@ -31,6 +30,11 @@ class SharedExtras(WireModel):
     repetition_penalty: Annotated[float, Field(gt=0)] | None = None
     min_tokens: Count | None = None
     safe_prompt: bool | None = None
+
+    @property
+    def include_usage(self) -> bool:
+        """A stream is to end with token counts."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
 
 
 class ChatExtras(SharedExtras):
@@ -55,9 +59,4 @@ class StrictCompletionExtras(CompletionExtras):
     model_config = ConfigDict(strict=True)
 
 
-def read_knobs(extras: SharedExtras) -> tuple[tuple[str, JSON], ...]:
-    """The passed-through fields that change which tokens are sampled."""
-    names = ("top_k", "min_p", "repetition_penalty", "min_tokens")
-    knobs = [(name, getattr(extras, name)) for name in names]
-    bias = sorted(extras.logit_bias.items()) if extras.logit_bias else None
-    return tuple((name, value) for name, value in (*knobs, ("logit_bias", bias)) if value is not None)
+NO_EXTRAS = ChatExtras()

@@ -12,9 +12,10 @@ from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter
 
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
-from emulator.vendors.azure.chat.fields import Generation, Integer, WireModel
+from emulator.vendors.azure.decoder import Integer, WireModel
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.request import AzureService
+from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.sampling import SamplingFields
 
 TokenIds = Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(min_length=1)]
 Texts = str | list[str] | TokenIds | list[TokenIds]
@@ -36,12 +37,12 @@ def _read_texts(value: JSON) -> Texts:
 
 
 class Prompted(WireModel):
-    """As :class:`Conversation`."""
+    """Apart from the other fields, so that its violations are listed before theirs."""
 
     prompt: Annotated[Texts, PlainValidator(_read_texts)]
 
 
-class CompletionRequest(Generation, Prompted):
+class CompletionRequest(SamplingFields, Prompted):
     """``POST /completions``."""
 
 
@@ -65,7 +66,7 @@ class InputType(StrEnum):
 
 
 class Embedded(WireModel):
-    """As :class:`Conversation`."""
+    """Apart from the other fields, so that its violations are listed before theirs."""
 
     input: Annotated[Texts, PlainValidator(_read_texts)]
 
@@ -99,7 +100,7 @@ class Picture(WireModel):
 
 
 class Pictures(WireModel):
-    """As :class:`Conversation`."""
+    """Apart from the other fields, so that its violations are listed before theirs."""
 
     input: Annotated[list[Picture], Field(min_length=1)]
 

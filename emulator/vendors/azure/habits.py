@@ -1,66 +1,72 @@
 """What there is to know of a deployment under its service's settings, found out once and not with each request."""
 
+from emulator import __version__
 from emulator.core.call import Deployment
 from emulator.core.record import record
-from emulator.vendors.azure.catalogue import is_openai
-from emulator.vendors.azure.chat.shapes import Shown
-from emulator.vendors.azure.settings import AzureSettings
+from emulator.core.seed import derive, draw_hex, draw_uuid
+from emulator.core.vendor import Service
+from emulator.core.wire import Headers
+from emulator.vendors.azure.catalogue import is_openai, model_name
+from emulator.vendors.azure.settings import AzureSettings, Profile
 
 
-@record(frozen=True, slots=True, eq=False)
-class Nature:
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Habits:
     """A deployment as requests meet it.
 
     Fields:
+        model: the ``model`` of its answers.
+        fingerprint: the ``system_fingerprint``; changes with the emulator, as the real one does with its backend.
+        identity: the headers that name it on a serverless endpoint: model group, session, request context.
+        default_tokens: most tokens of a chat answer to a request that sets no limit.
         openai: it answers in the form of Azure OpenAI.
-        reasoning: it thinks aloud.
-        default_tokens: most tokens of an answer to a request that sets no limit.
-        shown: what chat answers show, by whether a stream ends with token counts, then by whether a tool is named.
+        reasoning: it thinks aloud; ``inline``: in its content, between tags.
+        mistral: ids of its tool calls have Mistral's form.
+        filtered: what the content filter saw stands beside its answers.
+        blocking: a filtered answer comes as an error.
     """
 
-    deployment: Deployment
-    settings: AzureSettings
+    model: str
+    fingerprint: str
+    profile: Profile
+    identity: Headers
+    default_tokens: int | None
     openai: bool
     reasoning: bool
-    default_tokens: int | None
-    shown: tuple[tuple[Shown, Shown], tuple[Shown, Shown]]
+    inline: bool
+    mistral: bool
+    filtered: bool
+    blocking: bool
 
 
-_NATURES: dict[tuple[int, int], Nature] = {}
-_MOST = 1024
+AzureService = Service[AzureSettings, Habits]
 
 
-def nature_of(deployment: Deployment, settings: AzureSettings) -> Nature:
-    """What is kept holds both, so nothing else takes their ``id``."""
-    key = (id(deployment), id(settings))
-    nature = _NATURES.get(key)
-    if nature is None:
-        if len(_NATURES) >= _MOST:
-            _NATURES.clear()
-        nature = _NATURES[key] = _find_nature(deployment, settings)
-    return nature
-
-
-def _find_nature(deployment: Deployment, settings: AzureSettings) -> Nature:
+def prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
+    """The habits of one deployment."""
     openai = is_openai(deployment, settings)
     traits = deployment.traits
-
-    def show(usage: bool, named_tool: bool) -> Shown:
-        return Shown(
-            openai=openai,
-            usage=usage,
-            named_tool=named_tool,
-            filtered=openai and settings.content_filter_results,
-            mistral=not openai and traits.get("provider") == "Mistral",
-            inline=traits.get("reasoning") == "inline",
-        )
-
-    default = settings.default_max_tokens if deployment.default_max_tokens is None else deployment.default_max_tokens
-    return Nature(
-        deployment=deployment,
-        settings=settings,
+    name = model_name(deployment)
+    default = deployment.default_max_tokens
+    return Habits(
+        model=name,
+        fingerprint=f"fp_{draw_hex(derive('fingerprint', __version__, name), digits=10)}",
+        profile=settings.profile,
+        identity=_identify(name),
+        default_tokens=settings.default_max_tokens if default is None else default,
         openai=openai,
         reasoning=bool(traits.get("reasoning")),
-        default_tokens=default,
-        shown=((show(False, False), show(False, True)), (show(True, False), show(True, True))),
+        inline=traits.get("reasoning") == "inline",
+        mistral=not openai and traits.get("provider") == "Mistral",
+        filtered=openai and settings.content_filter_results,
+        blocking=settings.filtered_output == "error",
+    )
+
+
+def _identify(model: str) -> Headers:
+    key = derive("deployment", model)
+    return (
+        ("azureml-model-group", model),
+        ("azureml-model-session", f"dep-{draw_hex(key, digits=8)}"),
+        ("Request-Context", f"appId=cid-v1:{draw_uuid(key, 'app')}"),
     )

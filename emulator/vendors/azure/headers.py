@@ -4,16 +4,13 @@ Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScr
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
-from emulator.core.json import JSON
+from emulator.core.json import JSON, as_integer, as_text
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
-from emulator.core.seed import derive, draw_hex, draw_uuid
-from emulator.core.vendor import Call
+from emulator.core.seed import draw_uuid
 from emulator.core.wire import Headers, WireRequest
-from emulator.vendors.azure.catalogue import model_name
-from emulator.vendors.azure.request import AzureService
+from emulator.vendors.azure.habits import Habits
 
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
@@ -23,22 +20,21 @@ _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tok
 
 def echo_request_id(request: WireRequest) -> Headers:
     """The client's own request id, given back."""
-    given = request.headers.get("x-ms-client-request-id")
+    given = request.all_headers.get("x-ms-client-request-id")
     return (("x-ms-client-request-id", given),) if given else ()
 
 
-def answer_headers(plan: Plan, call: Call, service: AzureService, *, stream: bool = False) -> Headers:
+def answer_headers(plan: Plan, request: WireRequest, habits: Habits, *, stream: bool = False) -> Headers:
     """Headers of a successful answer."""
-    request = call.request
     kind = STREAM_TYPE if stream else JSON_TYPE
-    profile = service.settings.profile
+    profile = habits.profile
     if profile == "seed":
         return (kind, *quota_headers(plan.quota), *echo_request_id(request))
     if profile in ("foundry", "aoai"):
         unbuffered = (("x-accel-buffering", "no"),) if stream else ()
         own = (*quota_headers(plan.quota), *gateway_headers(request), *unbuffered)
         return (kind, *own, *echo_request_id(request))
-    return (kind, *_serverless_headers(plan, call, stream), *echo_request_id(request))
+    return (kind, *_serverless_headers(plan, habits, stream), *echo_request_id(request))
 
 
 def quota_headers(balances: Sequence[Balance]) -> Headers:
@@ -53,7 +49,9 @@ def refused_headers(details: Mapping[str, JSON]) -> Headers:
     """The same of the quota that refused a call."""
     if "used" not in details:
         return ()
-    return tuple(_count_quota(details["unit"], details["amount"], details["amount"] - details["used"]).items())
+    amount = as_integer(details["amount"])
+    left = amount - as_integer(details["used"])
+    return tuple(_count_quota(as_text(details["unit"]), amount, left).items())
 
 
 def _count_quota(unit: str, amount: int, left: int) -> Mapping[str, str]:
@@ -73,19 +71,11 @@ def gateway_headers(request: WireRequest) -> Headers:
     )
 
 
-def _serverless_headers(plan: Plan, call: Call, stream: bool) -> Headers:
-    head, tail = _name_deployment(model_name(call.deployment))
-    identity = ("X-Request-ID", draw_uuid(plan.key, "request"))
+def _serverless_headers(plan: Plan, habits: Habits, stream: bool) -> Headers:
+    group, session, context = habits.identity
     counts = () if stream else _count_headers(plan.usage)
-    return (*head, *counts, tail, identity, ("x-ms-rai-invoked", "true"))
-
-
-@lru_cache(maxsize=64)
-def _name_deployment(name: str) -> tuple[Headers, tuple[str, str]]:
-    identity = derive("deployment", name)
-    session = f"dep-{draw_hex(identity, digits=8)}"
-    head = (("azureml-model-group", name), ("azureml-model-session", session))
-    return head, ("Request-Context", f"appId=cid-v1:{draw_uuid(identity, 'app')}")
+    request_id = ("X-Request-ID", draw_uuid(plan.key, "request"))
+    return (group, session, *counts, context, request_id, ("x-ms-rai-invoked", "true"))
 
 
 def _count_headers(usage: Usage) -> Headers:

@@ -3,12 +3,13 @@
 import json
 from urllib.parse import parse_qs
 
-from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.azure.catalogue import describe
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
-from emulator.vendors.azure.request import AzureService, check_api_version, find_any
+from emulator.vendors.azure.request import check_api_version, find_any
 
 _LIFETIME = 3599  # seconds that Entra ID gives a token of an application
 
@@ -17,7 +18,7 @@ def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
     """``GET /info``: which model a client speaks to; resources with many models have none."""
     settings = service.settings
     if settings.profile in ("foundry", "aoai"):
-        raise _not_found(request)
+        raise refusals.no_such_path(request.path)
     check_api_version(request, settings)
     info = describe(find_any(request, service), settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
@@ -30,21 +31,21 @@ def parse_health(request: WireRequest, service: AzureService) -> WireResponse:
     Source: Azure/azureml-assets, foundation/model/serve/api_server.py; the body of ``/health`` is ``unverified``.
     """
     if service.settings.profile != "managed":
-        raise _not_found(request)
+        raise refusals.no_such_path(request.path)
     return WireResponse(200, b'"healthy"', (JSON_TYPE,))
 
 
 def parse_swagger(request: WireRequest, service: AzureService) -> WireResponse:
     """``GET /swagger.json``: the routes, without their schemas."""
     if service.settings.profile not in ("maas", "managed"):
-        raise _not_found(request)
-    paths = {
+        raise refusals.no_such_path(request.path)
+    paths: JSON = {
         "/chat/completions": {"post": _describe("Creates a model response for the given chat conversation.")},
         "/completions": {"post": _describe("Creates a completion for the provided prompt and parameters.")},
         "/embeddings": {"post": _describe("Creates an embedding vector representing the input text.")},
         "/info": {"get": _describe("Returns information about the deployed model.")},
     }
-    document = {"openapi": "3.0.1", "info": {"title": "Model Inference", "version": "1.0"}, "paths": paths}
+    document: JSON = {"openapi": "3.0.1", "info": {"title": "Model Inference", "version": "1.0"}, "paths": paths}
     return WireResponse(200, dump_json(document), (JSON_TYPE,))
 
 
@@ -60,16 +61,12 @@ def parse_token(request: WireRequest, service: AzureService) -> WireResponse:
     form = parse_qs(request.body.decode("utf-8", "replace"))
     secret = form.get("client_secret", [""])[0]
     if form.get("grant_type") != ["client_credentials"]:
-        return _refuse_token(400, "unsupported_grant_type", "The grant type is not client_credentials.")
+        return _deny_token(400, "unsupported_grant_type", "The grant type is not client_credentials.")
     if service.principal(secret) is None:
-        return _refuse_token(401, "invalid_client", "The client secret is not valid.")
-    body = {"token_type": "Bearer", "expires_in": _LIFETIME, "ext_expires_in": _LIFETIME, "access_token": secret}
+        return _deny_token(401, "invalid_client", "The client secret is not valid.")
+    body: JSON = {"token_type": "Bearer", "expires_in": _LIFETIME, "ext_expires_in": _LIFETIME, "access_token": secret}
     return WireResponse(200, dump_json(body), (JSON_TYPE,))
 
 
-def _refuse_token(status: int, code: str, description: str) -> WireResponse:
+def _deny_token(status: int, code: str, description: str) -> WireResponse:
     return WireResponse(status, dump_json({"error": code, "error_description": description}), (JSON_TYPE,))
-
-
-def _not_found(request: WireRequest) -> EmulatedError:
-    return EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})

@@ -7,19 +7,16 @@ from functools import lru_cache
 
 from emulator.core.call import Deployment, Task
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
-from emulator.core.vendor import Service
+from emulator.core.json import JSON, Object
 from emulator.core.wire import WireRequest
 from emulator.dialects.auth import bearer_token
-from emulator.vendors.azure.catalogue import is_openai
+from emulator.vendors.azure.decoder import read_body
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.settings import AzureSettings
-
-AzureService = Service[AzureSettings, None]
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
 _IN_PATH = re.compile(r"/openai/deployments/([^/]+)/")
-_JSON_TYPE = re.compile(r"application/([\w.+-]+\+)?json\s*(;|$)", re.IGNORECASE)
 _OPTIONS = {
     "error": "error",
     "drop": "drop",
@@ -99,42 +96,6 @@ def find_any(request: WireRequest, service: AzureService) -> Deployment:
     return deployment or next(iter(service.deployments.values()))
 
 
-def read_body(request: WireRequest, settings: AzureSettings) -> JSON:
-    """The body as JSON; what a client labels otherwise is a text to the service.
-
-    Raises:
-        EmulatedError: ``INVALID_REQUEST`` (no JSON) or, of a container, ``INVALID_PARAMETER``.
-    """
-    if settings.shape in ("maas", "managed"):
-        return _read_as_container(request)
-    try:
-        body = request.json()
-    except ValueError as error:
-        raise refusals.not_json(str(error)) from None
-    return body if settings.profile in ("foundry", "aoai") or _is_json(request) else _read_text(request)
-
-
-def _read_as_container(request: WireRequest) -> JSON:
-    """As FastAPI: an empty body and a broken one are violations of the schema."""
-    if not request.body:
-        raise refusals.breaks_schema([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
-    if not _is_json(request):
-        return _read_text(request)
-    try:
-        return request.json()
-    except ValueError as error:
-        raise refusals.breaks_json(request.body, str(error)) from None
-
-
-def _is_json(request: WireRequest) -> bool:
-    content_type = request.headers.get("Content-Type", "application/json")
-    return content_type == "application/json" or _JSON_TYPE.match(content_type) is not None
-
-
-def _read_text(request: WireRequest) -> str:
-    return request.body.decode("utf-8", "replace")
-
-
 def _find_addressed(request: WireRequest, service: AzureService) -> Deployment | None:
     """The deployment that path or header name; the path wins."""
     name = None
@@ -197,16 +158,16 @@ def _check_route(deployment: Deployment, task: Task) -> None:
 def read_extras(
     request: WireRequest,
     service: AzureService,
-    body: JSON,
+    body: Object,
     known: Collection[str],
     native: Collection[str],
     deployment: Deployment,
-) -> dict[str, JSON]:
+) -> Object:
     """The parameters outside the API that are handed on to the model, as ``extra-parameters`` says.
 
     Args:
         known: fields of the API.
-        native: further fields that OpenAI models know without being told.
+        native: further fields that OpenAI models know by themselves.
 
     Raises:
         EmulatedError: 400 for a header value that means nothing or a parameter that is not allowed; then what
@@ -217,7 +178,7 @@ def read_extras(
     extras = {name: value for name, value in body.items() if name not in known}
     if not extras or action == "drop":
         return {}
-    openai = is_openai(deployment, service.settings)
+    openai = service.habits[deployment.name].openai
     if action == "error" and not _is_raw(request, service.settings):
         refused = [name for name in extras if not (openai and name in native)]
         if refused:

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.vendor import Call, Endpoint, Vendor, no_habits
+from emulator.core.vendor import Call, Endpoint, Vendor
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects import openai, tgi
+from emulator.dialects import openai
 from emulator.vendors.azure.catalogue import list_deployments
 from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
+from emulator.vendors.azure.habits import AzureService, Habits, prepare
 from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger, parse_token
-from emulator.vendors.azure.request import AzureService, authenticate
+from emulator.vendors.azure.request import authenticate
 from emulator.vendors.azure.settings import AzureSettings
 
+AzureEndpoint = Endpoint[AzureSettings, Habits]
 Parse = Callable[[WireRequest, AzureService], Call | WireResponse]
 
 
@@ -22,11 +24,10 @@ def list_environment(url: str) -> Mapping[str, str]:
     return {"AZURE_AI_CHAT_ENDPOINT": url, "AZURE_AI_EMBEDDINGS_ENDPOINT": url, "AZURE_AI_ENDPOINT": url}
 
 
-def _everywhere(method: str, route: str, parse: Parse) -> tuple[Endpoint, Endpoint]:
+def _everywhere(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
     """A route at the root and below any prefix: ``/models``, ``/openai/deployments/{name}``, a gateway's own."""
-    return Endpoint(method=method, path=route, parse=parse), Endpoint(
-        method=method, path=f"/{{prefix:path}}{route}", parse=parse
-    )
+    anywhere = f"/{{prefix:path}}{route}"
+    return Endpoint(method=method, path=route, parse=parse), Endpoint(method=method, path=anywhere, parse=parse)
 
 
 VENDOR = Vendor(
@@ -48,8 +49,8 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
-    prepare=no_habits,
-    fields=openai.FIELDS | tgi.FIELDS,
+    prepare=prepare,
+    fields=openai.FIELDS,
     environment=list_environment,
     reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
 )

@@ -1,97 +1,27 @@
-"""The endpoints every workspace comes with, and what tells one family of models from another."""
+"""The endpoints every workspace comes with, and how OpenAI's tools are shown them."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from types import MappingProxyType
-from typing import Literal
 
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.databricks.families import Family, find_family
+from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.headers import answer_json
 
-Family = Literal["open", "gpt-oss", "claude", "gpt", "gemini"]
-
-_FAMILIES: tuple[tuple[str, Family], ...] = (
-    ("gpt-oss", "gpt-oss"),
-    ("claude", "claude"),
-    ("gemini", "gemini"),
-    ("gpt", "gpt"),
-    ("codex", "gpt"),
-)
-# What the models of a family have in common; an endpoint's own traits win.
-_TRAITS: Mapping[Family, Mapping[str, JSON]] = MappingProxyType(
-    {
-        "open": {"usage_style": "every"},
-        "gpt-oss": {"usage_style": "every", "reasoning": "always", "content_style": "list", "content_parts": True},
-        "claude": {"usage_style": "claude", "reasoning": "on-request", "vision": True, "content_parts": True},
-        "gpt": {
-            "usage_style": "on-request", "reasoning": "hidden", "vision": True, "content_parts": True,
-            "responses_api": True, "allow_n": False,
-        },
-        "gemini": {"usage_style": "every", "reasoning": "hidden", "vision": True, "content_parts": True},
-    }
-)  # fmt: skip
-_THOUGHTLESS = ("gpt-3", "gpt-4", "gpt-35")  # OpenAI's models that say at once what they say
+PRECONFIGURED_AT = 1733875200  # Unix seconds
 _TOKENIZERS: Mapping[Family, str] = MappingProxyType({"gpt-oss": "gpt", "claude": "claude", "gpt": "gpt"})
-
-
-def family_of(deployment: Deployment) -> Family:
-    """Which family's habits an endpoint has: its trait ``family``, or what its name or model says."""
-    return _family(str(deployment.traits.get("family", "")), deployment.name, deployment.model)
-
-
-@cache
-def _family(trait: str, name: str, model: str) -> Family:
-    for text in (trait, model, name):
-        for part, family in _FAMILIES:
-            if part in text.lower():
-                return family
-    return "open"
-
-
-def traits_of(deployment: Deployment, family: Family) -> Mapping[str, JSON]:
-    """An endpoint's traits: its family's, and its own in their place."""
-    traits = {**_TRAITS[family], **deployment.traits}
-    model = (deployment.model or deployment.name).lower()
-    if family == "gpt" and any(name in model for name in _THOUGHTLESS) and "reasoning" not in deployment.traits:
-        traits["reasoning"] = ""
-    return traits
-
-
-def trait(deployment: Deployment, name: str) -> JSON:
-    """One of :func:`traits_of`, or ``None``."""
-    return traits_of(deployment, family_of(deployment)).get(name)
-
-
-def is_agent(deployment: Deployment) -> bool:
-    """An agent speaks Responses on ``/invocations``."""
-    return deployment.kind == "agent"
-
-
-def is_custom(deployment: Deployment) -> bool:
-    """A custom (pyfunc) model takes data frames and gives predictions."""
-    return deployment.mode == "custom" and deployment.kind in ("", "pyfunc")
-
-
-def task_of(deployment: Deployment) -> str:
-    """``task`` as the management API names it."""
-    if is_agent(deployment):
-        return "agent/v1/responses"
-    if trait(deployment, "responses_only"):
-        return "llm/v1/responses"  # unverified
-    return f"llm/v1/{deployment.task}"
-
-
-def response_model(deployment: Deployment) -> str:
-    """What ``model`` of an answer says: the model's version, or the endpoint's name."""
-    return deployment.model or deployment.name
 
 
 def _chat(
     name: str, context: int, max_output: int | None, model: str = "", entity: str = "", **traits: JSON
 ) -> Deployment:
-    family = _family("", name, model)
+    family = find_family(model, name)
     tokenizer = "qwen2" if "qwen" in name else "mistral" if "mixtral" in name else _TOKENIZERS.get(family, "llama3")
     return Deployment(
         vendor="databricks",
@@ -206,3 +136,13 @@ CATALOGUE = (*_OPEN, *_CLAUDE, *_GPT, *_GEMINI, *_OTHERS)
 def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
     """The preconfigured pay-per-token endpoints, the retired ones of the reference among them."""
     return CATALOGUE
+
+
+def list_models(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /serving-endpoints/models``: undocumented, for OpenAI tools that ask."""
+    data: list[JSON] = [
+        {"id": d.name, "object": "model", "created": PRECONFIGURED_AT, "owned_by": "databricks"}
+        for d in service.deployments.values()
+        if d.state != "retired"
+    ]
+    return answer_json({"object": "list", "data": data}, request, service.settings)

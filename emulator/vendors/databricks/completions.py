@@ -7,54 +7,65 @@ batches and streams.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import merge
-from typing import Any
 
 from emulator.core.call import CompletionAsk
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
+from emulator.core.record import record
 from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call
+from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import DONE, quote
-from emulator.vendors.databricks.chat.parse import wants_stream
-from emulator.vendors.databricks.decoder import BOOLEAN, INTEGER, NUMBER, STRING, STRINGS, TEXTS, Struct, refuse
-from emulator.vendors.databricks.reply import Reply, answer_headers, shape_usage
-from emulator.vendors.databricks.request import COMMON, TOLERATED, Query, find_by_model
+from emulator.dialects.walk import FINISH, PLAIN, Closed, Opened, Run, gather, interleave, last_due, speak, walk
+from emulator.vendors.databricks.chat.fields import COMMON, TOLERATED
+from emulator.vendors.databricks.chat.shapes import dump_counts, dump_usage, shape_usage
+from emulator.vendors.databricks.decoder import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    STRING,
+    STRINGS,
+    TEXTS,
+    Shape,
+    Struct,
+    refusal,
+)
+from emulator.vendors.databricks.habits import AnswerStyle, DatabricksService
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.request import Query, find_by_model
 from emulator.vendors.databricks.sampling import (
     check_output_limit,
-    check_positive,
-    check_range,
     check_sampling,
     count,
+    length_refusal,
     limit_output,
-    prompt_too_long,
     read_sampling,
 )
+from emulator.vendors.databricks.settings import DatabricksSettings
 
-_FIELDS = Struct(
-    {
-        **COMMON,
-        **TOLERATED,
-        "prompt": TEXTS,
-        "max_tokens": INTEGER,
-        "stream": BOOLEAN,
-        "temperature": NUMBER,
-        "top_p": NUMBER,
-        "top_k": INTEGER,
-        "error_behavior": STRING,
-        "n": INTEGER,
-        "stop": STRINGS,
-        "suffix": STRING,
-        "echo": BOOLEAN,
-        "use_raw_prompt": BOOLEAN,
-        "user": STRING,
-    }
-)
+_STRICT_FIELDS: dict[str, Shape] = {
+    **COMMON,
+    "prompt": TEXTS,
+    "max_tokens": INTEGER,
+    "stream": BOOLEAN,
+    "temperature": NUMBER,
+    "top_p": NUMBER,
+    "top_k": INTEGER,
+    "error_behavior": STRING,
+    "n": INTEGER,
+    "stop": STRINGS,
+    "suffix": STRING,
+    "echo": BOOLEAN,
+    "use_raw_prompt": BOOLEAN,
+    "user": STRING,
+}
+_OPEN = b',"finish_reason":null,"logprobs":null}'
+STRICT_FIELDS = Struct(_STRICT_FIELDS)
+FIELDS = Struct({**_STRICT_FIELDS, **TOLERATED})
 
 
-def parse_completions(request: WireRequest, service: Service[Any, Any]) -> Call:
+def parse_completions(request: WireRequest, service: DatabricksService) -> Call:
     """``POST /serving-endpoints/completions``."""
     return read_completions(find_by_model(request, service))
 
@@ -67,44 +78,50 @@ def read_completions(query: Query) -> Call:
     """
     if query.deployment.task != "completions":
         # unverified
-        raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
-    query.check("completions", lambda _habits: _FIELDS)
+        raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the completions task")
+    query.check(STRICT_FIELDS if query.settings.strict_unknown_fields == "on" else FIELDS)
     prompts = _read_prompts(query)
-    check_positive(query, "max_tokens")
     check_sampling(query)
-    check_range(query, "frequency_penalty", -2, 2)
-    check_range(query, "presence_penalty", -2, 2)
     truncate = _read_behavior(query)
-    wanted = query.get("max_tokens")
+    wanted = query.get_integer("max_tokens")
     if not truncate:
         check_output_limit(query, "max_tokens", wanted)
     raw = bool(query.get("use_raw_prompt", False))
     prompts, counts = _fit(query, prompts, raw, truncate)
     limit = limit_output(query, wanted, max(counts))
     return Call(
-        request=query.request,
         deployment=query.deployment,
         ask=CompletionAsk(prompts=prompts, raw=raw, sampling=read_sampling(query, limit)),
-        codec=_CODEC,
-        stream=wants_stream(query),
+        codec=CompletionsCodec(
+            query.settings,
+            query.habits.style,
+            query.served,
+            echo=_list_prompts(query) if query.get("echo") else (),
+            suffix=query.get_text("suffix"),
+        ),
+        stream=query.wants_stream(),
         prompt_tokens=counts,
-        context=Reply.of(query, _read_frame(query)),
         repeatable=query.repeatable,
     )
 
 
 def _read_prompts(query: Query) -> tuple[str, ...]:
-    prompt = query.get("prompt")
-    if prompt is None or prompt == []:
-        raise refuse("Missing required Completions parameter: 'prompt'", "prompt")
-    prompts = (prompt,) if isinstance(prompt, str) else tuple(prompt)
-    if not all(isinstance(one, str) for one in prompts):
-        raise refuse("Bad request: prompt must be a string or a list of strings", "prompt")
+    if query.get("prompt") in (None, []):
+        raise refusal("Missing required Completions parameter: 'prompt'", "prompt")
+    prompts = _list_prompts(query)
     settings = query.settings
-    most = settings.max_streamed_prompts if wants_stream(query) else settings.max_prompts
+    most = settings.max_streamed_prompts if query.wants_stream() else settings.max_prompts
     if len(prompts) > most:
-        streamed = " streamed" if wants_stream(query) else ""
-        raise refuse(f"Bad request: at most {most}{streamed} prompts are supported, but got {len(prompts)}", "prompt")
+        streamed = " streamed" if query.wants_stream() else ""
+        raise refusal(f"Bad request: at most {most}{streamed} prompts are supported, but got {len(prompts)}", "prompt")
+    return prompts
+
+
+def _list_prompts(query: Query) -> tuple[str, ...]:
+    """``prompt`` as the list it may be; the decoder lets a ``null`` in it pass."""
+    prompts = query.list_texts("prompt")
+    if prompts is None:
+        raise refusal("Bad request: prompt must be a string or a list of strings", "prompt")
     return prompts
 
 
@@ -115,10 +132,10 @@ def _read_behavior(query: Query) -> bool:
         return False
     if behavior not in ("truncate", "error"):
         text = f'Bad request: error_behavior must be "truncate" or "error", but got "{behavior}"'
-        raise refuse(text, "error_behavior")
+        raise refusal(text, "error_behavior")
     if query.deployment.mode != "pay_per_token":
-        raise refuse("Bad request: error_behavior is only supported for pay-per-token endpoints", "error_behavior")
-    return bool(behavior == "truncate")
+        raise refusal("Bad request: error_behavior is only supported for pay-per-token endpoints", "error_behavior")
+    return behavior == "truncate"
 
 
 def _fit(query: Query, prompts: tuple[str, ...], raw: bool, truncate: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -145,8 +162,8 @@ def _fit(query: Query, prompts: tuple[str, ...], raw: bool, truncate: bool) -> t
 
 def _check_fit(query: Query, longest: int, context: int) -> None:
     if longest > context:
-        raise prompt_too_long(query, longest, "prompt")
-    wanted = query.get("max_tokens", 0)
+        raise length_refusal(query, longest, "prompt")
+    wanted = query.get_integer("max_tokens") or 0
     if longest + wanted > context:
         text = (
             "Bad request: rpc error: code = InvalidArgument desc = prompt token count"
@@ -155,85 +172,72 @@ def _check_fit(query: Query, longest: int, context: int) -> None:
         raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "max_tokens")  # wording unverified
 
 
-def _read_frame(query: Query) -> JSON:
-    """What goes around each completion's text: the prompts to repeat, and the suffix."""
-    prompt = query.body["prompt"]
-    prompts = [prompt] if isinstance(prompt, str) else prompt
-    return (prompts if query.get("echo") else None, query.get("suffix", ""))
-
-
+@record(frozen=True, slots=True, eq=False)
 class CompletionsCodec:
-    """Words completions plans; ``index`` is the position of the prompt, also with several answers to each."""
+    """Words completions plans; ``index`` is the position of the prompt, also with several answers to each.
 
-    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
-        reply: Reply = call.context
-        body = {
+    Fields:
+        served: the served entity that answers.
+        echo: the prompts, where they are to be repeated in front of their answers.
+        suffix: what goes behind each answer.
+    """
+
+    settings: DatabricksSettings
+    style: AnswerStyle
+    served: str
+    echo: tuple[str, ...]
+    suffix: str
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        body: Object = {
             "id": f"cmpl_{draw_uuid(plan.key, 'completion')}",
             "object": "text_completion",
             "created": int(plan.created),
-            "model": reply.model,
-            "choices": [_shape_choice(choice, reply) for choice in plan.choices],
-            "usage": shape_usage(plan.usage, reply),
+            "model": self.style.model,
+            "choices": [self._shape_choice(choice) for choice in plan.choices],
+            "usage": shape_usage(plan.usage, self.style),
         }
-        return WireResponse(200, dump_json(body), answer_headers(call, service))
+        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
-        return WireStream(_events(plan, call.context), answer_headers(call, service, stream=True))
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(self._events(plan), answer_headers(request, self.settings, self.served, stream=True))
 
+    def _shape_choice(self, choice: Choice) -> Object:
+        said = gather(choice)
+        text = f"{self._echo(choice)}{said.text}{said.refusal}{self.suffix}"
+        return {"index": choice.prompt, "text": text, "finish_reason": choice.finish_reason, "logprobs": None}
 
-_CODEC = CompletionsCodec()
+    def _echo(self, choice: Choice) -> str:
+        return self.echo[choice.prompt] if self.echo else ""
 
+    def _events(self, plan: Plan) -> Iterator[Event]:
+        """A chunk for each piece of text, with usage so far, and a last one that says why it ended."""
+        prefix = (
+            f'data: {{"id":"cmpl_{draw_uuid(plan.key, "completion")}","object":"text_completion",'
+            f'"created":{int(plan.created)},"model":'
+        ).encode() + quote(self.style.model)
+        prompt, left = plan.usage.prompt_tokens, len(plan.choices)
+        counted = self.style.usage_style == "every"
+        for due, choice, tokens, mark in interleave([self._pieces(c) for c in plan.choices], in_turn=True):
+            left -= mark is FINISH
+            usage = b""
+            if not left and self.style.usage_style != "none":
+                usage, mark = b',"usage":' + dump_usage(plan.usage, self.style), Mark.FINISH | Mark.USAGE
+            elif counted:
+                usage = b',"usage":' + dump_counts(prompt, tokens)
+            yield due, b'%b,"choices":[%b]%b}\n\n' % (prefix, choice, usage), tokens, mark
+        yield max(map(last_due, plan.choices), default=0.0), DONE, 0, Mark.DONE
 
-def _shape_choice(choice: Choice, reply: Reply) -> JSON:
-    echo, suffix = reply.extra
-    text = f"{echo[choice.prompt] if echo else ''}{choice.text()}{choice.text('refusal')}{suffix}"
-    return {"index": choice.prompt, "text": text, "finish_reason": choice.finish_reason, "logprobs": None}
-
-
-def _events(plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
-    """A chunk for each piece of text, with usage so far, and a last one that says why it ended."""
-    prefix = (
-        f'data: {{"id":"cmpl_{draw_uuid(plan.key, "completion")}","object":"text_completion",'
-        f'"created":{int(plan.created)},"model":'
-    ).encode() + quote(reply.model)
-    choices = [_pieces(choice, number, reply) for number, choice in enumerate(plan.choices)]
-    counts = [0] * len(choices)
-    prompt = plan.usage.prompt_tokens
-    left = len(choices)
-    last = 0.0
-    pieces = choices[0] if left == 1 else merge(*choices, key=lambda piece: (piece[0], piece[2]))
-    for last, number, tokens, body in pieces:
-        counts[number] = tokens
-        left -= body.endswith(_END)
-        usage = b""
-        if not left and reply.usage_style != "none":
-            usage = b',"usage":' + dump_json(shape_usage(plan.usage, reply))
-        elif reply.usage_style == "every":
-            done = sum(counts)
-            usage = b',"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (
-                prompt,
-                done,
-                prompt + done,
-            )
-        yield last, b'%b,"choices":[%b]%b}\n\n' % (prefix, body, usage)
-    yield last, DONE
-
-
-_OPEN = b'"finish_reason":null,"logprobs":null}'
-_END = b'","logprobs":null}'
-
-
-def _pieces(choice: Choice, number: int, reply: Reply) -> Iterator[tuple[float, int, int, bytes]]:
-    echo, suffix = reply.extra
-    before = b'{"index":%d,"text":' % choice.prompt
-    due = choice.due
-    if echo and echo[choice.prompt]:
-        yield due[0] if len(due) else 0.0, number, 0, b"%b%b,%b" % (before, quote(echo[choice.prompt]), _OPEN)
-    for position, token in enumerate(choice.tokens):
-        if token:
-            yield due[position], number, position + 1, b"%b%b,%b" % (before, quote(token), _OPEN)
-    end = due[-1] if len(due) else 0.0
-    if suffix:
-        yield end, number, len(choice.tokens), b"%b%b,%b" % (before, quote(suffix), _OPEN)
-    finish = b'%b"","finish_reason":"%b%b' % (before, choice.finish_reason.encode(), _END)
-    yield end, number, len(choice.tokens), finish
+    def _pieces(self, choice: Choice) -> Iterator[Event]:
+        """What the chunks say of one choice."""
+        before = b'{"index":%d,"text":' % choice.prompt
+        for step in walk(choice):
+            if isinstance(step, Run):
+                yield from speak(choice, step, before, _OPEN)
+            elif isinstance(step, Opened) and (echo := self._echo(choice)):
+                yield step.due, before + quote(echo) + _OPEN, 0, PLAIN
+            elif isinstance(step, Closed):
+                if self.suffix:
+                    yield step.due, before + quote(self.suffix) + _OPEN, step.tokens, PLAIN
+                finish = b'%b"","finish_reason":"%b","logprobs":null}' % (before, choice.finish_reason.encode())
+                yield step.due, finish, step.tokens, FINISH

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.core.json import JSON, canonical_json, dump_json
+from emulator.core.json import JSON, Object, canonical_json, dump_json
 from emulator.core.seed import derive, draw_uniform
 from emulator.core.wire import WireResponse
-from emulator.vendors.databricks.decoder import refuse
-from emulator.vendors.databricks.errors import base_headers
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.request import Query
 
 _INPUTS = ("instances", "dataframe_records", "dataframe_split", "inputs")
@@ -35,14 +35,10 @@ def predict(query: Query) -> WireResponse:
             "Invalid input. The input must be a JSON dictionary with exactly one of the input fields"
             f" {{{expected}}}. Received dictionary with input fields: [{names}]."
         )  # wording unverified
-        raise refuse(text)
+        raise refusal(text)
     predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], query.body[given[0]])]
-    headers = (
-        ("Content-Type", "application/json"),
-        *base_headers(query.request, query.settings),
-        ("served-model-name", query.served),
-    )
-    return WireResponse(200, dump_json({"predictions": predictions}), headers)
+    body: Object = {"predictions": predictions}
+    return WireResponse(200, dump_json(body), answer_headers(query.request, query.settings, query.served))
 
 
 def _read_rows(name: str, value: JSON) -> Iterable[JSON]:
@@ -51,10 +47,10 @@ def _read_rows(name: str, value: JSON) -> Iterable[JSON]:
     if name == "inputs" and isinstance(value, dict):  # columns by name
         columns = list(value.values())
         if not columns or not all(isinstance(column, list) for column in columns):
-            raise refuse(_BAD_INPUT)
+            raise refusal(_BAD_INPUT)
         return zip(*columns, strict=False)
     if not isinstance(value, list):
-        raise refuse(_BAD_INPUT)
+        raise refusal(_BAD_INPUT)
     return value
 
 
@@ -62,5 +58,5 @@ def _weigh(name: str, row: JSON) -> float:
     try:
         text = canonical_json(row)
     except (ValueError, RecursionError):
-        raise refuse(_BAD_INPUT) from None
+        raise refusal(_BAD_INPUT) from None
     return round(draw_uniform(derive("prediction", name, text)), 6)

@@ -124,12 +124,12 @@ def check_shape(value: JSON, shape: Shape, path: str, allow: Allow) -> None:
         return
     if isinstance(shape, Either):
         shape = _choose(value, shape)
-    if not fits(value, shape):
-        raise mistyped(path, shape, value)
-    if isinstance(shape, Struct):
+    if isinstance(shape, Struct) and isinstance(value, dict):
         _check_fields(value, shape, path, allow)
-    elif isinstance(shape, Many):
+    elif isinstance(shape, Many) and isinstance(value, list):
         _check_items(value, shape.item, path, allow)
+    elif not fits(value, shape):
+        raise type_refusal(path, shape, value)
 
 
 def _choose(value: JSON, shape: Either) -> Shape:
@@ -154,28 +154,28 @@ def _check_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow
         expected = known.get(name)
         if expected is None:
             if not allow(path, name):
-                raise unknown_field(name)
+                raise unknown_field_refusal(name)
         elif type(inner) not in expected.exact and not (
             expected is INTEGER and type(inner) is int and -_BIGGEST <= inner < _BIGGEST
         ):
             check_shape(inner, expected, f"{path}.{name}" if path else name, allow)
 
 
-def unknown_field(name: str) -> EmulatedError:
+def unknown_field_refusal(name: str) -> EmulatedError:
     """Source: databricks-sdk-py issue 1263; the line end is part of the message."""
-    return refuse(f"Bad request: json: unknown field {_quote(name)}\n", name)
+    return refusal(f"Bad request: json: unknown field {_quote(name)}\n", name)
 
 
-def mistyped(path: str, shape: Shape, value: JSON) -> EmulatedError:
+def type_refusal(path: str, shape: Shape, value: JSON) -> EmulatedError:
     """Source: llama_index issue 17239, of ``messages.content``; the same words for other fields are unverified."""
     expected = shape.type if isinstance(shape, Scalar) else "object" if isinstance(shape, Struct) else "array"
     where = f"field '{path}' expects" if path else "the body expects"
     actual = "array" if isinstance(value, list) else type_of(value)
     text = f"Unable to parse json body for request, {where} input with json type '{expected}' but got '{actual}'"
-    return refuse(text, path)
+    return refusal(text, path)
 
 
-def refuse(message: str, param: str | None = None, code: str = "BAD_REQUEST") -> EmulatedError:
+def refusal(message: str, param: str | None = None, code: str = "BAD_REQUEST") -> EmulatedError:
     """A 400 about one field."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message, param, details={"error_code": code})
 

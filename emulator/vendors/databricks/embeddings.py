@@ -5,28 +5,30 @@ Source: Databricks, "Foundation model REST API reference", embedding task.
 
 from __future__ import annotations
 
-from typing import Any
-
 from emulator.core.call import EmbeddingAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Call, Service
+from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.floats import dump_base64, dump_float32
 from emulator.dialects.sse import quote
-from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, refuse
-from emulator.vendors.databricks.reply import Reply, answer_headers
-from emulator.vendors.databricks.request import COMMON, Habits, Query, find_by_model
+from emulator.vendors.databricks.chat.fields import COMMON
+from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, refusal
+from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.request import Query, find_by_model
 from emulator.vendors.databricks.sampling import check_positive, count
+from emulator.vendors.databricks.settings import DatabricksSettings
 
 _CODE = "INVALID_PARAMETER_VALUE"  # databricks-demos/dbdemos issue 97
-_FIELDS = Struct({**COMMON, "input": TEXTS, "instruction": STRING, "user": STRING})
-_EXTRA_FIELDS = Struct({**_FIELDS.fields, "encoding_format": STRING, "dimensions": INTEGER})
+FIELDS = Struct({**COMMON, "input": TEXTS, "instruction": STRING, "user": STRING})
+EXTENDED_FIELDS = Struct({**FIELDS.fields, "encoding_format": STRING, "dimensions": INTEGER})
 
 
-def parse_embeddings(request: WireRequest, service: Service[Any, Any]) -> Call:
+def parse_embeddings(request: WireRequest, service: DatabricksService) -> Call:
     """``POST /serving-endpoints/embeddings``."""
     return read_embeddings(find_by_model(request, service))
 
@@ -39,55 +41,48 @@ def read_embeddings(query: Query) -> Call:
     """
     if query.deployment.task != "embeddings":
         # unverified
-        raise refuse(f"Bad request: endpoint {query.deployment.name} does not support the embeddings task")
-    query.check("embeddings", _list_fields)
+        raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the embeddings task")
+    query.check(EXTENDED_FIELDS if query.settings.embeddings_extras else FIELDS)
     inputs = _read_inputs(query)
     encoding = query.get("encoding_format", "float")
     if encoding not in ("float", "base64"):
-        raise refuse(f"encoding_format must be 'float' or 'base64', but got {encoding!r}", "encoding_format", _CODE)
+        raise refusal(f"encoding_format must be 'float' or 'base64', but got {encoding!r}", "encoding_format", _CODE)
     dimensions = _read_dimensions(query)
-    ask = EmbeddingAsk(inputs=inputs, dimensions=dimensions, instruction=query.get("instruction", ""))
+    ask = EmbeddingAsk(inputs=inputs, dimensions=dimensions, instruction=query.get_text("instruction"))
     ask, counts = _fit(query, ask)
     return Call(
-        request=query.request,
         deployment=query.deployment,
         ask=ask,
-        codec=_CODEC,
+        codec=EmbeddingsCodec(query.settings, query.habits.style.model, query.served, base64=encoding == "base64"),
         prompt_tokens=counts,
-        context=Reply.of(query, encoding),
         repeatable=query.repeatable,
     )
 
 
-def _list_fields(habits: Habits) -> Struct:
-    return _EXTRA_FIELDS if habits.settings.embeddings_extras else _FIELDS
-
-
 def _read_inputs(query: Query) -> tuple[str, ...]:
-    given = query.get("input")
-    if given is None:
-        raise refuse("Missing required embeddings parameter: 'input'", "input", _CODE)
-    inputs = (given,) if isinstance(given, str) else tuple(given)
-    if not all(isinstance(one, str) for one in inputs):
-        raise refuse("input must be a string or a list of strings", "input", _CODE)
+    if query.get("input") is None:
+        raise refusal("Missing required embeddings parameter: 'input'", "input", _CODE)
+    inputs = query.list_texts("input")
+    if inputs is None:
+        raise refusal("input must be a string or a list of strings", "input", _CODE)
     if not inputs or not all(inputs):
-        raise refuse("input must not be empty", "input", _CODE)
+        raise refusal("input must not be empty", "input", _CODE)
     most = query.settings.max_inputs
     if len(inputs) > most:
         text = f"Input embeddings size is too large, exceeding {most} limit for {query.deployment.name}"
-        raise refuse(text, "input", _CODE)
+        raise refusal(text, "input", _CODE)
     return inputs
 
 
 def _read_dimensions(query: Query) -> int | None:
     """Only models that can shorten their vectors heed ``dimensions``; the others leave it aside."""
     check_positive(query, "dimensions")
-    wanted: int | None = query.get("dimensions")
+    wanted = query.get_integer("dimensions")
     if wanted is None or not query.traits.get("resizable"):
         return None
     most = query.deployment.dimensions
     if wanted > most:
-        raise refuse(f"dimensions must not exceed {most}, but got {wanted}", "dimensions", _CODE)
+        raise refusal(f"dimensions must not exceed {most}, but got {wanted}", "dimensions", _CODE)
     return wanted
 
 
@@ -111,28 +106,27 @@ def _fit(query: Query, ask: EmbeddingAsk) -> tuple[EmbeddingAsk, tuple[int, ...]
     return EmbeddingAsk(inputs=cut, dimensions=ask.dimensions, instruction=ask.instruction), counts
 
 
+@record(frozen=True, slots=True, eq=False)
 class EmbeddingsCodec:
     """Words vectors, as numbers or in base64."""
 
-    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
-        reply: Reply = call.context
+    settings: DatabricksSettings
+    model: str
+    served: str
+    base64: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         rows = plan.vectors if plan.vectors is not None else ()
-        if reply.extra == "base64":
-            items = [b'"%b"' % dump_base64(row).encode() for row in rows]
-        else:
-            items = [dump_float32(row) for row in rows]
+        items = [b'"%b"' % dump_base64(row).encode() if self.base64 else dump_float32(row) for row in rows]
         data = b",".join(
             [b'{"object":"embedding","index":%d,"embedding":%b}' % (number, item) for number, item in enumerate(items)]
         )
         tokens = plan.usage.prompt_tokens
         name = dump_json(draw_uuid(plan.key, "embeddings"))
         body = b'{"id":%b,"object":"list","model":%b,"data":[%b],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
-            name, quote(reply.model), data, tokens, tokens,
+            name, quote(self.model), data, tokens, tokens,
         )  # fmt: skip
-        return WireResponse(200, body, answer_headers(call, service))
+        return WireResponse(200, body, answer_headers(request, self.settings, self.served))
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         raise NotImplementedError("embeddings do not stream")
-
-
-_CODEC = EmbeddingsCodec()

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Any
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json, dump_text
+from emulator.core.json import JSON, Object, as_number, dump_json, dump_text, parse_json
+from emulator.core.record import record
 from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Service
-from emulator.core.wire import Headers, WireRequest, WireResponse
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects.sse import frame
+from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
+from emulator.vendors.databricks.responses.shapes import draw_response_id
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 NO_CREDENTIAL = "Credential was not sent or was of an unsupported type for this API."  # PipedreamHQ/pipedream#20701
@@ -57,37 +60,104 @@ _LIMITS: Mapping[str, tuple[str, str, str, int]] = {
 }
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[Any, Any]) -> WireResponse:
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Envelope:
+    """An error as the vendor words it, before it takes the form of an answer or of an event.
+
+    Fields:
+        body: what an answer says; a string is sent as it is.
+        code, message: of the body, where it has them.
+    """
+
+    status: int
+    body: JSON
+    code: str
+    message: str
+
+
+def render_error(error: EmulatedError, request: WireRequest, service: DatabricksService) -> WireResponse:
     """Any refusal on Databricks' wire; what the error leaves open takes Databricks' own words."""
-    settings: DatabricksSettings = service.settings
-    status, code, _ = WIRE[error.kind]
-    status = error.status or status
+    settings = service.settings
+    envelope = make_envelope(error, request, settings)
     headers = [*base_headers(request, settings)]
     if (wait := _wait(error, settings)) is not None:
         headers.append(("Retry-After", str(wait)))
     if error.kind is ErrorKind.METHOD_NOT_ALLOWED and "allow" in error.details:
         headers.append(("Allow", str(error.details["allow"])))
-    if status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
+    if envelope.status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
         headers.append(("X-Databricks-Reason-Phrase", BAD_TOKEN))
-    kind = ("Content-Type", "application/json")
-    if isinstance(error.body, str):
-        body = error.body.encode()
-        kind = ("Content-Type", "text/plain") if not error.body.lstrip().startswith(("{", "[")) else kind
-    elif error.body is not None:
-        body = dump_json(error.body)
-    else:
-        body = dump_json(_envelope(error, request, settings, status, code))
-    return WireResponse(status, body, (kind, *headers))
+    body = envelope.body
+    plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
+    kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
+    return WireResponse(envelope.status, _dump(body), (kind, *headers))
 
 
-def base_headers(request: WireRequest, settings: DatabricksSettings) -> Headers:
-    """What every answer carries: which request and which workspace."""
-    name = draw_uuid(request.key, "request")
-    return (
-        ("x-request-id", name),
-        ("x-databricks-request-id", name),
-        ("x-databricks-org-id", settings.workspace_id),
-    )
+def render_late_error(error: EmulatedError, request: WireRequest, service: DatabricksService) -> bytes:
+    """One event of a stream that has begun: an error object, or for Responses the response that has failed.
+
+    No trace of one was found; what is said here is what openai-python understands (unverified).
+    """
+    envelope = make_envelope(error, request, service.settings)
+    if _is_responses(request):
+        return _render_failed(error, envelope, request, service)
+    body = envelope.body
+    given = error.body is not None or (isinstance(body, dict) and "error" in body)
+    if given or service.settings.late_error == "databricks":
+        return b"data: %b\n\n" % _dump(body)
+    return frame({"error": {"message": envelope.message, "type": "server_error", "code": envelope.status}})
+
+
+def _dump(body: JSON) -> bytes:
+    return body.encode() if isinstance(body, str) else dump_json(body)
+
+
+def _is_responses(request: WireRequest) -> bool:
+    body = request.json()
+    return isinstance(body, dict) and "input" in body
+
+
+def _render_failed(error: EmulatedError, envelope: Envelope, request: WireRequest, service: DatabricksService) -> bytes:
+    failed: Object = {
+        "id": draw_response_id(request.key),
+        "object": "response",
+        "created_at": int(service.clock.now()),
+        "status": "failed",
+        "error": {
+            "code": envelope.code.lower(),
+            "message": envelope.message,
+            "param": error.param,
+            "type": "server_error",
+        },
+        "incomplete_details": None,
+        "model": endpoint_name(request),
+        "output": [],
+        "usage": None,
+    }
+    event = frame({"type": "response.failed", "response": failed})
+    direct = request.path.rstrip("/").endswith("/invocations")
+    return event if direct else b"event: response.failed\n" + event
+
+
+def make_envelope(error: EmulatedError, request: WireRequest, settings: DatabricksSettings) -> Envelope:
+    """The body a scenario has written, else one in Databricks' own words."""
+    status, code, _ = WIRE[error.kind]
+    status = error.status or status
+    body = error.body
+    if body is None:
+        body = _word_body(error, request, settings, status, code)
+    members = _read_members(body)
+    found = members.get("error_code")
+    return Envelope(status=status, body=body, code=str(found), message=str(members.get("message", "")))
+
+
+def _read_members(body: JSON) -> Object:
+    """The members of a body; a text that is no JSON is its message."""
+    if isinstance(body, str):
+        try:
+            body = parse_json(body)
+        except ValueError:
+            return {"message": body}
+    return body if isinstance(body, dict) else {}
 
 
 def _wait(error: EmulatedError, settings: DatabricksSettings) -> int | None:
@@ -101,13 +171,13 @@ def _wait(error: EmulatedError, settings: DatabricksSettings) -> int | None:
     return 1 if error.retry_after is None else max(0, ceil(error.retry_after))
 
 
-def _envelope(
-    error: EmulatedError, request: WireRequest, settings: DatabricksSettings, status: int, code: str | int
-) -> JSON:
+def _word_body(
+    error: EmulatedError, request: WireRequest, settings: DatabricksSettings, status: int, code: JSON
+) -> Object:
     if "oauth" in error.details:
         return {"error": error.details["oauth"], "error_description": error.message}
     if error.kind is ErrorKind.RATE_LIMITED and settings.rate_limit_body == "docs":
-        return _documented_limit(error, request, settings)
+        return _word_documented_limit(error, settings)
     code = error.details.get("error_code", code)
     message = error.message
     if message is None and error.kind is ErrorKind.RATE_LIMITED:
@@ -123,7 +193,7 @@ def _envelope(
     return {"error_code": code, "message": message}
 
 
-def _word(error: EmulatedError, request: WireRequest, code: str | int) -> tuple[str | int, str]:
+def _word(error: EmulatedError, request: WireRequest, code: JSON) -> tuple[JSON, str]:
     """The vendor's own text, and the code that goes with it, where the error has none."""
     kind = error.kind
     name = endpoint_name(request)
@@ -176,8 +246,8 @@ def _manages(request: WireRequest) -> bool:
 
 def _word_guardrail() -> str:
     """What an input guardrail says: JSON inside the message. Source: an inference-table row of August 2026."""
-    finding = {"flagged": True, "categories": None, "category_scores": None, "pii_detection": False}
-    body = {
+    finding: Object = {"flagged": True, "categories": None, "category_scores": None, "pii_detection": False}
+    body: Object = {
         "usage": {"prompt_tokens": 0, "total_tokens": 0},
         "input_guardrail": [finding],
         "finishReason": "input_guardrail_triggered",
@@ -185,14 +255,14 @@ def _word_guardrail() -> str:
     return dump_text(body)
 
 
-def _documented_limit(error: EmulatedError, request: WireRequest, settings: DatabricksSettings) -> JSON:
+def _word_documented_limit(error: EmulatedError, settings: DatabricksSettings) -> Object:
     """Source: docs.databricks.com, "Model Serving limits and regions"; never seen in a trace."""
     _, short, kind, usual = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])
-    limit = error.details.get("amount", usual)
-    used = error.details.get("used", limit) + error.details.get("asked", 0)
+    limit = as_number(error.details.get("amount", usual))
+    used = as_number(error.details.get("used", limit)) + as_number(error.details.get("asked", 0))
     wait = _wait(error, settings)
     text = error.message or f"Rate limit exceeded: {short} limit of {limit:,} {_unit(kind)} reached"
-    inner: dict[str, JSON] = {"message": text, "type": "rate_limit_exceeded", "code": error.status or 429}
+    inner: Object = {"message": text, "type": "rate_limit_exceeded", "code": error.status or 429}
     inner |= {"limit_type": kind, "limit": limit, "current": used}
     return {"error": inner if wait is None else {**inner, "retry_after": wait}}
 

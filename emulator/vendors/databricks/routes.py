@@ -7,32 +7,33 @@ for discovery and management.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects import openai, tgi
-from emulator.vendors.databricks import auth, gateway
-from emulator.vendors.databricks.catalogue import is_agent, is_custom, list_deployments
+from emulator.core.vendor import Call, Endpoint, Vendor
+from emulator.core.wire import FieldNames, WireRequest, WireResponse
+from emulator.vendors.databricks import gateway
+from emulator.vendors.databricks.catalogue import list_deployments, list_models
 from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
 from emulator.vendors.databricks.completions import parse_completions, read_completions
 from emulator.vendors.databricks.custom import predict
 from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
-from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error
-from emulator.vendors.databricks.late_errors import render_late_error
+from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
+from emulator.vendors.databricks.families import is_agent, is_custom
+from emulator.vendors.databricks.habits import DatabricksService, Habits, prepare
+from emulator.vendors.databricks.metrics import show_metrics
 from emulator.vendors.databricks.request import find_deployment, find_named
 from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.workspace import details
+from emulator.vendors.databricks.workspace import auth, details
 from emulator.vendors.databricks.workspace import endpoints as management
 
-Parse = Callable[[WireRequest, Service[Any, Any]], Call | WireResponse]
+DatabricksEndpoint = Endpoint[DatabricksSettings, Habits]
+Parse = Callable[[WireRequest, DatabricksService], Call | WireResponse]
 
 _READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
 
 
-def parse_invocations(request: WireRequest, service: Service[Any, Any]) -> Call | WireResponse:
+def parse_invocations(request: WireRequest, service: DatabricksService) -> Call | WireResponse:
     """``POST /serving-endpoints/{name}/invocations``: the endpoint's task says what the body is.
 
     Raises:
@@ -42,8 +43,8 @@ def parse_invocations(request: WireRequest, service: Service[Any, Any]) -> Call 
     deployment = query.deployment
     if is_custom(deployment):
         return predict(query)
-    speaks_responses = is_agent(deployment) or query.traits.get("responses_api")
-    if is_agent(deployment) or (speaks_responses and "input" in query.body and query.get("messages") is None):
+    responds = query.habits.responds and "input" in query.body and query.get("messages") is None
+    if responds or is_agent(deployment):
         return read_responses(query)
     reader = _READERS.get(deployment.task)
     if reader is None:
@@ -51,7 +52,7 @@ def parse_invocations(request: WireRequest, service: Service[Any, Any]) -> Call 
     return reader(query)
 
 
-def parse_direct(request: WireRequest, service: Service[Any, Any]) -> Call | WireResponse:
+def parse_direct(request: WireRequest, service: DatabricksService) -> Call | WireResponse:
     """``POST /{workspace}/serving-endpoints/{name}/invocations``: the route-optimized address of custom models.
 
     Raises:
@@ -72,7 +73,7 @@ def name_environment(base_url: str) -> Mapping[str, str]:
     }
 
 
-def _both(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[Endpoint]:
+def _both(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[DatabricksEndpoint]:
     """A route with and without a slash at its end."""
     return (Endpoint(method=method, path=p, parse=parse, open=open) for p in (path, path + "/"))
 
@@ -91,12 +92,12 @@ _QUESTIONS: tuple[tuple[str, Parse, bool], ...] = (
     ("/oidc/.well-known/openid-configuration", management.show_oidc, True),
     ("/oidc/v1/authorize", auth.serve_authorize, True),
     ("/api/2.0/preview/scim/v2/Me", management.show_me, False),
-    ("/serving-endpoints/models", management.list_models, False),
-    ("/serving-endpoints/v1/models", management.list_models, False),
+    ("/serving-endpoints/models", list_models, False),
+    ("/serving-endpoints/v1/models", list_models, False),
     ("/api/2.0/serving-endpoints", management.list_endpoints, False),
     ("/api/2.0/serving-endpoints:foundation-models", management.list_foundation_models, False),
     ("/api/2.0/serving-endpoints/{name}", management.get_endpoint, False),
-    ("/api/2.0/serving-endpoints/{name}/metrics", details.show_metrics, False),
+    ("/api/2.0/serving-endpoints/{name}/metrics", show_metrics, False),
     ("/api/2.0/serving-endpoints/{name}/openapi", details.show_openapi, False),
     ("/api/2.0/serving-endpoints/{name}/served-models/{served}/build-logs", details.show_logs, False),
     ("/api/2.0/serving-endpoints/{name}/served-models/{served}/logs", details.show_logs, False),
@@ -108,7 +109,7 @@ _QUESTIONS: tuple[tuple[str, Parse, bool], ...] = (
 )
 
 
-def _list_endpoints() -> Iterable[Endpoint]:
+def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     for path, parse in _INFERENCE:
         yield from _both("POST", f"/serving-endpoints{path}", parse)
         if "{" not in path:
@@ -121,6 +122,14 @@ def _list_endpoints() -> Iterable[Endpoint]:
     yield from _both("POST", "/oidc/v1/token", auth.serve_token, open=True)
 
 
+_ANSWER_FIELDS = FieldNames(
+    text=frozenset({"content", "refusal", "text", "arguments"}),
+    usage=(("usage",),),
+    finish=(("finish_reason",),),
+    id=(("id",), ("response", "id")),
+    generated=("completion_tokens", "output_tokens"),
+    counts=("total_tokens", "prompt_tokens", "input_tokens"),
+)
 VENDOR = Vendor(
     name="databricks",
     title="Databricks Foundation Model APIs",
@@ -130,8 +139,8 @@ VENDOR = Vendor(
     authenticate=auth.authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
-    prepare=no_habits,
-    fields=openai.FIELDS | tgi.FIELDS,
+    prepare=prepare,
+    fields=_ANSWER_FIELDS,
     environment=name_environment,
-    body_limit=64 * 1024**2,
+    reads=("Authorization",),  # of clients who ask for a token
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from emulator.core.call import Ask, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_number
 from emulator.dialects.openai import read_stop
-from emulator.vendors.databricks.decoder import refuse
+from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.request import Query
 
 # What changes the text, and where it does not. Other fields that say how tokens are chosen have places of their own.
@@ -18,42 +18,71 @@ _KNOBS: tuple[tuple[str, JSON], ...] = (
     ("presence_penalty", 0),
     ("logit_bias", None),
 )
+_BOUNDED = frozenset({"temperature", "top_p", "top_k", "n", "frequency_penalty", "presence_penalty"})
 _SAMPLED = frozenset({"seed", "stop", "n", *(name for name, _ in _KNOBS)})
 
 
 def check_range(query: Query, name: str, low: float, high: float, *, open_low: bool = False) -> None:
     """A number within bounds, the lower one left out if ``open_low``."""
     value = query.body.get(name)
-    if value is None or (low < value <= high) or (value == low and not open_low):
+    if value is None or (low < (number := as_number(value)) <= high) or (number == low and not open_low):
         return
-    raise refuse(f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name)
+    raise refusal(f"Bad request: {name} must be in {'(' if open_low else '['}{low:g}, {high:g}], but got {value}", name)
 
 
 def check_positive(query: Query, name: str) -> None:
+    """A whole number above 0."""
     value = query.body.get(name)
-    if value is not None and value < 1:
-        raise refuse(f"Bad request: {name} must be greater than 0, but got {value}", name)
+    if isinstance(value, int) and value < 1:
+        raise refusal(f"Bad request: {name} must be greater than 0, but got {value}", name)
 
 
 def check_sampling(query: Query) -> None:
-    """The knobs that chat and completions share beside ``max_tokens``, in the order of the reference's table."""
+    """The numbers that chat and completions share, in the order of the reference's table."""
+    check_positive(query, "max_tokens")
+    if _BOUNDED.isdisjoint(query.body):
+        return
     check_range(query, "temperature", 0, 2)
     check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
     check_positive(query, "top_k")
-    check_n(query)
+    _check_n(query)
+    check_range(query, "frequency_penalty", -2, 2)
+    check_range(query, "presence_penalty", -2, 2)
 
 
-def check_n(query: Query) -> None:
+def check_family(query: Query) -> None:
+    """What single families refuse. Source: databricks-sdk-py issue 1263 and public notes on the newest models."""
+    if query.traits.get("fixed_sampling"):
+        for name in ("temperature", "top_p", "top_k"):
+            if query.get(name) is not None:
+                raise refusal(f"{name} is not supported with this model.", name)  # unverified
+    if query.family != "gpt":
+        return
+    if query.settings.gpt_refuses_temperature and query.get("temperature") is not None:
+        raise refusal("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
+    if query.settings.gpt_refuses_max_tokens and query.get("max_tokens") is not None:
+        text = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+        raise refusal(text, "max_tokens")
+
+
+def check_alternatives(query: Query) -> None:
+    """How many alternatives each token is to be shown with."""
+    top = query.get_integer("top_logprobs")
+    if top is not None and not 0 <= top <= 20:
+        raise refusal(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
+
+
+def _check_n(query: Query) -> None:
     """Several answers are for provisioned throughput, unless the endpoint's trait ``allow_n`` says otherwise."""
-    n = query.body.get("n")
+    n = query.get_integer("n")
     if n is None or n == 1:
         return
     check_positive(query, "n")
     allowed = query.deployment.traits.get("allow_n")
     if not (query.deployment.mode != "pay_per_token" if allowed is None else allowed):
-        raise refuse("Bad request: n is only supported for provisioned throughput endpoints", "n")
+        raise refusal("Bad request: n is only supported for provisioned throughput endpoints", "n")
     if n > query.settings.max_n:
-        raise refuse(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
+        raise refusal(f"Bad request: n cannot exceed {query.settings.max_n}", "n")
 
 
 def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) -> Sampling:
@@ -62,20 +91,25 @@ def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) 
     if _SAMPLED.isdisjoint(body):
         return Sampling(max_tokens=limit, logprobs=logprobs)
     get = body.get
-    knobs: list[tuple[str, JSON]] = []
-    for name, default in _KNOBS:
-        value = get(name)
-        if value is not None and value != default:
-            knobs.append((name, float(value) if type(value) is int and name != "top_k" else value))
     return Sampling(
         max_tokens=limit,
         greedy=get("temperature") == 0 or get("top_k") == 1,
-        seed=get("seed"),
-        knobs=tuple(knobs),
+        seed=query.get_integer("seed"),
+        knobs=_read_knobs(body),
         stop=tuple([stop for stop in read_stop(get("stop")) if stop]),
-        n=get("n") or 1,
+        n=query.get_integer("n") or 1,
         logprobs=logprobs,
     )
+
+
+def _read_knobs(body: Object) -> tuple[tuple[str, JSON], ...]:
+    """The knobs that are turned; ``1`` and ``1.0`` turn one alike."""
+    knobs: list[tuple[str, JSON]] = []
+    for name, default in _KNOBS:
+        value = body.get(name)
+        if value is not None and value != default:
+            knobs.append((name, float(value) if type(value) is int and name != "top_k" else value))
+    return tuple(knobs)
 
 
 def check_output_limit(query: Query, name: str, wanted: int | None) -> None:
@@ -102,10 +136,10 @@ def check_output_limit(query: Query, name: str, wanted: int | None) -> None:
             f"Bad request: rpc error: code = InvalidArgument desc = max_tokens ({wanted}) cannot exceed {most}."
             " Please reduce the length of max output tokens generated."
         )
-    raise refuse(text, name)
+    raise refusal(text, name)
 
 
-def prompt_too_long(query: Query, count: int, name: str = "messages") -> EmulatedError:
+def length_refusal(query: Query, count: int, name: str = "messages") -> EmulatedError:
     """Source: public traces; the part after the number of the first text is lost in them."""
     context = query.deployment.context
     family = query.family
@@ -138,7 +172,7 @@ def limit_output(query: Query, wanted: int | None, prompt_tokens: int) -> int | 
 
 
 def count(query: Query, ask: Ask) -> tuple[int, ...]:
-    """Tokens of each prompt; a trait ``template_overhead_tokens`` adds a server-side template's."""
+    """Tokens of each prompt, those of a server-side template among them."""
     counts = query.service.count_prompt(ask, query.deployment)
-    extra = query.deployment.traits.get("template_overhead_tokens")
-    return tuple(number + extra for number in counts) if isinstance(extra, int) else counts
+    extra = query.habits.overhead
+    return tuple([number + extra for number in counts]) if extra else counts

@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
 
-Shape = Literal["both", "nested", "flat"]
+Shapes = Literal["both", "nested", "flat"]
+UnknownFields = Literal["by-model", "on", "off"]
 StreamUsage = Literal["model", "every", "claude", "last", "on-request", "none"]
 
 # What the REST reference says to the letter, wherever the running service does otherwise; the service's own
@@ -60,8 +61,8 @@ class DatabricksSettings(VendorSettings):
     top_p_zero: bool = Field(default=False, description="`top_p` may be 0")
     require_description: bool = Field(default=False, description="a function needs a `description`")
     require_parameters: bool = Field(default=False, description="a function needs `parameters`")
-    responses_tools: Shape = Field(default="both", description="Responses: which shape of a function tool is accepted")
-    responses_format: Shape = Field(default="both", description="Responses: which shape of `text.format` is accepted")
+    responses_tools: Shapes = Field(default="both", description="Responses: which shape of a function tool is accepted")
+    responses_format: Shapes = Field(default="both", description="Responses: which shape of `text.format` is accepted")
     refuse_previous_response_id: bool = Field(default=True, description="Responses: `previous_response_id` is refused")
     responses_tool_types: Literal["function", "known"] = Field(
         default="known", description="Responses: `known` accepts and ignores the built-in tools beside functions"
@@ -90,7 +91,7 @@ class DatabricksSettings(VendorSettings):
     )
     embeddings_extras: bool = Field(default=True, description="embeddings accept `encoding_format` and `dimensions`")
     model_max_tokens: bool = Field(default=True, description="an endpoint's own limit applies without `max_tokens`")
-    strict_unknown_fields: Literal["by-model", "on", "off"] = Field(
+    strict_unknown_fields: UnknownFields = Field(
         default="by-model",
         description="unknown request fields: refused by Databricks-hosted open models, everywhere, nowhere",
     )

@@ -1,77 +1,90 @@
-"""Tools, the choice among them, and structured outputs: rules of the fields that Chat and Responses share."""
+"""Tools, the choice among them, and structured outputs: rules that Chat and Responses share.
+
+Sources: docs.databricks.com, "Function calling" and "Structured outputs on Databricks"; the texts on number
+types and ``additionalProperties`` are observed, the others are made after them and unverified.
+"""
 
 from __future__ import annotations
 
-from emulator.core.json import JSON
-from emulator.vendors.databricks.decoder import BOOLEAN, OBJECT, STRING, Many, Struct, either, refuse
+from collections.abc import Iterator
+
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, Object, as_object, as_text
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.request import Query
-from emulator.vendors.databricks.schemas import check_strict, count_keys
 
-FUNCTION = Struct({"name": STRING, "description": STRING, "parameters": OBJECT, "strict": BOOLEAN})
-CACHE_CONTROL = either(OBJECT, STRING)
-TOOLS = Many(Struct({"type": STRING, "function": FUNCTION}))
-CACHED_TOOLS = Many(Struct({"type": STRING, "function": FUNCTION, "cache_control": CACHE_CONTROL}))
-TOOL_CHOICE = either(STRING, Struct({"type": STRING, "function": Struct({"name": STRING})}))
-JSON_SCHEMA = Struct({"name": STRING, "description": STRING, "schema": OBJECT, "strict": BOOLEAN})
-RESPONSE_FORMAT = Struct({"type": STRING, "json_schema": JSON_SCHEMA})
-EFFORTS = ("low", "medium", "high")
-_WIDE_EFFORTS = ("none", "minimal", *EFFORTS, "xhigh", "max")
+_EFFORTS = ("low", "medium", "high")
+_WIDE_EFFORTS = ("none", "minimal", *_EFFORTS, "xhigh", "max")
+_COMPOSED = ("pattern", "anyOf", "oneOf", "allOf", "prefixItems", "$ref")
+_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_OF_ARRAYS = ("minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains")
+_INSIDE = ("items", "not", "if", "then", "else", "contains", "additionalProperties", "propertyNames")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
-def check_tools(query: Query, tools: list[JSON]) -> None:
-    """The rules of ``tools``: number, type, names, and each function's own."""
+def check_tools(query: Query, tools: list[JSON]) -> list[str]:
+    """The rules of ``tools``: number, type, names, and each function's own; gives their names."""
     if len(tools) > query.settings.max_tools:
         most = query.settings.max_tools
-        raise refuse(f"Bad request: at most {most} tools are supported, but got {len(tools)}", "tools")
-    names = set()
+        raise refusal(f"Bad request: at most {most} tools are supported, but got {len(tools)}", "tools")
+    names: list[str] = []
     for position, tool in enumerate(tools):
         if not isinstance(tool, dict) or tool.get("type") != "function":
-            raise refuse('Bad request: the only supported tool type is "function"', "tools")
+            raise refusal('Bad request: the only supported tool type is "function"', "tools")
         function = tool.get("function")
         if not isinstance(function, dict):
-            raise required("function", "tool")
+            raise required_refusal("function", "tool")
         check_function(query, function, position)
-        if function["name"] in names:
-            raise refuse(f"Bad request: tool names must be unique: {function['name']}", "tools")
-        names.add(function["name"])
+        name = as_text(function["name"])
+        if name in names:
+            raise refusal(f"Bad request: tool names must be unique: {name}", "tools")
+        names.append(name)
+    return names
 
 
-def required(name: str, of: str, where: str = "tools") -> Exception:
+def required_refusal(name: str, of: str, where: str = "tools") -> EmulatedError:
     """Source: tidyverse/ellmer issue 1084, of a missing ``parameters``."""
-    return refuse(f'Bad request: "{name}" is a required property for "{of}" object in parameter "{where}"', where)
+    return refusal(f'Bad request: "{name}" is a required property for "{of}" object in parameter "{where}"', where)
 
 
-def check_function(query: Query, function: dict[str, JSON], position: int = 0) -> None:
+def check_function(query: Query, function: Object, position: int = 0) -> None:
     """One function on offer."""
     settings = query.settings
-    if not function.get("name"):
-        raise required("name", "function")
+    name = function.get("name")
+    if not name:
+        raise required_refusal("name", "function")
     if query.family == "claude" and function.get("strict") is not None:
         # Source: tidyverse/ellmer issue 548.
-        raise refuse(f"tools.{position}.custom.strict: Extra inputs are not permitted", "tools")
+        raise refusal(f"tools.{position}.custom.strict: Extra inputs are not permitted", "tools")
     if settings.require_description and not function.get("description"):
-        raise required("description", "function")
+        raise required_refusal("description", "function")
     parameters = function.get("parameters")
-    if parameters is None:
-        if settings.require_parameters:
-            raise required("parameters", "function")
-        return
+    if parameters is not None:
+        _check_parameters(query, function, as_text(name), as_object(parameters))
+    elif settings.require_parameters:
+        raise required_refusal("parameters", "function")
+
+
+def _check_parameters(query: Query, function: Object, name: str, parameters: Object) -> None:
     properties = parameters.get("properties")
     if properties is not None and not isinstance(properties, dict):
-        raise refuse(f'Bad request: the "parameters" of function "{function["name"]}" are not a JSON schema', "tools")
-    _check_keys(query, function["name"], len(properties or ()), parameters)
-    if function.get("strict") and settings.strict_schemas:
-        check_strict(parameters, query.family, f"function '{function['name']}'")
+        raise refusal(f'Bad request: the "parameters" of function "{name}" are not a JSON schema', "tools")
+    _check_keys(query, name, len(properties or ()), parameters)
+    if function.get("strict") and query.settings.strict_schemas:
+        _check_strict(parameters, query.family, f"function '{name}'")
 
 
 def _check_keys(query: Query, name: str, keys: int, parameters: JSON) -> None:
     most = query.settings.max_properties
     if keys > most:
         text = f'Bad request: function "{name}" has {keys} properties, but at most {most} are supported'
-        raise refuse(text, "tools")
+        raise refusal(text, "tools")
     whole = query.settings.max_schema_keys
-    if whole is not None and (keys := count_keys(parameters)) > whole:
-        raise refuse(f'Bad request: the schema of function "{name}" has {keys} keys, but at most {whole} are supported')
+    if whole is not None and (keys := _count_keys(parameters)) > whole:
+        text = f'Bad request: the schema of function "{name}" has {keys} keys, but at most {whole} are supported'
+        raise refusal(text)
 
 
 def check_tool_choice(choice: JSON, names: list[str]) -> None:
@@ -81,55 +94,128 @@ def check_tool_choice(choice: JSON, names: list[str]) -> None:
     if isinstance(choice, str):
         if choice not in ("auto", "none", "required"):
             text = f'Bad request: tool_choice must be "auto", "required", "none" or an object, but got "{choice}"'
-            raise refuse(text, "tool_choice")
+            raise refusal(text, "tool_choice")
     else:
-        name = choose_name(choice)
+        name = _choose_name(as_object(choice))
         if names and name not in names:
-            raise refuse(f'Bad request: tool_choice names the function "{name}", which is not in tools', "tool_choice")
+            raise refusal(f'Bad request: tool_choice names the function "{name}", which is not in tools', "tool_choice")
     if not names and choice != "none":
-        raise refuse("Bad request: tool_choice is only allowed when tools are specified", "tool_choice")
+        raise refusal("Bad request: tool_choice is only allowed when tools are specified", "tool_choice")
 
 
-def choose_name(choice: JSON) -> str:
+def _choose_name(choice: Object) -> str:
     """The function a ``tool_choice`` object names, nested or flat."""
     if choice.get("type") != "function":
-        raise refuse('Bad request: the only supported tool_choice type is "function"', "tool_choice")
+        raise refusal('Bad request: the only supported tool_choice type is "function"', "tool_choice")
     inner = choice.get("function")
     name = (inner if isinstance(inner, dict) else choice).get("name")
     if not isinstance(name, str) or not name:
-        raise refuse('Bad request: tool_choice needs the "name" of a function', "tool_choice")
+        raise refusal('Bad request: tool_choice needs the "name" of a function', "tool_choice")
     return name
 
 
-def check_format(query: Query, value: JSON, where: str = "response_format", inner: str = "") -> None:
+def check_format(query: Query, value: Object, where: str = "response_format", inner: str = "") -> None:
     """``response_format``, or the same as Responses has it; ``inner`` names where the schema really stands."""
     kind = value.get("type")
     if kind not in ("text", "json_object", "json_schema"):
-        raise refuse(f'Bad request: {where}.type must be "text", "json_object" or "json_schema"', where)
+        raise refusal(f'Bad request: {where}.type must be "text", "json_object" or "json_schema"', where)
     if kind != "json_schema":
         return
     wanted = value.get("json_schema")
     if not isinstance(wanted, dict):
-        raise missing(f"{where}.json_schema")
+        raise missing_refusal(f"{where}.json_schema")
     for name in ("name", "schema"):
         if not wanted.get(name) and wanted.get(name) != {}:
-            raise missing(f"{inner or where + '.json_schema'}.{name}")
+            raise missing_refusal(f"{inner or where + '.json_schema'}.{name}")
     schema = wanted["schema"]
     most = query.settings.max_format_keys
-    if (keys := count_keys(schema)) > most:
-        raise refuse(f"Invalid JSON schema - the schema has {keys} keys, but at most {most} are supported\n", where)
+    if (keys := _count_keys(schema)) > most:
+        raise refusal(f"Invalid JSON schema - the schema has {keys} keys, but at most {most} are supported\n", where)
     if wanted.get("strict") and query.settings.strict_schemas:
-        check_strict(schema, query.family, f"response_format '{wanted['name']}'")
+        _check_strict(schema, query.family, f"response_format '{wanted['name']}'")
 
 
-def missing(name: str) -> Exception:
+def missing_refusal(name: str) -> EmulatedError:
     """Source: databricks-ai-bridge issue 350, of ``response_format.json_schema.name``."""
-    return refuse(f"Missing required parameter: '{name}'.", name)
+    return refusal(f"Missing required parameter: '{name}'.", name)
+
+
+def takes_parallel(query: Query) -> bool:
+    """Whether an answer may call several tools: an endpoint or a setting allows it, the client does not forbid it."""
+    allowed = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
+    return allowed and bool(query.get("parallel_tool_calls", True))
 
 
 def check_effort(query: Query, effort: JSON, name: str) -> None:
     """How hard to think; how many words there are for it depends on the family."""
     wide = query.settings.reasoning_efforts == "model" and query.family in ("gpt", "gemini", "claude")
-    efforts = _WIDE_EFFORTS if wide else EFFORTS
+    efforts = _WIDE_EFFORTS if wide else _EFFORTS
     if effort is not None and effort not in efforts:
-        raise refuse(f"Bad request: {name} must be one of {', '.join(efforts)}, but got {effort!r}", name)
+        raise refusal(f"Bad request: {name} must be one of {', '.join(efforts)}, but got {effort!r}", name)
+
+
+def _walk_schemas(schema: JSON) -> Iterator[Object]:
+    """A schema and all inside it, in document order; without recursion, for any depth."""
+    waiting: list[JSON] = [schema]
+    while waiting:
+        current = waiting.pop()
+        if not isinstance(current, dict):
+            continue
+        yield current
+        inner: list[JSON] = []
+        for name, value in current.items():
+            if name in _INSIDE:
+                inner.append(value)
+            elif name in _LISTS and isinstance(value, list):
+                inner.extend(value)
+            elif name in _NAMED and isinstance(value, dict):
+                inner.extend(value.values())
+        waiting.extend(reversed(inner))
+
+
+def _count_keys(schema: JSON) -> int:
+    """How many properties a schema names, at all levels."""
+    found = (one.get("properties") for one in _walk_schemas(schema))
+    return sum(len(properties) for properties in found if isinstance(properties, dict))
+
+
+def _check_strict(schema: JSON, family: Family, of: str) -> None:
+    """A schema that is to be followed strictly uses only what the service supports.
+
+    Args:
+        of: whose schema it is, as OpenAI's models name it.
+
+    Raises:
+        EmulatedError: the first keyword that it does not.
+    """
+    for one in _walk_schemas(schema):
+        if family == "gpt":
+            _check_closed(one, of)
+            continue
+        if problem := _find_unsupported(one):
+            raise refusal(f"Invalid JSON schema - {problem}\n")
+
+
+def _check_closed(schema: Object, of: str) -> None:
+    """Source: databricks-ai-bridge issue 350; the text behind ``of`` is OpenAI's."""
+    if (schema.get("type") == "object" or "properties" in schema) and schema.get("additionalProperties") is not False:
+        reason = "In context=(), 'additionalProperties' is required to be supplied and to be false."
+        raise refusal(f"Invalid schema for {of}: {reason}")
+
+
+def _find_unsupported(schema: Object) -> str | None:
+    for name in schema:
+        if name in _COMPOSED:
+            return f'the "{name}" keyword is not supported'
+    kind = schema.get("type")
+    types = kind if isinstance(kind, list) else [kind]
+    if isinstance(kind, list) and not (len(kind) == 2 and "null" in kind):
+        return "type lists other than a type and null are not supported"
+    if "additionalProperties" in schema and schema["additionalProperties"] is not False:
+        return 'the "additionalProperties" keyword must be False or not specified'
+    for names, of in ((_OF_NUMBERS, ("number", "integer")), (_OF_ARRAYS, ("array",))):
+        typed = next((str(t) for t in types if t in of), None)
+        found = next((name for name in schema if name in names), None)
+        if typed is not None and found is not None:
+            return f"{typed} types do not support {found}"
+    return None

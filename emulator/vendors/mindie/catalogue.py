@@ -9,15 +9,13 @@ from collections.abc import Mapping
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Service
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, find_served, spell
-from emulator.vendors.mindie.decoder import parse_body, read_boolean, read_string, refuse
-from emulator.vendors.mindie.generate.parse import BROKEN_REQUEST
+from emulator.vendors.mindie.decoder import read_boolean, read_string, refusal
 from emulator.vendors.mindie.headers import closing_headers
-from emulator.vendors.mindie.settings import MindieSettings
-from emulator.vendors.mindie.triton import find_model, read_id
+from emulator.vendors.mindie.request import find_model, read_body, read_id
+from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 OWNER = "MindIE Server"
 VERSION = "1.0.0"
@@ -27,40 +25,53 @@ CACHE_BLOCKS = 1024
 _BLOCK_SIZE = 128
 
 
+def list_deployments(settings: MindieSettings) -> tuple[Deployment, ...]:
+    """The one model a server holds until a scenario names others."""
+    return (
+        Deployment(
+            vendor="mindie",
+            name=settings.model_name,
+            context=settings.max_seq_len,
+            max_output=settings.max_iter_times,
+            tokenizer="qwen2",
+        ),
+    )
+
+
 def answer(request: WireRequest, value: JSON) -> WireResponse:
     return WireResponse(200, dump_json(value), closing_headers(request.key), close=True)
 
 
-def answer_nothing(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def answer_nothing(request: WireRequest, service: MindieService) -> WireResponse:
     """200 without a body."""
     return WireResponse(200, b"", closing_headers(request.key, ""), close=True)
 
 
-def answer_health(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def answer_health(request: WireRequest, service: MindieService) -> WireResponse:
     check_ready(find_served(service))
     return answer_nothing(request, service)
 
 
-def answer_ready(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def answer_ready(request: WireRequest, service: MindieService) -> WireResponse:
     check_ready(find_model(request, service))
     return answer_nothing(request, service)
 
 
-def answer_timed_health(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def answer_timed_health(request: WireRequest, service: MindieService) -> WireResponse:
     """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes."""
     seconds = request.params.get("seconds", "10")
     if len(seconds) > 3:
-        raise _not_found(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
+        raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
     if not re.fullmatch(r"[0-9]{1,3}", seconds) or not 1 <= int(seconds) <= _MAX_WAIT:
-        raise _not_found(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
+        raise _absence_refusal(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
     return answer(request, {"status": "healthy"})
 
 
-def _not_found(text: str) -> EmulatedError:
+def _absence_refusal(text: str) -> EmulatedError:
     return EmulatedError(ErrorKind.NOT_FOUND, message=text)
 
 
-def list_models(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def list_models(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
     base = find_served(service).name
     rows = [
@@ -71,10 +82,10 @@ def list_models(request: WireRequest, service: Service[MindieSettings, None]) ->
     return WireResponse(200, text.encode(), closing_headers(request.key), close=True)
 
 
-def show_model(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_model(request: WireRequest, service: MindieService) -> WireResponse:
     deployment = find_model(request, service)
     parent = _parent(deployment, find_served(service).name)
-    body = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
+    body: Object = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
     return answer(request, {**body, "parent": parent} if parent else body)
 
 
@@ -82,7 +93,7 @@ def _parent(deployment: Deployment, base: str) -> str | None:
     return base if deployment.kind == "lora" else None
 
 
-def show_info(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_info(request: WireRequest, service: MindieService) -> WireResponse:
     settings = service.settings
     deployment = find_served(service)
     model = {
@@ -91,9 +102,9 @@ def show_info(request: WireRequest, service: Service[MindieSettings, None]) -> W
         "model_id": deployment.name,
         "model_pipeline_tag": "text-generation",
         "model_sha": None,
-        "max_total_tokens": deployment.context or settings.max_seq_len,
+        "max_total_tokens": service.habits[deployment.name].sequence,
     }
-    body = {
+    body: Object = {
         "docker_label": None,
         "max_batch_total_tokens": settings.max_prefill_tokens,
         "max_best_of": 1,
@@ -110,7 +121,7 @@ def show_info(request: WireRequest, service: Service[MindieSettings, None]) -> W
     return answer(request, body)
 
 
-def show_server(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_server(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2``."""
     settings = service.settings
     extensions = {
@@ -123,21 +134,30 @@ def show_server(request: WireRequest, service: Service[MindieSettings, None]) ->
     return answer(request, {"name": OWNER, "version": VERSION, "extensions": extensions})
 
 
-def show_metadata(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_metadata(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}``."""
     deployment = find_model(request, service)
-    tensors = {kind: [{"name": f"{kind[:-1]}0", "shape": [-1], "datatype": "UINT32"}] for kind in ("inputs", "outputs")}
-    return answer(request, {"name": deployment.name, "platform": OWNER, **tensors})
+    body: Object = {
+        "name": deployment.name,
+        "platform": OWNER,
+        "inputs": [_describe_tensor("input0")],
+        "outputs": [_describe_tensor("output0")],
+    }
+    return answer(request, body)
 
 
-def show_model_config(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def _describe_tensor(name: str) -> Object:
+    return {"name": name, "shape": [-1], "datatype": "UINT32"}
+
+
+def show_model_config(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
     deployment = find_model(request, service)
-    body = {
+    body: Object = {
         "model_name": deployment.name,
         "input_datatype": "UINT32",
         "output_datatype": "UINT32",
-        "max_seq_len": deployment.context or service.settings.max_seq_len,
+        "max_seq_len": service.habits[deployment.name].sequence,
         "npu_mem_size": -1,
         "cpu_mem_size": 0,
         "world_size": 4,
@@ -147,7 +167,7 @@ def show_model_config(request: WireRequest, service: Service[MindieSettings, Non
     return answer(request, body)
 
 
-def count_slots(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}/getSlotCount``."""
     find_model(request, service)
     total = service.settings.max_batch_size
@@ -156,23 +176,23 @@ def count_slots(request: WireRequest, service: Service[MindieSettings, None]) ->
     return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
 
 
-def show_config(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_config(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v1/config``."""
-    settings = service.settings
     deployment = find_served(service)
-    body = {
+    bounds = service.habits[deployment.name]
+    body: Object = {
         "modelName": deployment.name,
-        "maxSeqLen": deployment.context or settings.max_seq_len,
+        "maxSeqLen": bounds.sequence,
         "npuMemSize": -1,
         "cpuMemSize": 0,
         "worldSize": 4,
-        "maxOutputLen": deployment.max_output or settings.max_iter_times,
+        "maxOutputLen": bounds.answer,
         "cacheBlockSize": _BLOCK_SIZE,
     }
     return answer(request, body)
 
 
-def show_status(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_status(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v1/status`` and ``/v2/status``."""
     running = max(0, service.metrics.in_flight() - 1)
     resource: Mapping[str, JSON] = {
@@ -187,21 +207,20 @@ def show_status(request: WireRequest, service: Service[MindieSettings, None]) ->
         "totalCpuBlockNums": 0,
     }
     role = "none" if not service.settings.disaggregated else "prefill"
-    body = {"service": {"roleStatus": "RoleReady", "currentRole": role}, "resource": resource}
+    body: Object = {"service": {"roleStatus": "RoleReady", "currentRole": role}, "resource": resource}
     return answer(request, {**body, "linkStatus": {"peers": []}})
 
 
-def show_running_status(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_running_status(request: WireRequest, service: MindieService) -> WireResponse:
     return answer(request, {"status": 1 if service.metrics.in_flight() > 1 else 0, "errors": []})
 
 
-def count_tokens(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:
     """``POST /v1/tokenizer``: how many tokens a text has, and which; wording of refusals unverified."""
-    body = parse_body(request, service.settings, BROKEN_REQUEST)
-    fields = body if isinstance(body, dict) else {}
+    fields = read_body(request, service.settings)
     text = read_string(fields, "inputs")
     if not text:
-        raise refuse("Request should contain 'inputs' and the type should be string.", "inputs")
+        raise refusal("Request should contain 'inputs' and the type should be string.", "inputs")
     decode = read_boolean(fields, "do_decode")
     tokenizer = service.tokenizer(find_served(service))
     ids = tokenizer.encode(text)
@@ -212,12 +231,11 @@ def count_tokens(request: WireRequest, service: Service[MindieSettings, None]) -
     return answer(request, {"token_number": len(ids) + len(special), **shown})
 
 
-def stop_infer(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def stop_infer(request: WireRequest, service: MindieService) -> WireResponse:
     """``POST /v2/models/{model}/stopInfer``: answers end at once here, so no request is ever found running."""
     find_model(request, service)
-    body = parse_body(request, service.settings, BROKEN_REQUEST)
-    fields = body if isinstance(body, dict) else {}
+    fields = read_body(request, service.settings)
     given = read_id(fields)
     if given is None:
-        raise refuse("Not found id.", "id")
-    raise _not_found(f"RequestId is {given} not found.")
+        raise refusal("Not found id.", "id")
+    raise _absence_refusal(f"RequestId is {given} not found.")

@@ -6,11 +6,12 @@ Source: MindIE-LLM, ``src/server/endpoint/utils/parameters_checker.cpp`` and ``p
 import json
 import math
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.core.wire import WireRequest
-from emulator.vendors.mindie.settings import MindieSettings
+
+Fields = Mapping[str, JSON]
 
 MAX_INT32 = 2147483647
 MAX_INT64 = 2**63 - 1
@@ -20,14 +21,9 @@ BROKEN = "Failed to parse context to json body"
 _FROM_EXPONENT = 1e15  # the server's encoder writes exponents from here on, Python's from 1e16
 
 
-def refuse(message: str, param: str | None = None, status: int = 422) -> EmulatedError:
+def refusal(message: str, param: str | None = None, status: int = 422) -> EmulatedError:
     """What the server answers a request it will not run."""
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=message, param=param, status=status)
-
-
-def refuse_format() -> EmulatedError:
-    """What a Coordinator answers before any node has seen the request."""
-    return EmulatedError(ErrorKind.INVALID_REQUEST, message="Request format is invalid", status=400)
 
 
 def show(value: JSON) -> str:
@@ -52,84 +48,60 @@ def _to_float(value: int) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _is_integer(value: JSON) -> bool:
+def _is_integer(value: JSON) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value <= MAX_UINT64
 
 
-def read_float(fields: Mapping[str, JSON], key: str) -> float | None:
+def read_float(fields: Fields, key: str) -> float | None:
     """A JSON number of any form; one beyond the range of doubles makes the whole body no JSON."""
     value = fields.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise refuse(f"{key} must be float type.", key)
+        raise refusal(f"{key} must be float type.", key)
     number = value if isinstance(value, float) else _to_float(value)
     if math.isinf(number):
-        raise refuse(BROKEN, key)
+        raise refusal(BROKEN, key)
     return number
 
 
-def read_integer(fields: Mapping[str, JSON], key: str) -> int | None:
+def read_integer(fields: Fields, key: str) -> int | None:
     """A JSON number without fraction or exponent, in 64 bits."""
     value = fields.get(key)
     if value is None:
         return None
     if not _is_integer(value):
-        raise refuse(f"{key} must be integer type.", key)
-    return int(value)
+        raise refusal(f"{key} must be integer type.", key)
+    return value
 
 
-def read_unsigned(fields: Mapping[str, JSON], key: str) -> int | None:
+def read_unsigned(fields: Fields, key: str) -> int | None:
     """An integer from 0 to 2**64 - 1."""
     value = fields.get(key)
     if value is None:
         return None
     if not _is_integer(value) or value < 0:
-        raise refuse(f"{key} must be unsigned type.", key)
-    return int(value)
+        raise refusal(f"{key} must be unsigned type.", key)
+    return value
 
 
-def read_boolean(fields: Mapping[str, JSON], key: str) -> bool | None:
+def read_boolean(fields: Fields, key: str) -> bool | None:
     value = fields.get(key)
     if value is not None and not isinstance(value, bool):
-        raise refuse(f"{key} must be boolean type.", key)
+        raise refusal(f"{key} must be boolean type.", key)
     return value
 
 
-def read_string(fields: Mapping[str, JSON], key: str) -> str | None:
+def read_string(fields: Fields, key: str) -> str | None:
     value = fields.get(key)
     if value is not None and not isinstance(value, str):
-        raise refuse(f"{key} must be string type.", key)
+        raise refusal(f"{key} must be string type.", key)
     return value
 
 
-def read_object(fields: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
+def read_object(fields: Fields, key: str) -> Fields:
     """An object, empty if absent."""
     value = fields.get(key)
     if value is not None and not isinstance(value, dict):
-        raise refuse(f"{key} must be object type.", key)
+        raise refusal(f"{key} must be object type.", key)
     return value or {}
-
-
-def parse_body(request: WireRequest, settings: MindieSettings, message: str) -> JSON:
-    """The body as JSON, whatever its content type; ``message`` is what a broken one gets."""
-    if len(request.body) > settings.max_request_length * 1024**2:
-        raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
-    max_depth = settings.max_json_depth
-    try:
-        body = request.json()
-    except ValueError:
-        raise refuse_format() if settings.coordinator else refuse(message) from None
-    brackets = request.body.count(b"{") + request.body.count(b"[")
-    if brackets > max_depth and _is_deeper(body, max_depth):
-        raise refuse(message)
-    return body
-
-
-def _is_deeper(value: JSON, limit: int) -> bool:
-    """More than ``limit`` arrays and objects stand inside one another."""
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        inner = [v for outer in level for v in (outer.values() if isinstance(outer, dict) else outer)]
-        level = [v for v in inner if isinstance(v, dict | list)]
-    return bool(level)

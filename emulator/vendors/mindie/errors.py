@@ -12,11 +12,10 @@ from types import MappingProxyType
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.reasons import reason_phrase
-from emulator.core.vendor import Service
 from emulator.core.wire import DROPPED, WireRequest, WireResponse
 from emulator.dialects.tgi import ERROR_TYPES
 from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers
-from emulator.vendors.mindie.settings import MindieSettings
+from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 CLASSES: Mapping[int, str] = MappingProxyType(
     {
@@ -78,9 +77,9 @@ _HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyTyp
 )
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def render_error(error: EmulatedError, request: WireRequest, service: MindieService) -> WireResponse:
     """Word any refusal; overrides of status, message and body win over the server's own."""
-    settings: MindieSettings = service.settings
+    settings = service.settings
     if error.body is not None:
         return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_given(error.body))
     if _is_route_miss(error):
@@ -88,7 +87,7 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Mi
     if request.path in HEALTH and error.status is None and error.message is None:
         return _word_health(error, request)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
-        return _refuse_overload(error, request, settings)
+        return _word_overload(error, request, settings)
     status, text = _words(error, settings)
     return _respond(error, request, status, *_body(error, status, text, settings))
 
@@ -100,7 +99,7 @@ def _word_health(error: EmulatedError, request: WireRequest) -> WireResponse:
     return WireResponse(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)
 
 
-def _refuse_overload(error: EmulatedError, request: WireRequest, settings: MindieSettings) -> WireResponse:
+def _word_overload(error: EmulatedError, request: WireRequest, settings: MindieSettings) -> WireResponse:
     """The server drops the connection; who words its errors as TGI, or the Coordinator, answers."""
     if settings.coordinator:
         return _respond(error, request, 429, _word_memory(request), "text/plain")
@@ -123,7 +122,7 @@ def _word_memory(request: WireRequest) -> bytes:
     return text.encode()
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: Service[MindieSettings, None]) -> bytes:
+def render_late_error(error: EmulatedError, request: WireRequest, service: MindieService) -> bytes:
     """A failure after the stream has begun: bare text, no event.
 
     Source: MindIE-LLM, ``single_llm_pnd_req_handler.cpp``.

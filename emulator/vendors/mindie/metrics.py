@@ -7,13 +7,14 @@ hardware could tell stands at 0.
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Metrics, Service
+from emulator.core.json import JSON
+from emulator.core.vendor import Metrics
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.dialects.tgi import find_served
 from emulator.vendors.mindie.catalogue import CACHE_BLOCKS, NODE, answer
 from emulator.vendors.mindie.headers import closing_headers
-from emulator.vendors.mindie.settings import MindieSettings
+from emulator.vendors.mindie.settings import MindieService
 
 _TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _TPOT = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)
@@ -37,7 +38,7 @@ _IDLE = (
 )
 
 
-def show_metrics(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_metrics(request: WireRequest, service: MindieService) -> WireResponse:
     """Prometheus text, where the monitor is on.
 
     Raises:
@@ -79,7 +80,7 @@ def _write(metrics: Metrics, labels: Mapping[str, str]) -> Iterator[str]:
         yield from write_histogram(name, bounds, metrics.samples(samples), labels)
 
 
-def show_metrics_json(request: WireRequest, service: Service[MindieSettings, None]) -> WireResponse:
+def show_metrics_json(request: WireRequest, service: MindieService) -> WireResponse:
     """The same in brief, as one vector."""
     metrics = service.metrics
     ttft, itl = metrics.samples("ttft"), metrics.samples("itl")
@@ -90,7 +91,7 @@ def show_metrics_json(request: WireRequest, service: Service[MindieSettings, Non
         "processingInferRequestNum": max(0, metrics.in_flight() - 1),
         "remainBlocks": CACHE_BLOCKS,
     }
-    rows = [
+    rows: list[JSON] = [
         {"metric": [{"__name__": name, "job": "node", "instance": NODE}], "value": str(value)}
         for name, value in values.items()
     ]

@@ -5,15 +5,15 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 from collections.abc import Callable, Mapping
 
-from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects import openai, tgi
+from emulator.core.vendor import Call, Endpoint, Vendor
+from emulator.core.wire import FieldNames, WireRequest, WireResponse
 from emulator.vendors.mindie.catalogue import (
     answer_health,
     answer_ready,
     answer_timed_health,
     count_slots,
     count_tokens,
+    list_deployments,
     list_models,
     show_config,
     show_info,
@@ -31,15 +31,15 @@ from emulator.vendors.mindie.errors import render_error, render_late_error
 from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
-from emulator.vendors.mindie.settings import MindieSettings, list_deployments
+from emulator.vendors.mindie.settings import MindieService, MindieSettings, prepare_bounds
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 
 MEGABYTE = 1024**2
-Parse = Callable[[WireRequest, Service[MindieSettings, None]], Call | WireResponse]
+Parse = Callable[[WireRequest, MindieService], Call | WireResponse]
 
 
-def authenticate(request: WireRequest, service: Service[MindieSettings, None]) -> str:
+def authenticate(request: WireRequest, service: MindieService) -> str:
     """Everyone is let in: the server knows no keys and ignores any it is sent."""
     return "default"
 
@@ -86,6 +86,15 @@ _GETS: Mapping[str, Parse] = {
     f"{_MODEL}/ready": answer_ready,
 }
 
+FIELDS = FieldNames(
+    text=frozenset({"content", "reasoning_content", "arguments", "text", "generated_text", "text_output"}),
+    usage=(("usage",), ("details", "generated_tokens"), ("details", "prompt_tokens")),
+    finish=(("finish_reason",), ("stop_reason",)),
+    id=(("id",),),
+    generated=("completion_tokens", "generated_tokens"),
+    counts=("total_tokens", "prompt_tokens"),
+)
+
 VENDOR = Vendor(
     name="mindie",
     title="Huawei Ascend MindIE",
@@ -94,11 +103,11 @@ VENDOR = Vendor(
         *(Endpoint(method="GET", path=path, parse=parse) for path, parse in _GETS.items()),
     ),
     settings=MindieSettings,
-    catalogue=list_deployments,  # type: ignore[arg-type]
+    catalogue=list_deployments,
     authenticate=authenticate,
     render_error=render_error,
-    prepare=no_habits,
-    fields=openai.FIELDS | tgi.FIELDS,
+    prepare=prepare_bounds,
+    fields=FIELDS,
     environment=environment,
     render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,

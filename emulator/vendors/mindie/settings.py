@@ -8,8 +8,10 @@ from pydantic import Field, field_validator, model_validator
 
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
-from emulator.core.vendor import VendorSettings
+from emulator.core.record import record
+from emulator.core.vendor import Service, VendorSettings
 
+_DEFAULT_ANSWER = 20
 PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
     {
         "strict": {},
@@ -97,14 +99,33 @@ class MindieSettings(VendorSettings):
         return self.pd_mode or self.infer_mode == "dmi"
 
 
-def list_deployments(settings: MindieSettings) -> tuple[Deployment, ...]:
-    """The one model a server holds until a scenario names others."""
-    return (
-        Deployment(
-            vendor="mindie",
-            name=settings.model_name,
-            context=settings.max_seq_len,
-            max_output=settings.max_iter_times,
-            tokenizer="qwen2",
-        ),
+@record(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a deployment has room for, in tokens.
+
+    Fields:
+        default_answer: of an answer where a request of TGI's or the native form sets no limit.
+        sequence: of prompt and answer together, as configured; the weights' own bound comes on top.
+    """
+
+    prompt: int
+    answer: int
+    default_answer: int
+    sequence: int
+
+
+def prepare_bounds(deployment: Deployment, settings: MindieSettings) -> Bounds:
+    """A deployment with a context of its own has no other bound on its prompts."""
+    sequence = deployment.context or settings.max_seq_len
+    prompt = sequence - 1
+    if sequence == settings.max_seq_len:
+        prompt = min(prompt, settings.max_input_token_len)
+    return Bounds(
+        prompt=prompt,
+        answer=deployment.max_output or settings.max_iter_times,
+        default_answer=deployment.default_max_tokens or _DEFAULT_ANSWER,
+        sequence=sequence,
     )
+
+
+MindieService = Service[MindieSettings, Bounds]

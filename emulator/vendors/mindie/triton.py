@@ -4,268 +4,244 @@ Source: MindIE-LLM, ``single_req_triton_token_infer_interface.cpp`` and
 ``single_req_triton_text_infer_interface.cpp``.
 """
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from emulator.core.call import CompletionAsk, Deployment
-from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.seed import draw_integer
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.core.vendor import Call
+from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
+from emulator.dialects.sse import quote
 from emulator.dialects.tgi import check_ready
-from emulator.vendors.mindie.decoder import parse_body, read_object, read_string, refuse
-from emulator.vendors.mindie.generate.codec import finish
+from emulator.dialects.walk import PLAIN
+from emulator.vendors.mindie.answer import ENDED, quote_so_far
+from emulator.vendors.mindie.decoder import MAX_INT32, Fields, read_float, read_object, refusal, show
 from emulator.vendors.mindie.generate.fields import shape_sampling
-from emulator.vendors.mindie.generate.inputs import fetch_media, measure_excess, read_inputs
-from emulator.vendors.mindie.generate.parse import (
-    BROKEN_REQUEST,
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
+from emulator.vendors.mindie.generate.shapes import name_finish
+from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.native import read_native_parameters, show_times
+from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
+    Lengths,
+    check_headers,
+    check_ids,
     check_tokens,
-    default_length,
-    measure_room,
+    find_model,
+    measure_lengths,
+    read_body,
+    read_id,
 )
-from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.native import read_batch_size, read_native_parameters, show_times
-from emulator.vendors.mindie.settings import MindieSettings
+from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MAX_NAME = 256
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,256}")
-_BAD_ID = "The id can contain only digits, letters, underscores(_), hyphens(-) and no more than 256 words in length."
-_Fields = Mapping[str, JSON]
-_Prompt = str | tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Triton:
-    """What the codec remembers of a request; ``output``: the name a tensor goes out under."""
-
-    id: str | None
-    limit: int
-    details: bool = False
-    output: str = ""
-
-
-def find_model(request: WireRequest, service: Service[MindieSettings, None]) -> Deployment:
-    """The model a path names.
-
-    Raises:
-        EmulatedError: there is none of that name.
-    """
-    name = request.params["model"]
-    if not re.fullmatch(r"[\w\-.]+", name, re.ASCII):
-        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
-    deployment = service.deployments.get(name)
-    if deployment is None:
-        raise EmulatedError(ErrorKind.NOT_FOUND, message=f"Model {name} not found.")
-    return deployment
-
-
-def read_id(fields: _Fields) -> str | None:
-    """``id`` of a request: digits, letters, underscores and hyphens."""
-    value = read_string(fields, "id")
-    if value is not None and not _ID.fullmatch(value):
-        raise refuse(_BAD_ID, "id")
-    return value
-
-
-def parse_text(request: WireRequest, service: Service[MindieSettings, None], *, stream: bool) -> Call | WireResponse:
+def parse_text(request: WireRequest, service: MindieService, *, stream: bool) -> Call:
     """``/generate`` and ``/generate_stream``: text in, text out."""
     check_headers(request, service)
     deployment = check_ready(find_model(request, service))
-    settings = service.settings
-    body = parse_body(request, settings, BROKEN_REQUEST)
-    fields: _Fields = body if isinstance(body, dict) else {}
-    given = read_id(fields)
+    fields = read_body(request, service.settings)
+    given_id = read_id(fields)
     value = fields.get("text_input")
     if value is None:
-        raise refuse("The text_input not found", "text_input")
-    inputs = read_inputs(value, "text_input")
-    length = measure_excess(inputs, value, settings.max_input_chars)
-    if length is not None:
-        text = "text_input must be necessary and data type must be string and length in "
-        raise refuse(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "text_input")
-    if isinstance(value, list):
-        fetch_media(value)
-    parameters = read_object(fields, "parameters")
-    return _shape(request, service, deployment, inputs.prompt, parameters, given, media=inputs.media, stream=stream)
+        raise refusal("The text_input not found", "text_input")
+    inputs = read_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
+    prompt = CompletionAsk(prompts=(inputs.prompt,), media=inputs.media)
+    ask, details, lengths = _read_parameters(service, deployment, prompt, read_object(fields, "parameters"))
+    codec = TextCodec(
+        given_id=given_id,
+        model=deployment.name,
+        limit=lengths.answer,
+        details=details,
+        settings=service.settings,
+    )
+    return Call(
+        deployment=deployment, ask=ask, codec=codec, stream=stream, prompt_tokens=(lengths.prompt,), repeatable=True
+    )
 
 
 PARSE_GENERATE = partial(parse_text, stream=False)
 PARSE_STREAM = partial(parse_text, stream=True)
 
 
-def parse_token(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
+def parse_token(request: WireRequest, service: MindieService) -> Call:
     """``/infer``: one tensor of token ids in, one out."""
     check_headers(request, service)
     deployment = check_ready(find_model(request, service))
-    body = parse_body(request, service.settings, BROKEN_REQUEST)
-    fields: _Fields = body if isinstance(body, dict) else {}
+    fields = read_body(request, service.settings)
     inputs = fields.get("inputs")
     if not isinstance(inputs, list):
-        raise refuse("Req should contain 'inputs' and the type should be array.", "inputs")
+        raise refusal("Req should contain 'inputs' and the type should be array.", "inputs")
     if len(inputs) != 1:
-        raise refuse("Inputs count must be 1.", "inputs")
-    tensor: _Fields = inputs[0] if isinstance(inputs[0], dict) else {}
+        raise refusal("Inputs count must be 1.", "inputs")
+    tensor: Fields = inputs[0] if isinstance(inputs[0], dict) else {}
     ids = _read_tensor(tensor)
-    given = read_id(fields)
-    output = _read_output(fields.get("outputs"))
-    vocabulary = service.tokenizer(deployment).vocabulary_size
-    if any(not 0 <= token < vocabulary for token in ids):
-        raise refuse("Failed to enqueue inferRequest. Invalid Input Ids", "inputs", 424)
-    parameters = read_object(tensor, "parameters") or read_object(fields, "parameters")
-    return _shape(request, service, deployment, ids, parameters, given, output=output)
+    codec = TensorCodec(given_id=read_id(fields), output=_read_output(fields.get("outputs")))
+    check_ids(ids, service.tokenizer(deployment), "inputs")
+    given = read_object(tensor, "parameters") or read_object(fields, "parameters")
+    ask, _, lengths = _read_parameters(service, deployment, CompletionAsk(prompts=(ids,)), given)
+    return Call(deployment=deployment, ask=ask, codec=codec, prompt_tokens=(lengths.prompt,), repeatable=True)
 
 
-def _shape(
-    request: WireRequest,
-    service: Service[MindieSettings, None],
-    deployment: Deployment,
-    prompt: _Prompt,
-    fields: _Fields,
-    given: str | None,
-    *,
-    media: int = 0,
-    output: str = "",
-    stream: bool = False,
-) -> Call:
-    tokenizer = service.tokenizer(deployment)
-    (count,) = service.count_prompt(CompletionAsk(prompts=(prompt,), media=media), deployment)
+def _read_parameters(
+    service: MindieService, deployment: Deployment, ask: CompletionAsk, fields: Fields
+) -> tuple[CompletionAsk, bool, Lengths]:
+    """The ask with its sampling, whether details are wanted, and how long prompt and answer may be."""
+    (count,) = service.count_prompt(ask, deployment)
     check_tokens(count)
     parameters = read_native_parameters(fields, triton=True)
-    read_batch_size(fields)
-    asked = parameters.max_new_tokens or default_length(deployment)
-    room = measure_room(service.settings, deployment, count, asked)
-    sampling = shape_sampling(parameters, max_tokens=room.answer, vocabulary=tokenizer.vocabulary_size, logprobs=False)
-    return Call(
-        request=request,
-        deployment=deployment,
-        ask=CompletionAsk(prompts=(prompt,), media=media, sampling=sampling),
-        codec=TOKENS if output else TEXT,
-        stream=stream,
-        prompt_tokens=(room.prompt,),
-        context=Triton(id=given, limit=room.answer, details=parameters.details, output=output),
-        repeatable=True,
-    )
+    _check_batch_size(fields)
+    asked = parameters.max_new_tokens or service.habits[deployment.name].default_answer
+    lengths = measure_lengths(service, deployment, count, asked)
+    sampling = shape_sampling(parameters, lengths.answer, service.tokenizer(deployment))
+    return replace(ask, sampling=sampling), parameters.details, lengths
 
 
-def _read_tensor(tensor: _Fields) -> tuple[int, ...]:
+def _check_batch_size(fields: Fields) -> None:
+    """``batch_size`` has no effect."""
+    value = read_float(fields, "batch_size")
+    if value is not None and (value != int(value) or not 1 <= value <= MAX_INT32):
+        text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {show(fields['batch_size'])}."
+        raise refusal(text, "batch_size")
+
+
+def _read_tensor(tensor: Fields) -> tuple[int, ...]:
     name = tensor.get("name")
     if not isinstance(name, str):
-        raise refuse("Cannot find name in inputs or its type is not string", "inputs")
+        raise refusal("Cannot find name in inputs or its type is not string", "inputs")
     if len(name.encode()) > MAX_NAME:
-        raise refuse("The length of name set in inputs exceeds 256.", "inputs")
+        raise refusal("The length of name set in inputs exceeds 256.", "inputs")
     width = _read_shape(tensor.get("shape"))
     kind = tensor.get("datatype")
     if not isinstance(kind, str):
-        raise refuse("Cannot find datatype in inputs or its type is not string", "inputs")
+        raise refusal("Cannot find datatype in inputs or its type is not string", "inputs")
     if kind != "UINT32":
-        raise refuse(f"Unsupported datatype, got {kind}.", "inputs")
+        raise refusal(f"Unsupported datatype, got {kind}.", "inputs")
     return _read_data(tensor.get("data"), width)
 
 
 def _read_shape(shape: JSON) -> int:
     if not isinstance(shape, list):
-        raise refuse("Cannot find shape in inputs or its type is not array", "inputs")
+        raise refusal("Cannot find shape in inputs or its type is not array", "inputs")
     if any(not isinstance(size, int) or isinstance(size, bool) or size < 0 for size in shape):
-        raise refuse("Shape element must be integer type.", "inputs")
+        raise refusal("Shape element must be integer type.", "inputs")
     row = len(shape) == 2 and shape[0] == 1 and 0 < shape[1] <= MAX_PROMPT_TOKENS
     if len(shape) != 1 and not row:
         text = "Shape must be at most two-dimensional, and the last element's value must be in "
-        raise refuse(f"{text}(0,{MAX_PROMPT_TOKENS}].", "inputs")
+        raise refusal(f"{text}(0,{MAX_PROMPT_TOKENS}].", "inputs")
     return int(shape[-1])
 
 
 def _read_data(data: JSON, width: int) -> tuple[int, ...]:
     if not isinstance(data, list):
-        raise refuse("Cannot find data in inputs or its type is not array", "inputs")
+        raise refusal("Cannot find data in inputs or its type is not array", "inputs")
     if len(data) > MAX_PROMPT_TOKENS:
         text = f"Data element must be no more than max token id length, which is {MAX_PROMPT_TOKENS}."
-        raise refuse(text, "inputs")
+        raise refusal(text, "inputs")
     if len(data) != width:
-        raise refuse(f"Data size should be {width}, got {len(data)}.", "inputs")
+        raise refusal(f"Data size should be {width}, got {len(data)}.", "inputs")
     if any(not isinstance(token, int) or isinstance(token, bool) for token in data):
-        raise refuse("Data element must be integer type.", "inputs")
+        raise refusal("Data element must be integer type.", "inputs")
     return tuple(data)
 
 
 def _read_output(outputs: JSON) -> str:
     if not isinstance(outputs, list):
-        raise refuse("Req should contain 'outputs' and the type should be array.", "outputs")
+        raise refusal("Req should contain 'outputs' and the type should be array.", "outputs")
     if len(outputs) != 1:
-        raise refuse(f"Outputs size should be 1, got {len(outputs)}.", "outputs")
+        raise refusal(f"Outputs size should be 1, got {len(outputs)}.", "outputs")
     name = outputs[0].get("name") if isinstance(outputs[0], dict) else None
     if not isinstance(name, str):
-        raise refuse("Outputs name must be non-empty string.", "outputs")
+        raise refusal("Outputs name must be non-empty string.", "outputs")
     return name or "output0"
 
 
-def pick_id(plan: Plan, asked: Triton) -> str:
-    """The request's own id, or the server's."""
-    return asked.id if asked.id is not None else str(draw_integer(plan.key, 10**6, "id") + 1)
+@record(frozen=True, slots=True, kw_only=True)
+class TensorCodec:
+    """A tensor of the answer's token ids.
+
+    Fields:
+        output: the name the tensor goes out under.
+    """
+
+    given_id: str | None
+    output: str
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        return WireResponse(200, self._write(plan), closing_headers(plan.key), close=True)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        event = plan.due, self._write(plan), len(plan.choices[0].tokens), PLAIN
+        return WireStream([event], stream_headers(plan.key))
+
+    def _write(self, plan: Plan) -> bytes:
+        ids = plan.choices[0].ids
+        tensor: Object = {"name": self.output, "shape": [1, len(ids)], "datatype": "UINT32", "data": ids}
+        return dump_json({"id": _pick_id(plan.key, self.given_id), "outputs": [tensor]})
 
 
-class TokenCodec:
-    """A tensor of the answer's token ids."""
-
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
-        asked: Triton = call.context
-        ids = list(plan.choices[0].ids)
-        tensor = {"name": asked.output, "shape": [1, len(ids)], "datatype": "UINT32", "data": ids}
-        body = {"id": pick_id(plan, asked), "outputs": [tensor]}
-        return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
-
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
-        body = self.render(plan, call, service).body
-        return WireStream(iter([(plan.due, body)]), stream_headers(plan.key))
-
-
+@record(frozen=True, slots=True, kw_only=True)
 class TextCodec:
-    """The answer as ``text_output``; streamed, an object per token, without a space after ``data:``."""
+    """The answer as ``text_output``; streamed, an object per token, without a space after ``data:``.
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
-        asked: Triton = call.context
+    Fields:
+        limit: most tokens of the answer; one that reaches it reports ``length``.
+    """
+
+    given_id: str | None
+    model: str
+    limit: int
+    details: bool
+    settings: MindieSettings
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         choice = plan.choices[0]
-        body = {**_head(plan, call), "text_output": choice.text()}
-        if asked.details:
-            counts = {"batch_size": [1] * len(choice.ids), "queue_wait_time": [0] * len(choice.ids)}
-            reason = {"finish_reason": finish(choice, asked.limit, service.settings)}
-            body["details"] = {**reason, **_counts(len(choice.ids)), **counts}
-        return WireResponse(200, dump_json(body), closing_headers(plan.key), close=True)
+        count = len(choice.ids)
+        details = b""
+        if self.details:
+            times: Object = {"batch_size": [1] * count, "queue_wait_time": [0] * count}
+            details = _DETAILS % (_FINISH % self._finish(plan), count, dump_json(times)[1:-1])
+        body = b"%b%b%b}" % (self._write_head(plan), quote(choice.text()), details)
+        return WireResponse(200, body, closing_headers(plan.key), close=True)
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
-        return WireStream(_stream(plan, call, service.settings), stream_headers(plan.key))
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(self._stream(plan), stream_headers(plan.key))
+
+    def _stream(self, plan: Plan) -> Iterator[Event]:
+        """Where details are asked for, every event has them, and the last one has the finish reason."""
+        choice = plan.choices[0]
+        count = len(choice.tokens)
+        texts = quote_so_far(choice.tokens) if self.settings.full_text else map(quote, choice.tokens)
+        before = b"data:" + self._write_head(plan)
+        earlier: float | None = None
+        for position, (due, text) in enumerate(zip(choice.due, texts, strict=True), 1):
+            after, mark = b"", PLAIN
+            if self.details:
+                last = position == count
+                finish = _FINISH % self._finish(plan) if last else b""
+                after = b"%b,%b" % (_DETAILS % (finish, position, _NO_WAIT), show_times(due, earlier))
+                mark = ENDED if last else PLAIN
+            earlier = due
+            yield due, b"%b%b%b}\n\n" % (before, text, after), position, mark
+
+    def _write_head(self, plan: Plan) -> bytes:
+        return _HEAD % (quote(_pick_id(plan.key, self.given_id)), quote(self.model))
+
+    def _finish(self, plan: Plan) -> bytes:
+        return quote(name_finish(plan.choices[0], self.limit, self.settings))
 
 
-TOKENS = TokenCodec()
-TEXT = TextCodec()
+_HEAD = b'{"id":%b,"model_name":%b,"model_version":null,"text_output":'
+_FINISH = b'"finish_reason":%b,'
+_DETAILS = b',"details":{%b"generated_tokens":%d,"first_token_cost":null,"decode_cost":null,%b}'
+_NO_WAIT = b'"batch_size":1,"queue_wait_time":0'
 
 
-def _head(plan: Plan, call: Call) -> dict[str, JSON]:
-    return {"id": pick_id(plan, call.context), "model_name": call.deployment.name, "model_version": None}
-
-
-def _counts(count: int) -> dict[str, JSON]:
-    return {"generated_tokens": count, "first_token_cost": None, "decode_cost": None}
-
-
-def _stream(plan: Plan, call: Call, settings: MindieSettings) -> Iterator[tuple[float, bytes]]:
-    asked: Triton = call.context
-    choice = plan.choices[0]
-    head = _head(plan, call)
-    before: float | None = None
-    so_far = ""
-    for index, text in enumerate(choice.tokens):
-        so_far += text
-        body = {**head, "text_output": so_far if settings.full_text else text}
-        tail = ""
-        if asked.details:
-            last = index == len(choice.tokens) - 1
-            reason = {"finish_reason": finish(choice, asked.limit, settings)} if last else {}
-            body["details"] = {**reason, **_counts(index + 1), "batch_size": 1, "queue_wait_time": 0}
-            tail = "," + show_times(choice.due[index], before)
-        before = choice.due[index]
-        yield before, b"data:%b%b}\n\n" % (dump_json(body)[:-1], tail.encode())
+def _pick_id(key: bytes, given: str | None) -> str:
+    """The request's own id, or the server's."""
+    return given if given is not None else str(draw_integer(key, 10**6, "id") + 1)

@@ -5,22 +5,25 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``single_req_vllm_infer_i
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 
-from emulator.core.call import CompletionAsk, Sampling
-from emulator.core.json import JSON, dump_json
+from emulator.core.call import CompletionAsk
+from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.core.record import record
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.vendor import Call
+from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects.tgi import check_ready, serves
-from emulator.vendors.mindie.decoder import count_units, parse_body, read_boolean, refuse
-from emulator.vendors.mindie.generate.codec import clean, end_at_token, find_end, release, sampling_of
-from emulator.vendors.mindie.generate.inputs import Inputs, fetch_media, measure_excess, read_inputs
-from emulator.vendors.mindie.generate.parse import measure_room, parse_tgi
-from emulator.vendors.mindie.headers import check_headers, closing_headers, stream_headers
-from emulator.vendors.mindie.sampling import Fields, StopIds, read_max_tokens, read_sampling
-from emulator.vendors.mindie.settings import MindieSettings
+from emulator.dialects.walk import PLAIN
+from emulator.vendors.mindie.answer import Stops, clean, cut_at_id, time_tokens
+from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, refusal
+from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
+from emulator.vendors.mindie.generate.parse import parse_tgi
+from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
+from emulator.vendors.mindie.sampling import SamplingFields, read_max_tokens, read_sampling
+from emulator.vendors.mindie.settings import MindieService
 
 MAX_MODEL_LENGTH = 256
 NEITHER_FORM = (
@@ -29,78 +32,61 @@ NEITHER_FORM = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompted:
-    """What the codec remembers: the prompt as the answer repeats it, and the ids that end an answer."""
-
-    prompt: str
-    stop_ids: StopIds
-
-
-def parse_generate(request: WireRequest, service: Service[MindieSettings, None]) -> Call | WireResponse:
+def parse_generate(request: WireRequest, service: MindieService) -> Call:
     """``prompt`` makes it vLLM's form, even beside ``inputs``; TGI's form never streams here."""
     check_headers(request, service)
-    body = parse_body(request, service.settings, NEITHER_FORM)
-    fields: Fields = body if isinstance(body, dict) else {}
+    fields = read_body(request, service.settings, NEITHER_FORM)
     if fields.get("prompt") is not None:
-        return _parse_vllm(request, service, fields)
+        return _parse_vllm(service, fields)
     if fields.get("inputs") is not None:
-        return parse_tgi(request, service, fields, stream=False, array=False)
-    raise refuse(NEITHER_FORM)
+        return parse_tgi(service, fields, stream=False, array=False)
+    raise refusal(NEITHER_FORM)
 
 
-def _parse_vllm(request: WireRequest, service: Service[MindieSettings, None], fields: Fields) -> Call:
+def _parse_vllm(service: MindieService, fields: Fields) -> Call:
     settings = service.settings
     deployments = tuple(service.deployments.values())
     check_ready(serves(deployments))
-    inputs = _read_prompt(fields["prompt"], settings)
+    inputs = read_inputs(fields["prompt"], settings.max_input_chars, "Prompt" + TOO_LONG, "prompt")
     (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), serves(deployments))
     if not count:
         text = "Messages token length must be in (0, 1048576], but got 0"
-        raise refuse(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
-    sampling, stop_ids = read_sampling(fields, settings)
+        raise refusal(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
+    sampling = read_sampling(fields, settings)
     deployment = serves(deployments, _read_model(fields))
-    asked = read_max_tokens(fields) or deployment.max_output or settings.max_iter_times
+    asked = read_max_tokens(fields) or service.habits[deployment.name].answer
     stream = read_boolean(fields, "stream") or False
-    _check_choices(fields, sampling["n"])
-    if settings.disaggregated and (sampling["stop"] or stop_ids.ids):
-        field = "stop" if sampling["stop"] else "stop_token_ids"
-        raise refuse(f"{field} is not supported in dmi mode", field)
-    room = measure_room(settings, deployment, count, asked)
+    _check_choices(sampling)
+    if settings.disaggregated:
+        _check_no_stops(sampling.stops)
+    lengths = measure_lengths(service, deployment, count, asked)
     return Call(
-        request=request,
         deployment=deployment,
         ask=CompletionAsk(
-            prompts=(inputs.prompt,), sampling=Sampling(max_tokens=room.answer, **sampling), media=inputs.media
+            prompts=(inputs.prompt,), sampling=sampling.make_sampling(lengths.answer), media=inputs.media
         ),
-        codec=VLLM,
+        codec=VllmCodec(prompt=inputs.first_text, stops=sampling.stops, tokenizer=service.tokenizer(deployment)),
         stream=stream,
-        prompt_tokens=(room.prompt,),
-        context=Prompted(prompt=inputs.first_text, stop_ids=stop_ids),
+        prompt_tokens=(lengths.prompt,),
         repeatable=True,
     )
 
 
-def _read_prompt(value: JSON, settings: MindieSettings) -> Inputs:
-    inputs = read_inputs(value, "prompt")
-    length = measure_excess(inputs, value, settings.max_input_chars)
-    if length is not None:
-        text = "Prompt must be necessary and data type must be string and length in "
-        raise refuse(f"{text}(0, {settings.max_input_chars}], but the length of inputs is {length}", "prompt")
-    if isinstance(value, list):
-        fetch_media(value)
-    return inputs
+def _check_no_stops(stops: Stops) -> None:
+    if stops.texts or stops.ids:
+        field = "stop" if stops.texts else "stop_token_ids"
+        raise refusal(f"{field} is not supported in dmi mode", field)
 
 
-def _check_choices(fields: Fields, made: int) -> None:
+def _check_choices(sampling: SamplingFields) -> None:
     """Several answers need sampling, and no more are kept than were made."""
-    best_of, count = fields.get("best_of"), fields.get("n")
-    if best_of is not None and count is not None and best_of < count:
-        text = f"best_of should greater than or equal to n, but best_of is {best_of}, n is {count}."
-        raise refuse(text, "best_of")
-    if made > 1 and not fields.get("temperature"):
+    best_of, n = sampling.best_of, sampling.n
+    if best_of is not None and n is not None and best_of < n:
+        text = f"best_of should greater than or equal to n, but best_of is {best_of}, n is {n}."
+        raise refusal(text, "best_of")
+    if sampling.choices > 1 and not sampling.temperature:
         text = "Best_of/N can not greater than 1 when temperature is 0 or not set, but "
-        raise refuse(f"{text}best_of is {best_of}, n is {count}.", "best_of")
+        raise refusal(f"{text}best_of is {best_of}, n is {n}.", "best_of")
 
 
 def _read_model(fields: Fields) -> str:
@@ -109,44 +95,41 @@ def _read_model(fields: Fields) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise refuse("Model must be string type.", "model")
+        raise refusal("Model must be string type.", "model")
     length = count_units(value)
     if not 1 <= length <= MAX_MODEL_LENGTH:
         text = f"Input validation error: length of `model` must be in [1, {MAX_MODEL_LENGTH}], but got {length}"
-        raise refuse(text, "model")
+        raise refusal(text, "model")
     return value
 
 
+@record(frozen=True, slots=True, kw_only=True)
 class VllmCodec:
     """``{"text": [...]}``: the prompt, a space and the answer; streamed, the new text alone, ended by a NUL."""
 
-    def render(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireResponse:
-        prompted: Prompted = call.context
-        texts = [f"{prompted.prompt} {choice.text()}" for choice in _choices(plan, prompted)]
-        return WireResponse(200, dump_json({"text": list(map(clean, texts))}), closing_headers(plan.key), close=True)
+    prompt: str
+    stops: Stops
+    tokenizer: Tokenizer
 
-    def stream(self, plan: Plan, call: Call, service: Service[MindieSettings, None]) -> WireStream:
-        return WireStream(_stream(plan, call, service), stream_headers(plan.key))
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        texts = [clean(f"{self.prompt} {choice.text()}") for choice in self.cut(plan)]
+        return WireResponse(200, dump_json({"text": texts}), closing_headers(plan.key), close=True)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(_stream(self, plan), stream_headers(plan.key))
+
+    def cut(self, plan: Plan) -> list[Choice]:
+        return [cut_at_id(choice, self.stops) for choice in plan.choices]
 
 
-VLLM = VllmCodec()
-
-
-def _choices(plan: Plan, prompted: Prompted) -> list[Choice]:
-    return [end_at_token(choice, prompted.stop_ids) for choice in plan.choices]
-
-
-def _stream(plan: Plan, call: Call, service: Service[MindieSettings, None]) -> Iterator[tuple[float, bytes]]:
+def _stream(codec: VllmCodec, plan: Plan) -> Iterator[Event]:
     """One object per round of decoding; an answer that has ended is ``""`` in the rounds that follow."""
-    tokenizer = service.tokenizer(call.deployment)
-    window = max(map(count_units, sampling_of(call).stop), default=0)
-    columns = []
-    for choice in _choices(plan, call.context):
-        if not choice.tokens:
-            return
-        end = find_end(choice, tokenizer)
-        due = release(choice, end, window) if window else choice.due
-        columns.append(list(zip(due[: end + 1], map(clean, choice.tokens), strict=False)))
-    for row in zip_longest(*columns):
-        texts = ["" if cell is None else cell[1] for cell in row]
-        yield max(cell[0] for cell in row if cell is not None), dump_json({"text": texts}) + b"\0"
+    choices = codec.cut(plan)
+    if not all(choice.tokens for choice in choices):
+        return
+    times = [time_tokens(choice, codec.stops, codec.tokenizer) for choice in choices]
+    texts = [map(clean, choice.tokens[: len(due)]) for choice, due in zip(choices, times, strict=True)]
+    tokens = 0
+    for due, said in zip(zip_longest(*times, fillvalue=0.0), zip_longest(*texts), strict=True):
+        tokens += len(said) - said.count(None)
+        yield max(due), dump_json({"text": [text or "" for text in said]}) + b"\0", tokens, PLAIN

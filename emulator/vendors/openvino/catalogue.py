@@ -13,16 +13,13 @@ from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.seed import draw_hex
-from emulator.core.vendor import Service, VendorSettings
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.openvino.decoder import quote
-from emulator.vendors.openvino.errors import refuse_path
-from emulator.vendors.openvino.kinds import kind_of
+from emulator.vendors.openvino.errors import MISSING_MODEL, path_refusal
+from emulator.vendors.openvino.habits import OvmsService
 from emulator.vendors.openvino.request import ADD_PACKET
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
-Ovms = Service[OpenVinoSettings, None]
-_MISSING = "Model with requested name is not found"
 _RELOADS = {
     "cannot_open": "Config file not found or cannot open.",
     "failed": "Reloading config file failed. Check server logs for more info.",
@@ -46,7 +43,7 @@ _STATUS = """{
 """
 
 
-def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
+def list_deployments(settings: OpenVinoSettings) -> tuple[Deployment, ...]:
     """A text graph and an embeddings graph, as the server's own quick starts have them."""
     return (
         Deployment(vendor="openvino", name="llama3", task="chat", kind="text", context=8192, tokenizer="llama3"),
@@ -63,11 +60,11 @@ def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
     )
 
 
-def _answer(service: Ovms, body: bytes = b"", status: int = 200) -> WireResponse:
+def _answer(service: OvmsService, body: bytes = b"", status: int = 200) -> WireResponse:
     return WireResponse(status, body, service.settings.json_headers)
 
 
-def _find(request: WireRequest, service: Ovms) -> Deployment:
+def _find(request: WireRequest, service: OvmsService) -> Deployment:
     """The servable the path names.
 
     Raises:
@@ -75,51 +72,49 @@ def _find(request: WireRequest, service: Ovms) -> Deployment:
     """
     deployment = service.deployments.get(request.params["name"])
     if not request.params.get("version", "1").isdigit():
-        refuse_path(request)
+        raise path_refusal(request)
     if deployment is None:
-        raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
     return deployment
 
 
-def show_server(request: WireRequest, service: Ovms) -> WireResponse:
+def show_server(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v2``."""
     release = service.settings.release.name
     version = service.settings.server_version or f"{release}.0.{draw_hex(bytes(16), release, digits=8)}"
     return _answer(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
 
 
-def show_live(request: WireRequest, service: Ovms) -> WireResponse:
+def show_live(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v2/health/live``: an empty body."""
     return _answer(service)
 
 
-def show_ready(request: WireRequest, service: Ovms) -> WireResponse:
+def show_ready(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v2/health/ready``: an empty body once every servable is loaded.
 
     Raises:
         EmulatedError: some servable is not.
     """
-    if all(d.state in ("ready", "retired") for d in service.deployments.values()):
-        return _answer(service)
-    status = service.settings.release.not_ready_status
-    message = "Error while loading a model" if status == 500 else "Server is not ready"
-    raise EmulatedError(ErrorKind.NOT_READY, message=message, status=status)
+    if any(d.state not in ("ready", "retired") for d in service.deployments.values()):
+        raise EmulatedError(ErrorKind.NOT_READY)
+    return _answer(service)
 
 
-def show_model(request: WireRequest, service: Ovms) -> WireResponse:
+def show_model(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v2/models/{name}``: a graph is always version 1, its tensors have no type of their own."""
     deployment = _find(request, service)
     body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
     inputs, outputs = (
         dump_json([{"name": name, "datatype": "INVALID", "shape": []}])
-        if kind_of(deployment) != "classic"
+        if service.habits[deployment.name].kind != "classic"
         else dump_json(deployment.traits.get(f"{name}s", []))
         for name in ("input", "output")
     )
     return _answer(service, body % (quote(deployment.name), inputs, outputs))
 
 
-def show_model_ready(request: WireRequest, service: Ovms) -> WireResponse:
+def show_model_ready(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v2/models/{name}/ready``: an empty body.
 
     Raises:
@@ -130,14 +125,14 @@ def show_model_ready(request: WireRequest, service: Ovms) -> WireResponse:
     return _answer(service)
 
 
-def infer(request: WireRequest, service: Ovms) -> WireResponse:
+def infer(request: WireRequest, service: OvmsService) -> WireResponse:
     """``POST /v2/models/{name}/infer``: graphs that generate take no tensors.
 
     Raises:
         EmulatedError: 412 for a graph, 404 for an unknown name. Tensors of classic models are not emulated.
     """
-    if kind_of(_find(request, service)) == "classic":
-        raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+    if service.habits[_find(request, service).name].kind == "classic":
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
     raise EmulatedError(ErrorKind.INVALID_REQUEST, message=ADD_PACKET)
 
 
@@ -151,12 +146,12 @@ def _list_status(deployment: Deployment) -> str:
     return _STATUS % (state, code, code)
 
 
-def show_config(request: WireRequest, service: Ovms) -> WireResponse:
+def show_config(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/config``: the status of every servable, sorted by name."""
     return _answer(service, _render_config(service))
 
 
-def _render_config(service: Ovms) -> bytes:
+def _render_config(service: OvmsService) -> bytes:
     if not service.deployments:
         return b"{}"
     rows = [
@@ -166,7 +161,7 @@ def _render_config(service: Ovms) -> bytes:
     return b"{\n%b\n}" % b",\n".join(rows)
 
 
-def reload_config(request: WireRequest, service: Ovms) -> WireResponse:
+def reload_config(request: WireRequest, service: OvmsService) -> WireResponse:
     """``POST /v1/config/reload``: what the setting ``config_reload`` says it comes to.
 
     Raises:
@@ -178,35 +173,35 @@ def reload_config(request: WireRequest, service: Ovms) -> WireResponse:
     return _answer(service, _render_config(service), 201 if outcome == "reloaded" else 200)
 
 
-def show_status(request: WireRequest, service: Ovms) -> WireResponse:
+def show_status(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
 
     Raises:
         EmulatedError: 404.
     """
     if not service.settings.release.tf_serving:
-        refuse_path(request)
+        raise path_refusal(request)
     rest = _STATUS_PATH.fullmatch(request.params.get("rest", ""))
     if rest is None or ":" in request.params["name"]:
-        refuse_path(request)
+        raise path_refusal(request)
     deployment = _find(request, service)
     if rest["metadata"]:  # graphs have none; that of classic models is not emulated
-        raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
     if rest["version"] not in (None, "1") or rest["label"]:
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not found")
     return _answer(service, _list_status(deployment).encode())
 
 
-def predict(request: WireRequest, service: Ovms) -> WireResponse:
+def predict(request: WireRequest, service: OvmsService) -> WireResponse:
     """``POST /v1/models/{name}:predict`` of TensorFlow Serving: no graph can be asked so.
 
     Raises:
         EmulatedError: 404; the path itself is unknown since 2026.3.
     """
-    raise EmulatedError(ErrorKind.NOT_FOUND, message=_MISSING)
+    raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
-def list_models(request: WireRequest, service: Ovms) -> WireResponse:
+def list_models(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v3/models``, since 2025.3; ``GET /v1/models`` since 2026.3.
 
     Raises:
@@ -217,31 +212,30 @@ def list_models(request: WireRequest, service: Ovms) -> WireResponse:
     return _answer(service, dump_json({"data": data, "object": "list"}))
 
 
-def show_listed(request: WireRequest, service: Ovms) -> WireResponse:
-    """``GET /v3/models/{id}``; an unknown id is a 500.
+def show_listed(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
 
     Raises:
         EmulatedError: 500, or the release has no such list.
     """
     _check_list(request, service)
-    name = request.params["id"]
+    name = request.path.partition("/models/")[2]
     if name not in {d.name for d in _list_available(service)}:
         raise EmulatedError(ErrorKind.INTERNAL, message="Model not found")
     return _answer(service, dump_json(_describe(name, service)))
 
 
-def _check_list(request: WireRequest, service: Ovms) -> None:
-    release = service.settings.release
-    if not release.models_list:
-        refuse_path(request)
+def _check_list(request: WireRequest, service: OvmsService) -> None:
+    if not service.settings.release.models_list:
+        raise path_refusal(request)
 
 
-def _list_available(service: Ovms) -> Iterator[Deployment]:
+def _list_available(service: OvmsService) -> Iterator[Deployment]:
     """Classic models, then graphs."""
     available = [d for d in service.deployments.values() if d.state == "ready"]
-    yield from (d for d in available if kind_of(d) == "classic")
-    yield from (d for d in available if kind_of(d) != "classic")
+    yield from (d for d in available if service.habits[d.name].kind == "classic")
+    yield from (d for d in available if service.habits[d.name].kind != "classic")
 
 
-def _describe(name: str, service: Ovms) -> JSON:
+def _describe(name: str, service: OvmsService) -> JSON:
     return {"id": name, "object": "model", "created": int(service.clock.now()), "owned_by": "OVMS"}

@@ -1,11 +1,13 @@
-"""The request body as the server's JSON reader sees it, and JSON text as it writes it."""
+"""JSON as the server's C++ reader sees it, its classes of numbers, and JSON text as it is written."""
 
 from __future__ import annotations
 
 import json
 import re
 from functools import lru_cache
-from math import isinf
+from math import isfinite, isinf
+from struct import pack, unpack
+from typing import TypeGuard
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
@@ -13,7 +15,16 @@ from emulator.core.wire import WireRequest
 from emulator.vendors.openvino.release import Release
 
 _SPACED = re.compile(rb'"[ \t\r\n]+:')
+UINT32 = 2**32
+_UINT64 = 2**64
+_INT32 = 2**31
+_INT64 = 2**63
 _CONTROL = re.compile(rb"(?<!\\)((?:\\\\)*\\u00)([01][a-f])")
+
+
+def body_refusal(reason: str) -> EmulatedError:
+    """The front door cannot read the body."""
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message=f"The file is not valid json - {reason}")
 
 
 def load_body(request: WireRequest) -> JSON:
@@ -31,8 +42,7 @@ def load_body(request: WireRequest) -> JSON:
             body = json.loads(request.body, object_pairs_hook=_keep_first, parse_float=_read_float)
         return body
     except (ValueError, RecursionError):
-        message = "The file is not valid json - Cannot parse JSON body"
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, message=message) from None
+        raise body_refusal("Cannot parse JSON body") from None
 
 
 def _is_odd(text: bytes, written: bytes) -> bool:
@@ -78,6 +88,61 @@ def is_too_deep(value: JSON, text: bytes, limit: int) -> bool:
 def may_stream(path: str, release: Release) -> bool:
     """The server looks at ``stream`` only where the path says so."""
     return "completions" in path or (release.responses_endpoint and "responses" in path)
+
+
+def is_uint32(value: JSON) -> TypeGuard[int]:
+    """An integer literal from 0 to 4294967295.
+
+    A literal with a fraction or an exponent is never an integer; a boolean is never a number. Source: rapidjson,
+    include/rapidjson/document.h (IsUint, IsInt, IsDouble), and model_server's use of them.
+    """
+    return type(value) is int and 0 <= value < UINT32
+
+
+def is_uint64(value: JSON) -> TypeGuard[int]:
+    """An integer literal from 0 to 2**64 - 1."""
+    return type(value) is int and 0 <= value < _UINT64
+
+
+def is_int32(value: JSON) -> TypeGuard[int]:
+    """An integer literal that fits 32 bits with a sign."""
+    return type(value) is int and -_INT32 <= value < _INT32
+
+
+def is_int64(value: JSON) -> TypeGuard[int]:
+    """An integer literal that 64 bits hold, with or without a sign."""
+    return type(value) is int and -_INT64 <= value < _UINT64
+
+
+def is_number(value: JSON) -> TypeGuard[float]:
+    """A literal with a fraction or exponent, an integer beyond 64 bits (read as a double), or an int32.
+
+    Integers between 32 and 64 bits are neither: the server asks for a double or an int.
+    """
+    if type(value) is float:
+        return True
+    return type(value) is int and (-_INT32 <= value < _INT32 or not -_INT64 <= value < _UINT64)
+
+
+def read_double(value: float) -> float:
+    """A number as a C++ double.
+
+    Raises:
+        EmulatedError: a literal too big for one was never JSON to the server's reader.
+    """
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if not isfinite(number):
+        raise body_refusal("Cannot parse JSON body")
+    return number
+
+
+def promote(value: float) -> float:
+    """A number the server keeps as a float, read back as a double."""
+    (promoted,) = unpack("<f", pack("<f", value))
+    return float(promoted)
 
 
 def quote_long(text: str) -> bytes:

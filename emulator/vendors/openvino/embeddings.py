@@ -5,45 +5,44 @@ Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_par
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from emulator.core.call import EmbeddingAsk
-from emulator.core.json import JSON
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireResponse, WireStream
+from emulator.core.record import record
+from emulator.core.vendor import Call
+from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
 from emulator.dialects.floats import dump_base64, dump_float64
-from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.numbers import is_int32
+from emulator.vendors.openvino.decoder import is_int32
+from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted
-from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
 _LONGEST = 1024  # tokens of one input where the model does not say
 Inputs = tuple[str | tuple[int, ...], ...]
 
 
+@record(frozen=True, slots=True)
 class EmbeddingsCodec:
-    """A list of vectors; ``context`` is whether they are base64. It never streams."""
+    """A list of vectors, as numbers or in base64. It never streams."""
 
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
+    headers: Headers
+    base64: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         rows = plan.vectors if plan.vectors is not None else ()
-        form = b'{"object":"embedding","embedding":"%b","index":%d}' if call.context else _NUMBERS
         data = b",".join(
-            form % (dump_base64(row).encode() if call.context else dump_float64(row), index)
+            b'{"object":"embedding","embedding":%b,"index":%d}'
+            % (b'"%b"' % dump_base64(row).encode() if self.base64 else dump_float64(row), index)
             for index, row in enumerate(rows)
         )
         count = plan.usage.prompt_tokens
         body = b'{"object":"list","data":[%b],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (data, count, count)
-        return WireResponse(200, body, service.settings.json_headers)
+        return WireResponse(200, body, self.headers)
 
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
-        response = self.render(plan, call, service)
-        return WireStream(iter([(plan.due, response.body)]), response.headers)
-
-
-_NUMBERS = b'{"object":"embedding","embedding":%b,"index":%d}'
-EMBEDDINGS = EmbeddingsCodec()
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        response = self.render(plan, request)
+        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
 
 
 def parse_embeddings(accepted: Accepted) -> Call | WireResponse:
@@ -59,50 +58,48 @@ def parse_embeddings(accepted: Accepted) -> Call | WireResponse:
     deployment = accepted.deployment
     vocabulary = accepted.service.tokenizer(deployment).vocabulary_size
     if any(not isinstance(i, str) and not all(0 <= token < vocabulary for token in i) for i in inputs):
-        _fail()
+        raise _inference_refusal()
     if not inputs or any(i == () for i in inputs):
-        _fail()
+        raise _inference_refusal()
     ask = EmbeddingAsk(inputs=inputs)
     counted = accepted.service.count_prompt(ask, deployment)
     longest = deployment.context or _LONGEST
     for count in counted:
         if count > longest:
-            refuse(f"Input length {count} longer than allowed {longest}")
+            raise refusal(f"Input length {count} longer than allowed {longest}")
     return Call(
-        request=accepted.request,
         deployment=deployment,
         ask=ask,
-        codec=EMBEDDINGS,
+        codec=EmbeddingsCodec(accepted.settings.json_headers, base64),
         prompt_tokens=counted,
-        context=base64,
         repeatable=True,
     )
 
 
-def _fail() -> NoReturn:
+def _inference_refusal() -> EmulatedError:
     """The model was handed something it has no rows for; the text is unverified."""
-    refuse("Exception during embeddings model inference", word="INTERNAL")
+    return refusal("Exception during embeddings model inference", word="INTERNAL")
 
 
 def _read_inputs(accepted: Accepted) -> Inputs:
     body = accepted.body
     if "input" not in body:
-        refuse("input field is required")
+        raise refusal("input field is required")
     value = body["input"]
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list):
-        refuse("input should be string, array of strings or array of integers")
+        raise refusal("input should be string, array of strings or array of integers")
     strict = accepted.release.empty_input_checks
     if not value and strict:
-        refuse("input array should not be empty")
+        raise refusal("input array should not be empty")
     kind = _check_alike(value)
     if kind == "int":
         return (tuple(value),)
     if kind != "ints":
         return tuple(value)
     if strict and not all(value):
-        refuse("inner arrays in input should not be empty")
+        raise refusal("inner arrays in input should not be empty")
     return tuple(tuple(element) for element in value)
 
 
@@ -111,7 +108,7 @@ def _check_alike(elements: list[JSON]) -> str:
     for element in elements:
         found = _kind_of(element)
         if kind not in ("", found):
-            refuse("input must be homogeneous")
+            raise refusal("input must be homogeneous")
         kind = found
     return kind
 
@@ -119,19 +116,19 @@ def _check_alike(elements: list[JSON]) -> str:
 def _kind_of(element: JSON) -> str:
     if isinstance(element, list):
         if not all(is_int32(token) for token in element):
-            refuse("input must be homogeneous")
+            raise refusal("input must be homogeneous")
         return "ints"
     if isinstance(element, str):
         return "string"
     if is_int32(element):
         return "int"
-    refuse("every element in input array should be either string or int")
+    raise refusal("every element in input array should be either string or int")
 
 
-def _read_encoding(body: dict[str, JSON]) -> bool:
+def _read_encoding(body: Object) -> bool:
     encoding = body.get("encoding_format", "float")
     if not isinstance(encoding, str):
-        refuse("encoding_format should be string")
+        raise refusal("encoding_format should be string")
     if encoding not in ("float", "base64"):
-        refuse("encoding_format should either base64 or float")
+        raise refusal("encoding_format should either base64 or float")
     return encoding == "base64"

@@ -1,52 +1,81 @@
 """Every refusal in the server's words: one member, ``error``, a string.
 
-Source: model_server, src/status.cpp, src/http_server.cpp and src/http_rest_api_handler.cpp.
+Source: model_server, src/status.cpp, src/http_server.cpp and src/http_rest_api_handler.cpp. Kinds of refusals that
+the server never makes by itself, and a scenario may, have the common status, in the usual envelope.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NoReturn
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
-from emulator.core.vendor import Service
+from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
-from emulator.vendors.openvino.kinds import kind_of
+from emulator.vendors.openvino.habits import OvmsService, Servable, name_node
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.words import FAILED, GRAPH_KINDS, STATUS, TEXT, word_field, word_probe
+from emulator.vendors.openvino.responses.shapes import render_failed
 
 _LENGTH = 1024  # tokens, of a graph that does not say
-INVALID_URL = "Invalid request URL"
-UNSUPPORTED_METHOD = "Unsupported method"
-_ESCAPE = "The provided base path is invalid or doesn't exists"
+MISSING_MODEL = "Model with requested name is not found"
+_FAILED = "Response generation failed"
+_UNSUPPORTED_METHOD = "Unsupported method"
 
 _GET_PATHS = re.compile(r"/v2|/v2/health/(live|ready)|/v2/models/[^/]+(/versions/\d+)?(/ready|/)?|/v1/config|/metrics")
 _POST_PATHS = re.compile(r"/v2/models/[^/]+(/versions/\d+)?/infer|/v1/config/reload")
-_STREAM_KINDS = GRAPH_KINDS | {ErrorKind.INTERNAL}
 _TFS_STATUS = re.compile(r"/v1/models(/[^/:]+(/versions/\d+|/labels/[^/]+)?(/metadata)?)?")
 _TFS_PREDICT = re.compile(r"/v1/models/[^/:]+(/versions/\d+|/labels/[^/]+)?:(predict|classify|regress)")
 
+_GRAPH_KINDS = frozenset((ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH, ErrorKind.CONTENT_FILTER))
+_STREAM_KINDS = _GRAPH_KINDS | {ErrorKind.INTERNAL}  # inside an open stream they are part of it
+_WORDS: dict[ErrorKind, tuple[int, str]] = {
+    ErrorKind.INVALID_REQUEST: (412, "The file is not valid json - Cannot parse JSON body"),
+    ErrorKind.INVALID_PARAMETER: (400, _FAILED),
+    ErrorKind.UNAUTHENTICATED: (500, "Unauthorized request due to invalid or missing api-key"),
+    ErrorKind.FORBIDDEN: (403, "Forbidden"),
+    ErrorKind.NOT_FOUND: (404, "Mediapipe graph definition with requested name is not found"),
+    ErrorKind.METHOD_NOT_ALLOWED: (406, _UNSUPPORTED_METHOD),
+    ErrorKind.PAYLOAD_TOO_LARGE: (413, "Request body is too large"),  # unverified
+    ErrorKind.CONTEXT_LENGTH: (400, _FAILED),  # with numbers, where they are known
+    ErrorKind.CONTENT_FILTER: (400, _FAILED),
+    ErrorKind.RATE_LIMITED: (429, "Too many requests"),
+    ErrorKind.OVERLOADED: (503, "Server is overloaded"),
+    ErrorKind.NOT_READY: (500, "Mediapipe is not loaded yet"),
+    ErrorKind.TIMEOUT: (504, "Request timed out"),
+    ErrorKind.INTERNAL: (500, ""),  # an unexpected exception: the body is empty
+}
+_WRONG_TYPE = {
+    "is not a valid number": """frequency_penalty presence_penalty repetition_penalty diversity_penalty length_penalty
+        temperature top_p min_p""",
+    "is not an unsigned integer": "max_tokens max_completion_tokens best_of n seed",
+    "is not an integer": "top_k",
+    "accepts values true or false": "ignore_eos include_stop_str_in_output echo logprobs",
+    "is not a string or array of strings": "stop",
+    "is not an object": "stream_options response_format",
+    "is not a string": "prompt query",
+    "is not an array": "documents",
+}
+_FIELDS = {name: f"{name} {text}" for text, names in _WRONG_TYPE.items() for name in names.split()} | {
+    "messages": "Messages are not an array",
+    "tools": "Tools are not an array",
+    "input": "input should be string, array of strings or array of integers",
+    "encoding_format": "encoding_format should either base64 or float",
+}
 
-def refuse(reason: str, *, word: str = "INVALID_ARGUMENT", node: str = "") -> NoReturn:
+
+def refusal(reason: str, *, word: str = "INVALID_ARGUMENT", node: str = "") -> EmulatedError:
     """A graph's calculator refuses the request; ``word`` is the status word of its report.
 
     ``node`` is named where the request's ``model`` does not tell.
     """
-    raise EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word, "node": node})
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word, "node": node})
 
 
-def refuse_body(reason: str) -> NoReturn:
-    """The front door cannot read the body."""
-    raise EmulatedError(ErrorKind.INVALID_REQUEST, message=f"The file is not valid json - {reason}")
-
-
-def refuse_path(request: WireRequest) -> NoReturn:
+def path_refusal(request: WireRequest) -> EmulatedError:
     """The release does not know this path, or not with this method."""
-    raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+    return EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
 
 
 def escapes(path: str) -> bool:
@@ -54,126 +83,150 @@ def escapes(path: str) -> bool:
     return "/.." in path and (path.endswith("/..") or "/../" in path)
 
 
-def name_node(deployment: Deployment | None, settings: OpenVinoSettings) -> str:
-    """The graph's node as error texts show it: stock names of the export tool, or the calculator's class."""
-    if deployment is not None and isinstance(name := deployment.traits.get("node_name"), str):
-        return name
-    if settings.node_name is not None:
-        return settings.node_name
-    kind = kind_of(deployment) if deployment is not None else "text"
-    if kind in ("embeddings", "rerank"):
-        return kind.capitalize() + ("Executor" if settings.release.executor_names else "Calculator")
-    return "LLMExecutor"
+@record(frozen=True, slots=True)
+class Envelope:
+    """A refusal in words; ``streamed``: it is part of an event stream."""
+
+    status: int
+    text: str
+    streamed: bool = False
 
 
-def word_failure(reason: str, node: str, word: str = "INVALID_ARGUMENT") -> str:
-    """The report of a graph whose calculator failed."""
-    run = f'{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "{node}" failed: {reason}'
-    if word == "FAILED_PRECONDITION":
-        return f"Mediapipe graph precondition failed - {run}"
-    return f"Mediapipe execution failed. MP status - {run}"
+@record(frozen=True, slots=True)
+class _Asked:
+    """What can be made out of a request that is refused."""
+
+    model: str | None = None
+    deployment: Deployment | None = None
+    stream: bool = False
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings, None]) -> WireResponse:
+def render_error(error: EmulatedError, request: WireRequest, service: OvmsService) -> WireResponse:
     """Word a refusal; a calculator's, once a stream was asked for, is a bare object in an event stream."""
+    asked = _look_at(request, service)
+    if asked.stream and error.kind in _STREAM_KINDS:
+        envelope = _word_in_graph(error, asked, service)
+    else:
+        envelope = _word(error, request, asked, service)
     settings = service.settings
-    deployment, stream = _look_at(request, service)
-    if stream and error.kind in _STREAM_KINDS:
-        content = _encode(error, _word_in_graph(error, deployment, settings), request)
-        if not settings.release.stream_error_escaped and error.body is None:
-            content = b'{"error": "%b"}' % _word_in_graph(error, deployment, settings).encode()
-        status = error.status or settings.release.stream_error_status
-        return WireResponse(status, content, settings.stream_headers, chunked=True)
-    status, text = _word(error, request, deployment, settings)
-    headers = settings.json_headers
-    if error.retry_after is not None:
+    headers = settings.stream_headers if envelope.streamed else settings.json_headers
+    if error.retry_after is not None and not envelope.streamed:
         headers = (*headers, ("retry-after", str(-int(-error.retry_after // 1))))
-    return WireResponse(error.status or status, _encode(error, text, request), headers)
+    status = error.status or envelope.status
+    return WireResponse(status, _encode(error, envelope, request, settings.release), headers, chunked=envelope.streamed)
 
 
-def word_late_error(error: EmulatedError, request: WireRequest, service: Service[OpenVinoSettings, None]) -> str:
-    """What a graph's calculator says of a failure after the first chunk."""
-    deployment, _ = _look_at(request, service)
-    return _word_in_graph(error, deployment, service.settings)
+def render_late_error(error: EmulatedError, request: WireRequest, service: OvmsService) -> bytes:
+    """A failure after the first chunk: a bare object, without ``data:`` and without an end; Responses have an event.
+
+    Source: model_server, src/llm/http_llm_calculator.cc and src/http_rest_api_handler.cpp.
+    """
+    asked = _look_at(request, service)
+    text = _word_in_graph(error, asked, service).text
+    if request.path.endswith("/responses"):
+        return render_failed(text, asked.model, int(service.clock.now()))
+    return _wrap(text)
 
 
-def _look_at(request: WireRequest, service: Service[OpenVinoSettings, None]) -> tuple[Deployment | None, bool]:
-    """Graph and whether a stream was asked for, as far as they can be made out."""
+def _look_at(request: WireRequest, service: OvmsService) -> _Asked:
     try:
         body = load_body(request)
     except EmulatedError:
-        return None, False
+        return _Asked()
     if not isinstance(body, dict):
-        return None, False
+        return _Asked()
     model = body.get("model")
-    deployment = service.deployments.get(model) if isinstance(model, str) else None
-    return deployment, may_stream(request.path, service.settings.release) and body.get("stream") is True
+    stream = may_stream(request.path, service.settings.release) and body.get("stream") is True
+    if not isinstance(model, str):
+        return _Asked(stream=stream)
+    return _Asked(model, service.deployments.get(model), stream)
 
 
-def _word(
-    error: EmulatedError, request: WireRequest, deployment: Deployment | None, settings: OpenVinoSettings
-) -> tuple[int, str]:
-    kind = error.kind
+def _word(error: EmulatedError, request: WireRequest, asked: _Asked, service: OvmsService) -> Envelope:
+    """The refusal of a request that is no stream."""
+    kind, settings = error.kind, service.settings
     if "path" in error.details:
-        status, text = word_path(request.method, request.path, settings.release)
-    elif kind in GRAPH_KINDS:
+        envelope = word_path(request.method, request.path, settings.release)
+    elif kind in _GRAPH_KINDS:
         status = 412 if error.details.get("word") == "FAILED_PRECONDITION" else 400
-        text = _word_in_graph(error, deployment, settings)
-    elif (words := word_probe(kind, request.path, settings.release.not_ready_status)) is not None:
-        status, text = words
+        envelope = Envelope(status, _word_in_graph(error, asked, service).text)
     else:
-        status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else STATUS[kind]
-        text = TEXT[kind]
-    return status, text if error.message is None else error.message
+        status, text = _WORDS[kind]
+        status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else status
+        envelope = _word_probe(kind, request.path, settings.release) or Envelope(status, text)
+    return envelope if error.message is None else Envelope(envelope.status, error.message)
 
 
-def _word_in_graph(error: EmulatedError, deployment: Deployment | None, settings: OpenVinoSettings) -> str:
-    """The refusal as the report of the graph's calculator."""
+def _word_probe(kind: ErrorKind, path: str, release: Release) -> Envelope | None:
+    """A refusal on routes that no graph answers, where its words differ."""
+    if kind is ErrorKind.NOT_READY and path == "/v2/health/ready":
+        text = "Server is not ready" if release.since(2026, 2) else "Error while loading a model"
+        return Envelope(release.not_ready_status, text)
+    if kind is ErrorKind.NOT_READY and path.startswith("/v2/models/"):
+        return Envelope(404, "Model with requested version is not loaded yet")
+    if kind is ErrorKind.NOT_FOUND and path.startswith(("/v2/models/", "/v1/models/")):
+        return Envelope(404, MISSING_MODEL)
+    if kind is ErrorKind.INTERNAL and path == "/v1/config/reload":
+        return Envelope(500, "Reloading config file failed. Check server logs for more info.")
+    return None
+
+
+def _word_in_graph(error: EmulatedError, asked: _Asked, service: OvmsService) -> Envelope:
+    """The refusal as the report of the graph's calculator, as part of a stream."""
+    status = service.settings.release.stream_error_status
     if error.message is not None:
-        return error.message
+        return Envelope(status, error.message, streamed=True)
     details = error.details
-    reason = details.get("reason") or _word_reason(error, deployment)
+    servable = service.habits[asked.deployment.name] if asked.deployment is not None else None
+    reason = details.get("reason") or _word_reason(error, asked.deployment, servable)
     word = details.get("word", "INTERNAL" if error.kind is ErrorKind.INTERNAL else "INVALID_ARGUMENT")
-    return word_failure(reason, details.get("node") or name_node(deployment, settings), word)
+    node = details.get("node") or (servable.node if servable is not None else name_node("text", service.settings))
+    run = f'{word}: CalculatorGraph::Run() failed: \nCalculator::Process() for node "{node}" failed: {reason}'
+    if word == "FAILED_PRECONDITION":
+        return Envelope(status, f"Mediapipe graph precondition failed - {run}", streamed=True)
+    return Envelope(status, f"Mediapipe execution failed. MP status - {run}", streamed=True)
 
 
-def _word_reason(error: EmulatedError, deployment: Deployment | None) -> str:
+def _word_reason(error: EmulatedError, deployment: Deployment | None, servable: Servable | None) -> str:
     """Why a scenario's refusal has come, where it names a kind alone."""
     if error.param:
-        return word_field(error.param)
+        return _FIELDS.get(error.param, f"{error.param} is not valid")
     if error.kind is not ErrorKind.CONTEXT_LENGTH:
-        return TEXT[error.kind] or FAILED
+        return _WORDS[error.kind][1] or _FAILED
     length = (deployment.context if deployment is not None else None) or _LENGTH
-    if deployment is not None and kind_of(deployment) == "embeddings":
+    if servable is not None and servable.kind == "embeddings":
         return f"Input length {length + 1} longer than allowed {length}"
     return f"Number of prompt tokens: {length + 1} exceeds model max length: {length}"
 
 
-def word_path(method: str, path: str, release: Release) -> tuple[int, str]:
-    """Status and text for a path or method without a handler; 405 is never used.
+def word_path(method: str, path: str, release: Release) -> Envelope:
+    """A path or method without a handler; 405 is never used.
 
     Source: model_server, src/http_rest_api_handler.cpp, parseRequestComponents.
     """
     if escapes(path):
-        return 400, _ESCAPE
+        return Envelope(400, "The provided base path is invalid or doesn't exists")
     if method not in ("GET", "POST"):
-        return 406, UNSUPPORTED_METHOD
-    known = _GET_PATHS if method == "POST" else _POST_PATHS
-    if known.fullmatch(path):
-        return 406, UNSUPPORTED_METHOD
-    tfs = _TFS_STATUS if method == "POST" else _TFS_PREDICT
-    if release.tf_serving and tfs.fullmatch(path):
-        return 406, UNSUPPORTED_METHOD
-    return 400, INVALID_URL
+        return Envelope(406, _UNSUPPORTED_METHOD)
+    known, tfs = (_GET_PATHS, _TFS_STATUS) if method == "POST" else (_POST_PATHS, _TFS_PREDICT)
+    if known.fullmatch(path) or (release.tf_serving and tfs.fullmatch(path)):
+        return Envelope(406, _UNSUPPORTED_METHOD)
+    return Envelope(400, "Invalid request URL")
 
 
-def _encode(error: EmulatedError, text: str, request: WireRequest) -> bytes:
+def _encode(error: EmulatedError, envelope: Envelope, request: WireRequest, release: Release) -> bytes:
     if isinstance(error.body, str):
         return error.body.encode("utf-8", "surrogatepass")
     if error.body is not None:
         return dump_json(error.body)
-    if not text:
+    if envelope.streamed and not release.stream_error_escaped:
+        return b'{"error": "%b"}' % envelope.text.encode()
+    if not envelope.text:
         return b""
     if request.path == "/v1/config/reload":
-        return b'{\n\t"error": %b\n}' % quote(text)
+        return b'{\n\t"error": %b\n}' % quote(envelope.text)
+    return _wrap(envelope.text)
+
+
+def _wrap(text: str) -> bytes:
     return b'{"error":%b}' % quote(text)

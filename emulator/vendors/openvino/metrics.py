@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.vendor import Service
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.vendors.openvino.errors import refuse_path
-from emulator.vendors.openvino.kinds import kind_of
-from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.errors import path_refusal
+from emulator.vendors.openvino.habits import OvmsService
 
-Ovms = Service[OpenVinoSettings, None]
 _COUNTERS = {
     "ovms_requests_accepted": "Number of requests accepted by a graph.",
     "ovms_requests_rejected": "Number of requests rejected before they reached a graph.",
@@ -27,7 +24,7 @@ _PROBES = {
 _BUCKETS = [round(10 * 1.8**step, 6) for step in range(30)]  # microseconds
 
 
-def show_metrics(request: WireRequest, service: Ovms) -> WireResponse:
+def show_metrics(request: WireRequest, service: OvmsService) -> WireResponse:
     """The metrics page, where it is switched on.
 
     Totals are over all graphs and both methods: they stand under the first graph's name, as unary.
@@ -37,11 +34,11 @@ def show_metrics(request: WireRequest, service: Ovms) -> WireResponse:
     """
     settings = service.settings
     if not settings.metrics_enable:
-        refuse_path(request)
+        raise path_refusal(request)
     headers = settings.json_headers
     if settings.release.metrics_text:
         headers = (("content-type", "text/plain; charset=utf-8"), *headers[1:])
-    graphs = [name for name, d in service.deployments.items() if kind_of(d) != "classic"]
+    graphs = [name for name, servable in service.habits.items() if servable.kind != "classic"]
     lines = [*_list_gauge(service, graphs), *_list_counters(service, graphs), *_list_times(service, graphs)]
     return WireResponse(200, ("\n".join(lines) + "\n").encode(), headers)
 
@@ -51,14 +48,14 @@ def _head(family: str, kind: str, text: str) -> Iterator[str]:
     yield f"# TYPE {family} {kind}"
 
 
-def _list_gauge(service: Ovms, graphs: list[str]) -> Iterator[str]:
+def _list_gauge(service: OvmsService, graphs: list[str]) -> Iterator[str]:
     family = "ovms_current_graphs"
     yield from _head(family, "gauge", "Number of graphs currently in process.")
     for position, name in enumerate(graphs):
         yield f'{family}{{name="{name}"}} {service.metrics.in_flight() if position == 0 else 0}'
 
 
-def _list_counters(service: Ovms, graphs: list[str]) -> Iterator[str]:
+def _list_counters(service: OvmsService, graphs: list[str]) -> Iterator[str]:
     metrics = service.metrics
     values = {
         "ovms_requests_accepted": metrics.total("requests"),
@@ -76,7 +73,7 @@ def _list_counters(service: Ovms, graphs: list[str]) -> Iterator[str]:
             yield f'{family}{{api="KServe",interface="REST",method="GetModelMetadata",name="{name}"}} 0'
 
 
-def _list_times(service: Ovms, graphs: list[str]) -> Iterator[str]:
+def _list_times(service: OvmsService, graphs: list[str]) -> Iterator[str]:
     family = "ovms_graph_processing_time_us"
     times = [seconds * 1e6 for seconds in service.metrics.samples("duration")]
     yield from _head(family, "histogram", "Time of a graph's execution.")

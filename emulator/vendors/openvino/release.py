@@ -21,10 +21,10 @@ Tokenize = Literal["none", "embeddings", "all"]
 class Release:
     """One release, by default 2025.0; what each switch means stands beside its key in the settings.
 
-    Limits are 0 where there is none.
+    Limits are 0 where there is none. What has no switch of its own is asked of the release itself: :meth:`since`.
     """
 
-    name: str = "2025.0"
+    version: tuple[int, int] = (2025, 0)
     v1_alias: bool = False
     v3_v1_alias: bool = True
     embeddings: bool = True
@@ -73,10 +73,19 @@ class Release:
     tokenize: Tokenize = "none"
     empty_input_checks: bool = False
 
+    @property
+    def name(self) -> str:
+        year, number = self.version
+        return f"{year}.{number}"
+
+    def since(self, year: int, number: int) -> bool:
+        """It is this release or a later one, whatever its switches."""
+        return self.version >= (year, number)
+
 
 R2025_0 = Release()
 R2024_2 = Release(
-    name="2024.2",
+    version=(2024, 2),
     v3_v1_alias=False,
     embeddings=False,
     stream_error_escaped=False,
@@ -93,7 +102,7 @@ R2024_2 = Release(
 )
 R2025_1 = replace(
     R2025_0,
-    name="2025.1",
+    version=(2025, 1),
     stop_limit=16,
     max_tokens_limit=0,
     max_tokens_limit_is_default=True,
@@ -105,7 +114,7 @@ R2025_1 = replace(
 )
 R2025_2 = replace(
     R2025_1,
-    name="2025.2",
+    version=(2025, 2),
     content_type_routing=True,
     stream_error_status=400,
     speculative="lenient",
@@ -116,7 +125,7 @@ R2025_2 = replace(
 )
 R2025_3 = replace(
     R2025_2,
-    name="2025.3",
+    version=(2025, 3),
     models_list=True,
     cors=True,
     tools="streamed",
@@ -125,13 +134,13 @@ R2025_3 = replace(
     chat_template_kwargs=True,
 )
 R2025_4 = replace(
-    R2025_3, name="2025.4", api_keys=True, response_format="any", metrics_text=True, tokenize="embeddings"
+    R2025_3, version=(2025, 4), api_keys=True, response_format="any", metrics_text=True, tokenize="embeddings"
 )
-R2026_0 = replace(R2025_4, name="2026.0", tokenize="all", empty_input_checks=True)
-R2026_1 = replace(R2026_0, name="2026.1", tool_calls_reason=True, finish_reason_last=True, handshake=True)
+R2026_0 = replace(R2025_4, version=(2026, 0), tokenize="all", empty_input_checks=True)
+R2026_1 = replace(R2026_0, version=(2026, 1), tool_calls_reason=True, finish_reason_last=True, handshake=True)
 R2026_2 = replace(
     R2026_1,
-    name="2026.2",
+    version=(2026, 2),
     nesting_limit=100,
     flat_tools=True,
     random_seed=True,
@@ -140,7 +149,7 @@ R2026_2 = replace(
     responses_endpoint=True,
 )
 R2026_3 = replace(
-    R2026_2, name="2026.3", v1_alias=True, tf_serving=False, empty_content=True, modalities=True, empty_delta=True
+    R2026_2, version=(2026, 3), v1_alias=True, tf_serving=False, empty_content=True, modalities=True, empty_delta=True
 )
 
 _ROWS = (R2024_2, R2025_0, R2025_1, R2025_2, R2025_3, R2025_4, R2026_0, R2026_1, R2026_2, R2026_3)

@@ -1,21 +1,20 @@
-"""The front door: which graph a generative request is for, before any graph looks at it.
+"""The front door: which graph a generative request is for, and its members for that graph's checks.
 
 Source: model_server, src/http_rest_api_handler.cpp, processV3.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email import message_from_bytes
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
-from emulator.core.vendor import Service
+from emulator.core.json import JSON, Object, as_text
 from emulator.core.wire import WireRequest
-from emulator.vendors.openvino.decoder import is_too_deep, load_body, may_stream
-from emulator.vendors.openvino.errors import name_node, refuse, refuse_body, refuse_path
-from emulator.vendors.openvino.kinds import kind_of
+from emulator.vendors.openvino.decoder import body_refusal, is_too_deep, load_body, may_stream
+from emulator.vendors.openvino.errors import path_refusal, refusal
+from emulator.vendors.openvino.habits import OvmsService, Servable
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -30,19 +29,48 @@ _CALCULATORS = {"embeddings": "embeddings", "rerank": "rerank"}
 
 @dataclass(slots=True, eq=False)
 class Accepted:
-    """A request at its graph, which is of a kind :func:`kind_of` names."""
+    """A request at its graph."""
 
     request: WireRequest
-    service: Service[OpenVinoSettings, None]
+    service: OvmsService
     deployment: Deployment
-    kind: str
-    body: dict[str, JSON]
+    servable: Servable
+    body: Object
     stream: bool
     settings: OpenVinoSettings
     release: Release
 
 
-def accept(request: WireRequest, service: Service[OpenVinoSettings, None]) -> Accepted:
+@dataclass(slots=True, eq=False)
+class Fields:
+    """What a request to a text graph says, as far as it has been checked.
+
+    Fields:
+        body: the request's members, without those that are null where that means absent.
+        numbers: the float fields that were given.
+        max_tokens: ``None``: until the end of the sequence.
+        plain: special tokens are shown, so nothing is read out of the text.
+    """
+
+    accepted: Accepted
+    release: Release
+    body: Object
+    numbers: dict[str, float] = field(default_factory=dict)
+    include_usage: bool = False
+    ignore_eos: bool = False
+    max_tokens: int | None = None
+    top_k: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    keep_stop: bool = False
+    best_of: int = 1
+    n: int = 1
+    logprobs: bool = False
+    echo: bool = False
+    plain: bool = False
+
+
+def accept(request: WireRequest, service: OvmsService) -> Accepted:
     """Find the graph of a generative request.
 
     Raises:
@@ -52,52 +80,52 @@ def accept(request: WireRequest, service: Service[OpenVinoSettings, None]) -> Ac
     release = settings.release
     path = request.path
     if not is_generative(path, release):
-        refuse_path(request)
+        raise path_refusal(request)
     streams = may_stream(path, release)
-    body: dict[str, JSON] | None
+    body: Object | None = None
     if release.content_type_routing and "application/json" not in (found := request.headers.get("Content-Type", "")):
-        name, body = _read_form(request, found), None
+        name = _read_form(request, found) or _name_by_path(path)
     else:
         body = _read_body(request, release, streams)
-        name = body["model"]
-    if not name:
-        name = _name_by_path(path, release)
+        name = as_text(body["model"])
+        if not name and release.since(2025, 2):
+            name = _name_by_path(path)
     deployment = service.deployments.get(name)
     if deployment is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
-    kind = kind_of(deployment)
-    if deployment.state != "ready" or kind in _PARTICULAR:
-        _check_graph(deployment, kind, release)
+    servable = service.habits[name]
+    if deployment.state != "ready" or servable.kind in _PARTICULAR:
+        _check_graph(deployment, servable.kind, release)
     if body is None:
-        what = _CALCULATORS.get(kind, "text generation")
-        refuse(f"Non-json request received in {what} calculator", node=name_node(deployment, settings))
-    return Accepted(request, service, deployment, kind, body, streams and body.get("stream") is True, settings, release)
+        what = _CALCULATORS.get(servable.kind, "text generation")
+        raise refusal(f"Non-json request received in {what} calculator", node=servable.node)
+    stream = streams and body.get("stream") is True
+    return Accepted(request, service, deployment, servable, body, stream, settings, release)
 
 
 def is_generative(path: str, release: Release) -> bool:
+    """Whatever is posted there is for a graph."""
     return path.startswith("/v3/") or (release.v1_alias and path.startswith("/v1/"))
 
 
-def _name_by_path(path: str, release: Release) -> str:
-    """The graph of a request that names none: since 2025.2 the rest of the path does."""
-    if not release.content_type_routing:
-        raise EmulatedError(ErrorKind.NOT_FOUND)
+def _name_by_path(path: str) -> str:
+    """The graph of a request that names none: the rest of the path does."""
     if len(path) <= len("/v3/"):
         raise EmulatedError(ErrorKind.INTERNAL, message="Failed to deduce model name from all possible ways")
     return path[len("/v3/") :]
 
 
-def _read_body(request: WireRequest, release: Release, streams: bool) -> dict[str, JSON]:
+def _read_body(request: WireRequest, release: Release, streams: bool) -> Object:
     body = load_body(request)
     if release.nesting_limit and is_too_deep(body, request.body, release.nesting_limit):
-        refuse_body("JSON body exceeds maximum nesting depth")
+        raise body_refusal("JSON body exceeds maximum nesting depth")
     if not isinstance(body, dict):
-        refuse_body("JSON body must be an object")
+        raise body_refusal("JSON body must be an object")
     if "model" not in body:
-        quoted = '"model" field' if release.name == "2024.2" else "model field"
-        refuse_body(f"{quoted} is missing in JSON body")
+        quoted = "model field" if release.since(2025, 0) else '"model" field'
+        raise body_refusal(f"{quoted} is missing in JSON body")
     if not isinstance(body["model"], str):
-        refuse_body("model field is not a string")
+        raise body_refusal("model field is not a string")
     if streams and "stream" in body:
         _check_stream(body["stream"], release)
     return body
@@ -105,7 +133,7 @@ def _read_body(request: WireRequest, release: Release, streams: bool) -> dict[st
 
 def _check_stream(stream: JSON, release: Release) -> None:
     if not isinstance(stream, bool) and not (stream is None and release.null_is_absent):
-        refuse_body("stream field is not a boolean")
+        raise body_refusal("stream field is not a boolean")
 
 
 def _read_form(request: WireRequest, content_type: str) -> str:
@@ -137,3 +165,11 @@ def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
         raise EmulatedError(ErrorKind.NOT_READY)
     if kind == "other":
         raise EmulatedError(ErrorKind.INVALID_REQUEST, message=ADD_PACKET)
+
+
+def read_flag(read: Fields, name: str) -> bool:
+    """A boolean, false if absent."""
+    value = read.body.get(name, False)
+    if not isinstance(value, bool):
+        raise refusal(f"{name} accepts values true or false")
+    return value

@@ -8,84 +8,113 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
+from emulator.core.vendor import Call, Endpoint, Vendor
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects import openai, tgi
+from emulator.dialects import openai
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.openvino import catalogue
-from emulator.vendors.openvino.decoder import quote
+from emulator.vendors.openvino.completions import parse_completions
 from emulator.vendors.openvino.embeddings import parse_embeddings
-from emulator.vendors.openvino.errors import escapes, refuse_path, render_error, word_late_error
+from emulator.vendors.openvino.errors import (
+    MISSING_MODEL,
+    escapes,
+    path_refusal,
+    refusal,
+    render_error,
+    render_late_error,
+)
+from emulator.vendors.openvino.habits import OvmsService, Servable, prepare
 from emulator.vendors.openvino.metrics import show_metrics
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Accepted, accept, is_generative
 from emulator.vendors.openvino.rerank import parse_rerank
-from emulator.vendors.openvino.responses.codec import word_failed
+from emulator.vendors.openvino.responses.parse import parse_responses
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.parse import parse_generation
+from emulator.vendors.openvino.text.parse import parse_chat
+from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
-Ovms = Service[OpenVinoSettings, None]
-Parse = Callable[[WireRequest, Ovms], Call | WireResponse]
-_PARSERS: Mapping[str, Callable[[Accepted], Call | WireResponse]] = {
-    "embeddings": parse_embeddings,
-    "rerank": parse_rerank,
+Parse = Callable[[WireRequest, OvmsService], Call | WireResponse]
+_TEXT_PARSERS: Mapping[str, Callable[[Accepted], Call]] = {
+    "chat/completions": parse_chat,
+    "completions": parse_completions,
+    "responses": parse_responses,
 }
+_TEXT_PATHS = {prefix + name: (prefix, name) for prefix in ("/v3/v1/", "/v3/", "/v1/") for name in _TEXT_PARSERS}
 
 
-def parse_generative(request: WireRequest, service: Ovms) -> Call | WireResponse:
+def parse_generative(request: WireRequest, service: OvmsService) -> Call | WireResponse:
     """``POST /v3/<anything>``: the graph named by ``model`` decides what the request is.
 
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
     accepted = accept(request, service)
-    return _PARSERS.get(accepted.kind, parse_generation)(accepted)
+    kind = accepted.servable.kind
+    if kind == "rerank":
+        return parse_rerank(accepted)
+    return parse_embeddings(accepted) if kind == "embeddings" else _parse_text(accepted)
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: Ovms) -> bytes:
-    """A failure after the first chunk: a bare object, without ``data:`` and without an end; Responses have an event.
+def _parse_text(accepted: Accepted) -> Call | WireResponse:
+    """A request to a text graph, by its exact path."""
+    name = _name_endpoint(accepted.request.path, accepted.release)
+    if name:
+        return _TEXT_PARSERS[name](accepted)
+    if tokenizes(accepted):
+        return answer_tokenize(accepted)
+    raise refusal(_word_endpoints(accepted.release))
 
-    Source: model_server, src/llm/http_llm_calculator.cc and src/http_rest_api_handler.cpp.
-    """
-    text = word_late_error(error, request, service)
-    if request.path.endswith("/responses"):
-        return word_failed(text, request, service)
-    return b'{"error":%b}' % quote(text)
+
+def _name_endpoint(path: str, release: Release) -> str:
+    """One of three names, or nothing for a path the graph does not know."""
+    prefix, name = _TEXT_PATHS.get(path, ("", ""))
+    if prefix != "/v3/" and not (release.v3_v1_alias if prefix == "/v3/v1/" else release.v1_alias):
+        return ""
+    return name if name != "responses" or release.responses_endpoint else ""
 
 
-def answer_options(request: WireRequest, service: Ovms) -> WireResponse:
+def _word_endpoints(release: Release) -> str:
+    root = "/v[13]/" if release.v1_alias else "/v3/"
+    names = ["chat/completions", "completions"]
+    if release.responses_endpoint:
+        names.append("responses")
+    if release.since(2026, 2):
+        names.append("tokenize")
+    return f"Wrong endpoint. Allowed endpoints: {', '.join(root + name for name in names)}"
+
+
+def answer_options(request: WireRequest, service: OvmsService) -> WireResponse:
     """``OPTIONS``: empty, with the CORS headers; refused before 2025.3."""
     if not service.settings.release.cors:
-        refuse_path(request)
+        raise path_refusal(request)
     return WireResponse(200, b"", service.settings.json_headers)
 
 
-def show_v1_models(request: WireRequest, service: Ovms) -> WireResponse:
+def show_v1_models(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/models``: no servable's status, and the list of all since 2026.3."""
-    if service.settings.release.v1_alias:
+    if service.settings.release.since(2026, 3):
         return catalogue.list_models(request, service)
-    raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested name is not found")
+    raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
-def show_v1_model(request: WireRequest, service: Ovms) -> WireResponse:
+def show_v1_model(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/models/{name}``: a servable's status, and an entry of the list since 2026.3."""
-    if service.settings.release.v1_alias:
-        request.params = {"id": request.path.removeprefix("/v1/models/")}
+    if service.settings.release.since(2026, 3):
         return catalogue.show_listed(request, service)
     return catalogue.show_status(request, service)
 
 
-def post_v1(request: WireRequest, service: Ovms) -> Call | WireResponse:
+def post_v1(request: WireRequest, service: OvmsService) -> Call | WireResponse:
     """``POST /v1/…``: TensorFlow Serving's predictions, and generation since 2026.3."""
     release = service.settings.release
     if request.path == "/v1/config":
-        refuse_path(request)
+        raise path_refusal(request)
     if release.tf_serving and request.path.endswith(":predict"):
         return catalogue.predict(request, service)
     return parse_generative(request, service)
 
 
-def authenticate(request: WireRequest, service: Ovms) -> str:
+def authenticate(request: WireRequest, service: OvmsService) -> str:
     """Who asks: the bearer token's principal where the scenario has keys, asked for since 2025.4.
 
     Raises:
@@ -110,15 +139,15 @@ def _asks_key(request: WireRequest, release: Release) -> bool:
 def _guard(parse: Parse) -> Parse:
     """The same, but for a path that climbs upward."""
 
-    def parse_guarded(request: WireRequest, service: Ovms) -> Call | WireResponse:
+    def parse_guarded(request: WireRequest, service: OvmsService) -> Call | WireResponse:
         if escapes(request.path):
-            refuse_path(request)
+            raise path_refusal(request)
         return parse(request, service)
 
     return parse_guarded
 
 
-def _list_endpoints() -> tuple[Endpoint, ...]:
+def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
     rows: tuple[tuple[str, str, Parse], ...] = (
         ("GET", "/v2", catalogue.show_server),
         ("GET", "/v2/health/live", catalogue.show_live),
@@ -167,8 +196,8 @@ VENDOR = Vendor(
     catalogue=catalogue.list_deployments,
     authenticate=authenticate,
     render_error=render_error,
-    prepare=no_habits,
-    fields=openai.FIELDS | tgi.FIELDS,
+    prepare=prepare,
+    fields=openai.FIELDS,
     environment=environment,
     body_limit=1024**3,
     date=False,

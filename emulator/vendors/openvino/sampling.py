@@ -1,33 +1,110 @@
-"""What the checked fields do to the answer, and the engine's own look at them.
+"""How tokens are chosen and where they end: the checks of its fields, the engine's own look at them, what it comes to.
 
-Source: model_server, src/llm/apis/openai_completions.hpp, createGenerationConfig; openvino.genai,
-src/cpp/src/generation_config.cpp, validate.
+Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart, and openai_completions.hpp,
+createGenerationConfig; openvino.genai, src/cpp/src/generation_config.cpp, validate.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable
+from math import inf
 
 from emulator.core.call import Sampling
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.numbers import is_number
-from emulator.vendors.openvino.text.fields import Fields, read_double
+from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, read_double
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.request import Fields
 
 _ENDLESS = 4000  # tokens of an answer that ignores its end and has no other bound
+_ANY = (-inf, inf, "")
+_NUMBERS: dict[str, tuple[float, float, str]] = {
+    "frequency_penalty": (-2.0, 2.0, "(-2.0, 2.0)"),
+    "presence_penalty": (-2.0, 2.0, "(-2.0, 2.0)"),
+    "repetition_penalty": _ANY,
+    "diversity_penalty": _ANY,
+    "length_penalty": _ANY,
+    "temperature": (0.0, 2.0, "(0.0, 2.0)"),
+    "top_p": (0.0, 1.0, "(0.0, 1.0)"),
+    "min_p": _ANY,
+}
 _PENALTIES = {"frequency_penalty": 0.0, "presence_penalty": 0.0, "repetition_penalty": 1.0}
 _OF_BEAMS = _PENALTIES | {"diversity_penalty": 1.0, "length_penalty": 1.0}
 _OF_DRAWS = _PENALTIES | {"top_p": 1.0, "min_p": 0.0}
-_DEFAULT_TOP_K = 40  # since the release that checks it
 
 
-def build_sampling(read: Fields, prompt_tokens: int) -> Sampling:
-    """How the answer's tokens are chosen and where they end.
+def _read_number(read: Fields, name: str) -> None:
+    """One that the release does not know is passed over."""
+    release = read.release
+    if name == "min_p":
+        if release.full_checks:
+            _read_min_p(read)
+        return
+    if name == "diversity_penalty" and not release.diversity_penalty:
+        return
+    value = read.body[name]
+    read.numbers[name] = number = value if type(value) is float else _check_number(read, name)
+    low, high, words = _NUMBERS[name]
+    if not low <= number <= high:
+        raise refusal(f"{name} out of range{words}")
+
+
+def _check_number(read: Fields, name: str) -> float:
+    """A float, or a whole number where the release takes one for it."""
+    value = read.body[name]
+    if type(value) is float:
+        return value
+    integers = read.release.integer_floats
+    if not integers or not is_number(value):
+        raise refusal(f"{name} is not a {'valid number' if integers else 'floating point number'}")
+    return read_double(value)
+
+
+def _read_min_p(read: Fields) -> None:
+    read.numbers["min_p"] = number = _check_number(read, "min_p")
+    if not 0.0 <= number < 1.0:
+        raise refusal("min_p out of range [0.0, 1.0)")
+
+
+def _read_top_k(read: Fields, name: str) -> None:
+    value = read.body[name]
+    if not is_int32(value):
+        raise refusal("top_k is not an integer")
+    if read.release.full_checks and value != -1 and value < 1:
+        raise refusal("top_k must be -1 (all tokens) or a positive integer")
+    read.top_k = value
+
+
+def _read_seed(read: Fields, name: str) -> None:
+    value = read.body[name]
+    if not is_uint32(value):
+        if not read.release.full_checks:
+            raise refusal("seed is not an unsigned integer")
+        raise refusal("seed out of range [0, 4294967295]" if is_int64(value) else "seed is not an integer")
+    read.seed = value
+
+
+CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
+    *((name, _read_number) for name in _NUMBERS),
+    ("top_k", _read_top_k),
+    ("seed", _read_seed),
+)
+"""Each field of sampling and what checks it, in the server's order."""
+
+
+def settle_sampling(read: Fields, prompt_tokens: int) -> Sampling:
+    """Check lengths, then the configuration as a whole; what is asked of the sampler.
 
     Beams are not sampled: temperature, ``top_p``, ``top_k`` and ``seed`` change nothing then. Penalties
     change a text that is not sampled, too.
+
+    Raises:
+        EmulatedError: worded as the calculator or the engine does.
     """
-    draws = samples(read) and read.top_k != 1
+    if read.release.model_length:
+        _check_length(read, prompt_tokens)
+    _check_engine(read)
+    draws = _draws(read) and read.top_k != 1
     knobs = _list_knobs(read, draws)
     return Sampling(
         max_tokens=_bound_tokens(read, prompt_tokens),
@@ -43,7 +120,7 @@ def build_sampling(read: Fields, prompt_tokens: int) -> Sampling:
     )
 
 
-def samples(read: Fields) -> bool:
+def _draws(read: Fields) -> bool:
     """Multinomial sampling; more beams than one, or temperature 0, are not."""
     return read.best_of == 1 and read.numbers.get("temperature", read.release.temperature) > 0
 
@@ -59,7 +136,7 @@ def _list_knobs(read: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
     elif draws:
         defaults = _OF_DRAWS
         knobs.append(("temperature", numbers.get("temperature", read.release.temperature)))
-        if read.top_k not in (None, _DEFAULT_TOP_K if read.release.full_checks else -1):
+        if read.top_k not in (None, 40 if read.release.since(2026, 2) else -1):
             knobs.append(("top_k", read.top_k))
     for name, default in defaults.items():
         if name in numbers and numbers[name] != default:
@@ -79,32 +156,52 @@ def _bound_tokens(read: Fields, prompt_tokens: int) -> int | None:
     return _ENDLESS if bound is None and read.ignore_eos else bound
 
 
-def check_engine(read: Fields) -> None:
-    """The engine's check of the whole configuration, after everything else; the text around the reason is unverified.
+def _check_length(read: Fields, prompt: int) -> None:
+    """Prompt and answer against the model's length, and the bounds of a graph's own pipeline."""
+    servable = read.accepted.servable
+    if 0 < servable.max_prompt_len < prompt:
+        raise _length_refusal("Input length exceeds the maximum allowed length")
+    if 0 < servable.max_num_batched_tokens < prompt:
+        batch = servable.max_num_batched_tokens
+        raise _length_refusal(f"Input length exceeds pipeline capabilities: {prompt} > {batch}")
+    length = read.accepted.deployment.context
+    if length is None:
+        return
+    if prompt > length:
+        raise _length_refusal(f"Number of prompt tokens: {prompt} exceeds model max length: {length}")
+    if read.max_tokens is not None and prompt + read.max_tokens > length:
+        tokens = f"Number of prompt tokens: {prompt} + max tokens value: {read.max_tokens}"
+        raise _length_refusal(f"{tokens} exceeds model max length: {length}")
 
-    Raises:
-        EmulatedError: worded as the calculator does.
-    """
+
+def _length_refusal(reason: str) -> EmulatedError:
+    return EmulatedError(ErrorKind.CONTEXT_LENGTH, details={"reason": reason})
+
+
+def _check_engine(read: Fields) -> None:
+    """The engine's look at the whole configuration, after everything else; the text around a reason is unverified."""
     numbers = read.numbers
-    if read.top_k == 0 and samples(read):
-        _fail("top_k > 0", "top_k must be a strictly positive, but got 0")
+    if read.top_k == 0 and _draws(read):
+        raise _engine_refusal("top_k > 0", "top_k must be a strictly positive, but got 0")
     if numbers:
-        if numbers.get("top_p") == 0 and samples(read):
-            _fail("top_p > 0 && top_p <= 1.0f", "top_p must be a positive float > 0 and < 1, but got 0")
+        if numbers.get("top_p") == 0 and _draws(read):
+            reason = "top_p must be a positive float > 0 and < 1, but got 0"
+            raise _engine_refusal("top_p > 0 && top_p <= 1.0f", reason)
         penalty = numbers.get("repetition_penalty", 1.0)
         if penalty <= 0:
             reason = f"Repetition penalty must be a strictly positive float, but got {penalty:g}"
-            _fail("repetition_penalty > 0", reason)
-    if read.release.speculative == "lenient" and read.accepted.kind == "speculative":
+            raise _engine_refusal("repetition_penalty > 0", reason)
+    if read.release.speculative == "lenient" and read.accepted.servable.kind == "speculative":
         _check_draft(read)
 
 
 def _check_draft(read: Fields) -> None:
     names = ("assistant_confidence_threshold", "num_assistant_tokens")
-    if all(is_number(read.body.get(name)) and read_double(read.body[name]) > 0 for name in names):
+    values = [read.body.get(name) for name in names]
+    if all([is_number(value) and read_double(value) > 0 for value in values]):
         reason = f"Parameters `{names[0]}` and `{names[1]}` are mutually exclusive in `GenerationConfig`"
-        _fail("!(assistant_confidence_threshold > 0 && num_assistant_tokens > 0)", reason)
+        raise _engine_refusal("!(assistant_confidence_threshold > 0 && num_assistant_tokens > 0)", reason)
 
 
-def _fail(condition: str, reason: str) -> NoReturn:
-    refuse(f"Check '{condition}' failed at src/cpp/src/generation_config.cpp:\n{reason}\n")
+def _engine_refusal(condition: str, reason: str) -> EmulatedError:
+    return refusal(f"Check '{condition}' failed at src/cpp/src/generation_config.cpp:\n{reason}\n")

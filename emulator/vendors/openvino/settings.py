@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
+from emulator.core.wire import Headers
 from emulator.vendors.openvino.release import (
     RELEASES,
     ChunkSplit,
@@ -29,21 +30,6 @@ Reload = Literal[
 ]
 
 
-def _switch(description: str) -> JSON:
-    """A switch of the release: left out, it is what the profile says."""
-    return Field(default=None, description=description)
-
-
-def _limit(description: str) -> JSON:
-    """A switch that is a number, 0 for none."""
-    return Field(default=None, ge=0, description=description)
-
-
-def _status(description: str) -> JSON:
-    """A switch that is an HTTP status."""
-    return Field(default=None, ge=200, le=599, description=description)
-
-
 class OpenVinoSettings(VendorSettings):
     """The section ``vendors.openvino`` of a scenario."""
 
@@ -51,53 +37,93 @@ class OpenVinoSettings(VendorSettings):
         default="2025.0", description="Release to stand in for; seed is 2025.0 and latest is 2026.3."
     )
 
-    v1_alias: bool | None = _switch("Generative paths are also served under /v1/.")
-    v3_v1_alias: bool | None = _switch("Generative paths are also served under /v3/v1/.")
-    embeddings: bool | None = _switch("Graphs for embeddings and reranking can be served.")
-    models_list: bool | None = _switch("GET /v3/models lists the servables.")
-    content_type_routing: bool | None = _switch("A body that is not JSON by its content type is routed by the path.")
-    api_keys: bool | None = _switch("The scenario's keys are asked for on generative routes.")
-    cors: bool | None = _switch("Answers carry Access-Control headers, and OPTIONS is answered.")
-    tf_serving: bool | None = _switch("GET /v1/models/{name} gives the TensorFlow Serving status.")
-    nesting_limit: int | None = _limit("Most levels of JSON nesting; 0: any number.")
-    stream_error_status: int | None = _status("HTTP status of an error found once a stream was asked for.")
-    stream_error_escaped: bool | None = _switch("The text of an error in a stream is escaped as JSON asks.")
-    unary_usage: bool | None = _switch("An answer in one piece carries usage.")
-    length_reason: bool | None = _switch("The finish reason length is used.")
-    stop_limit: int | None = _limit("Most strings in stop; 0: any number.")
-    max_tokens_limit: int | None = _limit("max_tokens must be below it; 0: no limit.")
-    max_tokens_limit_is_default: bool | None = _switch("The limit is also the default of max_tokens.")
-    ignore_eos_limit: int | None = _limit("Most max_tokens with ignore_eos, and its default then; 0: no limit.")
-    integer_floats: bool | None = _switch("A whole number will do where a float is expected.")
-    null_is_absent: bool | None = _switch("A field that is null counts as left out.")
-    temperature: float | None = _switch("Default temperature.")
-    max_completion_tokens: bool | None = _switch("max_completion_tokens is read.")
-    speculative: Speculative | None = _switch("How the fields of speculative decoding are checked.")
-    diversity_penalty: bool | None = _switch("diversity_penalty is read.")
-    message_rule: MessageRule | None = _switch("What a message must have: strings only, parts, both fields, a role.")
-    empty_content: bool | None = _switch("An empty content array is accepted.")
-    model_length: bool | None = _switch("Prompt and max_tokens are checked against the model's length.")
-    tools: Tools | None = _switch("Tools are ignored, or called in unary answers, or also in streams.")
-    tool_choice_required: bool | None = _switch("tool_choice may be required.")
-    flat_tools: bool | None = _switch("A tool may be given without the nested function object.")
-    tool_calls_reason: bool | None = _switch("The finish reason tool_calls is used.")
-    response_format: ResponseFormat | None = _switch("response_format is ignored, only json_schema, or any.")
-    chat_template_kwargs: bool | None = _switch("chat_template_kwargs is read.")
-    modalities: bool | None = _switch("modalities, audio and chunk_frames are checked.")
-    random_seed: bool | None = _switch("Without a seed the sampling has none; otherwise it is 0.")
-    full_checks: bool | None = _switch("Ranges of seed, top_k and min_p, and skip_special_tokens, are checked.")
-    finish_reason_last: bool | None = _switch("finish_reason comes last in a streamed choice.")
-    handshake: bool | None = _switch("A stream opens with a chunk that has the role alone.")
-    chunk_split: ChunkSplit | None = _switch("Chunks end after a blank, or lag three tokens behind.")
-    closing_chunk: bool | None = _switch("A stream ends with a chunk of empty text of its own.")
-    empty_delta: bool | None = _switch("The last delta is empty if no text is left.")
-    logprobs_content: bool | None = _switch("Log-probabilities of a chat answer are returned; otherwise null.")
-    not_ready_status: int | None = _status("Status of GET /v2/health/ready while a servable is not loaded.")
-    metrics_text: bool | None = _switch("The metrics page says it is text; otherwise JSON.")
-    executor_names: bool | None = _switch("Nodes of embeddings and rerank graphs have names of their own.")
-    responses_endpoint: bool | None = _switch("/v3/responses is served.")
-    tokenize: Tokenize | None = _switch("Paths that end in tokenize give ids: of no graph, of embeddings, of all.")
-    empty_input_checks: bool | None = _switch("Embeddings of nothing are refused in words of their own.")
+    v1_alias: bool | None = Field(default=None, description="Generative paths are also served under /v1/.")
+    v3_v1_alias: bool | None = Field(default=None, description="Generative paths are also served under /v3/v1/.")
+    embeddings: bool | None = Field(default=None, description="Graphs for embeddings and reranking can be served.")
+    models_list: bool | None = Field(default=None, description="GET /v3/models lists the servables.")
+    content_type_routing: bool | None = Field(
+        default=None, description="A body that is not JSON by its content type is routed by the path."
+    )
+    api_keys: bool | None = Field(default=None, description="The scenario's keys are asked for on generative routes.")
+    cors: bool | None = Field(
+        default=None, description="Answers carry Access-Control headers, and OPTIONS is answered."
+    )
+    tf_serving: bool | None = Field(
+        default=None, description="GET /v1/models/{name} gives the TensorFlow Serving status."
+    )
+    nesting_limit: int | None = Field(default=None, ge=0, description="Most levels of JSON nesting; 0: any number.")
+    stream_error_status: int | None = Field(
+        default=None, ge=200, le=599, description="HTTP status of an error found once a stream was asked for."
+    )
+    stream_error_escaped: bool | None = Field(
+        default=None, description="The text of an error in a stream is escaped as JSON asks."
+    )
+    unary_usage: bool | None = Field(default=None, description="An answer in one piece carries usage.")
+    length_reason: bool | None = Field(default=None, description="The finish reason length is used.")
+    stop_limit: int | None = Field(default=None, ge=0, description="Most strings in stop; 0: any number.")
+    max_tokens_limit: int | None = Field(default=None, ge=0, description="max_tokens must be below it; 0: no limit.")
+    max_tokens_limit_is_default: bool | None = Field(
+        default=None, description="The limit is also the default of max_tokens."
+    )
+    ignore_eos_limit: int | None = Field(
+        default=None, ge=0, description="Most max_tokens with ignore_eos, and its default then; 0: no limit."
+    )
+    integer_floats: bool | None = Field(default=None, description="A whole number will do where a float is expected.")
+    null_is_absent: bool | None = Field(default=None, description="A field that is null counts as left out.")
+    temperature: float | None = Field(default=None, description="Default temperature.")
+    max_completion_tokens: bool | None = Field(default=None, description="max_completion_tokens is read.")
+    speculative: Speculative | None = Field(
+        default=None, description="How the fields of speculative decoding are checked."
+    )
+    diversity_penalty: bool | None = Field(default=None, description="diversity_penalty is read.")
+    message_rule: MessageRule | None = Field(
+        default=None, description="What a message must have: strings only, parts, both fields, a role."
+    )
+    empty_content: bool | None = Field(default=None, description="An empty content array is accepted.")
+    model_length: bool | None = Field(
+        default=None, description="Prompt and max_tokens are checked against the model's length."
+    )
+    tools: Tools | None = Field(
+        default=None, description="Tools are ignored, or called in unary answers, or also in streams."
+    )
+    tool_choice_required: bool | None = Field(default=None, description="tool_choice may be required.")
+    flat_tools: bool | None = Field(default=None, description="A tool may be given without the nested function object.")
+    tool_calls_reason: bool | None = Field(default=None, description="The finish reason tool_calls is used.")
+    response_format: ResponseFormat | None = Field(
+        default=None, description="response_format is ignored, only json_schema, or any."
+    )
+    chat_template_kwargs: bool | None = Field(default=None, description="chat_template_kwargs is read.")
+    modalities: bool | None = Field(default=None, description="modalities, audio and chunk_frames are checked.")
+    random_seed: bool | None = Field(
+        default=None, description="Without a seed the sampling has none; otherwise it is 0."
+    )
+    full_checks: bool | None = Field(
+        default=None, description="Ranges of seed, top_k and min_p, and skip_special_tokens, are checked."
+    )
+    finish_reason_last: bool | None = Field(default=None, description="finish_reason comes last in a streamed choice.")
+    handshake: bool | None = Field(default=None, description="A stream opens with a chunk that has the role alone.")
+    chunk_split: ChunkSplit | None = Field(
+        default=None, description="Chunks end after a blank, or lag three tokens behind."
+    )
+    closing_chunk: bool | None = Field(default=None, description="A stream ends with a chunk of empty text of its own.")
+    empty_delta: bool | None = Field(default=None, description="The last delta is empty if no text is left.")
+    logprobs_content: bool | None = Field(
+        default=None, description="Log-probabilities of a chat answer are returned; otherwise null."
+    )
+    not_ready_status: int | None = Field(
+        default=None, ge=200, le=599, description="Status of GET /v2/health/ready while a servable is not loaded."
+    )
+    metrics_text: bool | None = Field(default=None, description="The metrics page says it is text; otherwise JSON.")
+    executor_names: bool | None = Field(
+        default=None, description="Nodes of embeddings and rerank graphs have names of their own."
+    )
+    responses_endpoint: bool | None = Field(default=None, description="/v3/responses is served.")
+    tokenize: Tokenize | None = Field(
+        default=None, description="Paths that end in tokenize give ids: of no graph, of embeddings, of all."
+    )
+    empty_input_checks: bool | None = Field(
+        default=None, description="Embeddings of nothing are refused in words of their own."
+    )
 
     node_name: str | None = Field(default=None, description="Name of the graph's node, as error texts show it.")
     best_of_limit: int = Field(default=20, ge=1, description="best_of must be below it.")
@@ -124,12 +150,12 @@ class OpenVinoSettings(VendorSettings):
     def release(self) -> Release:
         """The profile's release with this scenario's switches."""
         release = RELEASES[self.profile]
-        names = [field.name for field in fields(Release) if field.name != "name"]
+        names = [field.name for field in fields(Release) if field.name != "version"]
         chosen = {name: getattr(self, name) for name in names}
         return replace(release, **{name: value for name, value in chosen.items() if value is not None})
 
     @cached_property
-    def cors_headers(self) -> tuple[tuple[str, str], ...]:
+    def cors_headers(self) -> Headers:
         """What every answer carries where the release knows CORS."""
         if not self.release.cors:
             return ()
@@ -141,12 +167,12 @@ class OpenVinoSettings(VendorSettings):
         return (*headers, ("access-control-allow-credentials", "true")) if self.allow_credentials else headers
 
     @cached_property
-    def json_headers(self) -> tuple[tuple[str, str], ...]:
+    def json_headers(self) -> Headers:
         """Head of an answer in one piece."""
         return (("content-type", "application/json; charset=utf-8"), *self.cors_headers)
 
     @cached_property
-    def stream_headers(self) -> tuple[tuple[str, str], ...]:
+    def stream_headers(self) -> Headers:
         """Head of an event stream."""
         return (
             ("content-type", "text/event-stream"),

@@ -5,11 +5,11 @@ Source: model_server, src/tokenize/tokenize_parser.cpp.
 
 from __future__ import annotations
 
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import Object, dump_json
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import WireResponse
-from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.numbers import is_uint32
+from emulator.vendors.openvino.decoder import is_uint32
+from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted
 
 _PAD = 0  # the id that fills a row up: unverified
@@ -19,7 +19,7 @@ def tokenizes(accepted: Accepted) -> bool:
     """The path asks for ids, and the release gives them for this kind of graph."""
     known = accepted.release.tokenize
     return accepted.request.path.endswith("tokenize") and (
-        known == "all" or (known == "embeddings" and accepted.kind == "embeddings")
+        known == "all" or (known == "embeddings" and accepted.servable.kind == "embeddings")
     )
 
 
@@ -49,48 +49,48 @@ def _encode(text: str, tokenizer: Tokenizer, special: bool) -> list[int]:
     return [tokenizer.bos, *ids] if special and tokenizer.bos is not None else ids
 
 
-def _read_texts(body: dict[str, JSON]) -> list[str]:
+def _read_texts(body: Object) -> list[str]:
     if "text" not in body:
-        refuse("text field is required")
+        raise refusal("text field is required")
     text = body["text"]
     if isinstance(text, str):
         return [text]
     if not isinstance(text, list):
-        refuse("text should be string, array of strings or array of integers")
+        raise refusal("text should be string, array of strings or array of integers")
     if not text:
-        refuse("text array should not be empty")
+        raise refusal("text array should not be empty")
     kinds = {type(element) for element in text}
     if len(kinds) > 1:
-        refuse("text must be homogeneous")
+        raise refusal("text must be homogeneous")
     if kinds == {list} and not all(text):
-        refuse("inner arrays in text should not be empty")
+        raise refusal("inner arrays in text should not be empty")
     if kinds != {str}:
-        refuse("Input should be string or array of strings")
+        raise refusal("Input should be string or array of strings")
     return list(text)
 
 
-def _read_length(body: dict[str, JSON]) -> int | None:
+def _read_length(body: Object) -> int | None:
     value = body.get("max_length", ...)
     if value is ...:
         return None
     if not is_uint32(value):
-        refuse("max_length should be unsigned integer")
+        raise refusal("max_length should be unsigned integer")
     if value == 0:
-        refuse("max_length should be greater than 0")
+        raise refusal("max_length should be greater than 0")
     return value
 
 
-def _read_flag(body: dict[str, JSON], name: str, *, default: bool) -> bool:
+def _read_flag(body: Object, name: str, *, default: bool) -> bool:
     value = body.get(name, default)
     if not isinstance(value, bool):
-        refuse(f"{name} should be boolean")
+        raise refusal(f"{name} should be boolean")
     return value
 
 
-def _read_side(body: dict[str, JSON]) -> str:
+def _read_side(body: Object) -> str:
     value = body.get("padding_side", "right")
     if not isinstance(value, str):
-        refuse("padding_side should be string, either left or right")
+        raise refusal("padding_side should be string, either left or right")
     if value not in ("left", "right"):
-        refuse("padding_side should be either left or right")
+        raise refusal("padding_side should be either left or right")
     return value

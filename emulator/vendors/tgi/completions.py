@@ -3,170 +3,197 @@
 Source: text-generation-inference, ``router/src/lib.rs`` (CompletionRequest) and ``router/src/server.rs``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from heapq import merge
-from typing import Any
 
 from emulator.core.call import CompletionAsk
-from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireRequest, WireResponse, WireStream
-from emulator.dialects.sse import DONE, quote
+from emulator.core.vendor import Call
+from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
+from emulator.dialects.sse import DONE, frame, quote
 from emulator.dialects.tgi import check_ready, report_counts, serves
+from emulator.dialects.walk import FINISH, PLAIN, USAGE, ends, interleave
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.codec import name_finish, shape_usage
-from emulator.vendors.tgi.chat.parse import read_parameters
+from emulator.vendors.tgi.chat.shapes import name_finish, shape_usage
 from emulator.vendors.tgi.decoder import Field, Mismatch
-from emulator.vendors.tgi.errors import CORS
-from emulator.vendors.tgi.generate.codec import compute_headers, finish, stream_headers
-from emulator.vendors.tgi.generate.parse import validate
-from emulator.vendors.tgi.settings import TgiSettings
+from emulator.vendors.tgi.errors import early_refusal
+from emulator.vendors.tgi.generate.fields import Parameters
+from emulator.vendors.tgi.generate.shapes import finish_reason
+from emulator.vendors.tgi.headers import answer_headers, stream_headers
+from emulator.vendors.tgi.request import validate
+from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
-_PROMPTS = serde.untagged("PromptDeserializer", serde.string, serde.sequence(serde.string))
+_LAST = FINISH | USAGE
+_PROMPTS: serde.Type[str | Sequence[str]] = serde.untagged(
+    "PromptDeserializer", serde.string, serde.sequence(serde.string)
+)
 
 
-def _prompt(value: JSON) -> list[str]:
+def _prompt(value: JSON) -> Sequence[str]:
     found = _PROMPTS(value)
-    if found == []:
+    if not found and not isinstance(found, str):
         raise Mismatch("Empty array detected. Do not use an empty array for the prompt.")
     return [found] if isinstance(found, str) else found
 
 
-COMPLETION_REQUEST = serde.struct(
-    "CompletionRequest",
-    (
-        Field("model", serde.option(serde.string)),
-        Field("prompt", _prompt, required=True),
-        Field("max_tokens", serde.option(serde.u32)),
-        Field("temperature", serde.option(serde.f32)),
-        Field("top_p", serde.option(serde.f32)),
-        Field("stream", serde.boolean, False),
-        Field("seed", serde.option(serde.u64)),
-        Field("suffix", serde.option(serde.string)),
-        Field("repetition_penalty", serde.option(serde.f32)),
-        Field("frequency_penalty", serde.option(serde.f32)),
-        Field("stop", serde.option(serde.sequence(serde.string))),
+@record(frozen=True, slots=True, kw_only=True)
+class CompletionRequest:
+    """``CompletionRequest``; one prompt is a list of one."""
+
+    model: str | None = None
+    prompt: Sequence[str]
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stream: bool = False
+    seed: int | None = None
+    suffix: str | None = None
+    repetition_penalty: float | None = None
+    frequency_penalty: float | None = None
+    stop: Sequence[str] | None = None
+
+
+COMPLETION_REQUEST = serde.build(
+    CompletionRequest,
+    serde.struct(
+        "CompletionRequest",
+        (
+            Field("model", serde.option(serde.string)),
+            Field("prompt", _prompt, required=True),
+            Field("max_tokens", serde.option(serde.u32)),
+            Field("temperature", serde.option(serde.f32)),
+            Field("top_p", serde.option(serde.f32)),
+            Field("stream", serde.boolean),
+            Field("seed", serde.option(serde.u64)),
+            Field("suffix", serde.option(serde.string)),
+            Field("repetition_penalty", serde.option(serde.f32)),
+            Field("frequency_penalty", serde.option(serde.f32)),
+            Field("stop", serde.option(serde.sequence(serde.string))),
+        ),
     ),
 )
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Completions:
-    """What the codec remembers: most tokens of each answer, and characters of all prompts."""
-
-    limits: tuple[int, ...]
-    characters: int
-    model: str
+def parse_completions(request: WireRequest, service: TgiService) -> Call:
+    return parse_completions_body(service, serde.read(request, COMPLETION_REQUEST))
 
 
-def parse_completions(request: WireRequest, service: Service[TgiSettings, None]) -> Call | WireResponse:
-    return parse_completions_body(request, service, serde.read(request, COMPLETION_REQUEST))
-
-
-def parse_completions_body(request: WireRequest, service: Service[TgiSettings, None], body: Mapping[str, Any]) -> Call:
+def parse_completions_body(service: TgiService, body: CompletionRequest) -> Call:
     """A read :data:`COMPLETION_REQUEST`."""
-    prompts: Sequence[str] = body["prompt"]
-    if body["suffix"] is not None:
-        raise _refuse(
-            "Suffix is not supported and can be achieved by preprocessing the prompt.", "suffix not supported", "suffix"
-        )
-    most = service.settings.max_client_batch_size
-    if len(prompts) > most:
-        text = f"Number of prompts exceeds the maximum allowed batch size of {most}"
-        raise _refuse(text, "batch size exceeded", "prompt")
+    _check(body, service.settings)
     deployments = tuple(service.deployments.values())
-    deployment = check_ready(serves(deployments, body["model"] or ""))
-    parameters = read_parameters(body)
-    stream = body["stream"]
-    found = [validate(service, deployment, prompt, parameters, stream=stream, weighed=False) for prompt in prompts]
-    limits = tuple(valid.limit for valid in found)
+    deployment = check_ready(serves(deployments, body.model or ""))
+    parameters = _read_parameters(body)
+    found = [
+        validate(service, deployment, prompt, parameters, stream=body.stream, logprobs=False) for prompt in body.prompt
+    ]
+    limits = tuple([valid.limit for valid in found])
+    counts = tuple([valid.prompt.count for valid in found])
+    codec = CompletionsCodec(
+        settings=service.settings,
+        model=serves(deployments).name,
+        prompt_tokens=counts,
+        limits=limits,
+        characters=sum(map(len, body.prompt)),
+    )
     return Call(
-        request=request,
         deployment=deployment,
-        ask=CompletionAsk(prompts=tuple(prompts), sampling=replace(found[0].sampling, max_tokens=max(limits))),
-        codec=COMPLETIONS,
-        stream=stream,
-        prompt_tokens=tuple(valid.count for valid in found),
-        context=Completions(limits=limits, characters=sum(map(len, prompts)), model=serves(deployments).name),
+        ask=CompletionAsk(prompts=tuple(body.prompt), sampling=replace(found[0].sampling, max_tokens=max(limits))),
+        codec=codec,
+        stream=body.stream,
+        prompt_tokens=counts,
         repeatable=True,
     )
 
 
-def _refuse(text: str, error_type: str, param: str) -> EmulatedError:
-    details = {"streamed": False, "error_type": error_type}
-    return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, param=param, details=details)
+def _check(body: CompletionRequest, settings: TgiSettings) -> None:
+    if body.suffix is not None:
+        text = "Suffix is not supported and can be achieved by preprocessing the prompt."
+        raise early_refusal(text, "suffix", "suffix not supported")
+    most = settings.max_client_batch_size
+    if len(body.prompt) > most:
+        text = f"Number of prompts exceeds the maximum allowed batch size of {most}"
+        raise early_refusal(text, "prompt", "batch size exceeded")
 
 
+def _read_parameters(body: CompletionRequest) -> Parameters:
+    """The parameters of generation that the request stands for; only temperature 0 is greedy."""
+    return Parameters(
+        temperature=body.temperature or None,
+        do_sample=body.temperature != 0.0,
+        repetition_penalty=body.repetition_penalty,
+        frequency_penalty=body.frequency_penalty,
+        top_p=body.top_p,
+        max_new_tokens=body.max_tokens,
+        stop=body.stop or (),
+        seed=body.seed,
+    )
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class CompletionsCodec:
-    """Text completions: one choice per prompt."""
+    """Words the answer to one request: one choice per prompt.
 
-    def render(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireResponse:
-        asked: Completions = call.context
+    Fields:
+        prompt_tokens: of each prompt.
+        limits: most tokens of the answer to each prompt.
+        characters: of all prompts.
+    """
+
+    settings: TgiSettings
+    model: str
+    prompt_tokens: tuple[int, ...]
+    limits: tuple[int, ...]
+    characters: int
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         choices = [
-            {
-                "index": choice.prompt,
-                "text": choice.text(),
-                "logprobs": None,
-                "finish_reason": name_finish(choice, asked.limits[choice.prompt]),
-            }
+            _shape_choice(choice, choice.text(), name_finish(choice, self.limits[choice.prompt]))
             for choice in plan.choices
         ]
-        counts = sum(call.prompt_tokens), sum(len(choice.ids) for choice in plan.choices)
-        usage = shape_usage(*report_counts(plan, *counts))
-        body = _shape(plan, asked, service.settings, choices=choices, usage=usage)
-        computed = compute_headers(plan, call, service, asked.characters)
-        headers = (pair for pair in computed if pair[0] != "x-compute-time")
-        return WireResponse(200, dump_json(body), (("content-type", "application/json"), *headers, *CORS))
+        counts = sum(self.prompt_tokens), sum(len(choice.ids) for choice in plan.choices)
+        body = self._shape(plan, choices, shape_usage(*report_counts(plan, *counts)))
+        computed = answer_headers(plan, self.settings, counts[0], self.characters)
+        headers = tuple([pair for pair in computed if pair[0] != "x-compute-time"])
+        return WireResponse(200, dump_json(body), headers)
 
-    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireStream:
-        asked: Completions = call.context
-        return WireStream(_stream(plan, call, service), stream_headers(service, asked.characters))
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(self._stream(plan), stream_headers(self.settings, self.characters))
 
+    def _stream(self, plan: Plan) -> Iterator[Event]:
+        """The choices' chunks as they come due; the last chunk of each has its token counts."""
+        yield from interleave([self._stream_choice(plan, choice) for choice in plan.choices])
+        yield ends(plan), DONE, 0, Mark.DONE
 
-COMPLETIONS = CompletionsCodec()
+    def _stream_choice(self, plan: Plan, choice: Choice) -> Iterator[Event]:
+        total = len(choice.tokens)
+        if not total:
+            return
+        tail = dump_json({"model": self.model, "system_fingerprint": self.settings.fingerprint})[1:]
+        before = b'data: {"object":"text_completion","id":"","created":%d,"choices":[{"index":%d,"text":' % (
+            int(plan.created),
+            choice.prompt,
+        )
+        after = b',"logprobs":null,"finish_reason":""}],%b\n\n' % tail
+        for position, moment, token in zip(range(1, total), choice.due, choice.tokens, strict=False):
+            yield moment, b"".join((before, quote(token), after)), position, PLAIN
+        row = _shape_choice(choice, choice.tokens[-1], finish_reason(choice, self.limits[choice.prompt]))
+        usage = shape_usage(self.prompt_tokens[choice.prompt], len(choice.ids))
+        yield choice.due[-1], frame(self._shape(plan, [row], usage)), total, _LAST
 
-
-def _shape(plan: Plan, asked: Completions, settings: TgiSettings, *, choices: JSON, usage: JSON) -> JSON:
-    return {
-        "object": "text_completion",
-        "id": "",
-        "created": int(plan.created),
-        "model": asked.model,
-        "system_fingerprint": settings.fingerprint,
-        "choices": choices,
-        "usage": usage,
-    }
-
-
-def _stream(plan: Plan, call: Call, service: Service[TgiSettings, None]) -> Iterator[tuple[float, bytes]]:
-    """The choices' chunks as they come due; the last chunk of each carries its token counts."""
-    streams = [_stream_choice(plan, choice, call, service.settings) for choice in plan.choices]
-    yield from merge(*streams, key=lambda pair: pair[0])
-    yield max((choice.due[-1] for choice in plan.choices if choice.tokens), default=plan.due), DONE
-
-
-def _stream_choice(plan: Plan, choice: Choice, call: Call, settings: TgiSettings) -> Iterator[tuple[float, bytes]]:
-    asked: Completions = call.context
-    tail = dump_json({"model": asked.model, "system_fingerprint": settings.fingerprint})[1:]
-    head = b'data: {"object":"text_completion","id":"","created":%d,"choices":[{"index":%d,"text":' % (
-        int(plan.created),
-        choice.prompt,
-    )
-    last = len(choice.tokens) - 1
-    for index, token in enumerate(choice.tokens):
-        if index < last:
-            yield choice.due[index], b'%b%b,"logprobs":null,"finish_reason":""}],%b\n\n' % (head, quote(token), tail)
-    if choice.tokens:
-        row = {
-            "index": choice.prompt,
-            "text": choice.tokens[last],
-            "logprobs": None,
-            "finish_reason": finish(choice, asked.limits[choice.prompt]),
+    def _shape(self, plan: Plan, choices: Sequence[JSON], usage: JSON) -> Object:
+        return {
+            "object": "text_completion",
+            "id": "",
+            "created": int(plan.created),
+            "model": self.model,
+            "system_fingerprint": self.settings.fingerprint,
+            "choices": choices,
+            "usage": usage,
         }
-        usage = shape_usage(call.prompt_tokens[choice.prompt], len(choice.ids))
-        final = _shape(plan, asked, settings, choices=[row], usage=usage)
-        yield choice.due[last], b"data: %b\n\n" % dump_json(final)
+
+
+def _shape_choice(choice: Choice, text: str, reason: str) -> JSON:
+    return {"index": choice.prompt, "text": text, "logprobs": None, "finish_reason": reason}

@@ -9,17 +9,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
+from typing import TypeVar
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.wire import WireRequest
 
 Path = tuple[str | int, ...]
-Type = Callable[[JSON], JSON]
+T = TypeVar("T")
+Type = Callable[[JSON], T]
+Members = Mapping[str, object]
 MAX_U32 = 2**32 - 1
 MAX_U64 = 2**64 - 1
-EMPTY: Mapping[str, JSON] = MappingProxyType({})
 
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -44,15 +45,14 @@ class Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a struct; without ``default`` it must be there."""
+    """One field of a struct."""
 
     name: str
-    type: Type
-    default: JSON = None
+    type: Type[object]
     required: bool = False
 
 
-def read(request: WireRequest, target: Type) -> JSON:
+def read(request: WireRequest, target: Type[T]) -> T:
     """The body as ``target``.
 
     Raises:
@@ -60,24 +60,23 @@ def read(request: WireRequest, target: Type) -> JSON:
     """
     kind = request.headers.get("Content-Type", "")
     if kind != "application/json" and not _JSON_TYPE.fullmatch(kind.partition(";")[0].strip().lower()):
-        raise reject(415, "Expected request with `Content-Type: application/json`")
+        raise _refusal(415, "Expected request with `Content-Type: application/json`")
     try:
         body = request.json()
     except ValueError as error:
-        raise reject(400, f"Failed to parse the request body as JSON: {error}") from None
+        raise _refusal(400, f"Failed to parse the request body as JSON: {error}") from None
     try:
         return target(body)
     except Mismatch as mismatch:
         place = _place(request.body, mismatch)
         where = f"{_spell(mismatch.path)}: " if mismatch.path else ""
         text = f"Failed to deserialize the JSON body into the target type: {where}{mismatch.text} at {place}"
-        raise reject(422, text) from None
+        raise _refusal(422, text) from None
 
 
-def reject(status: int, text: str) -> EmulatedError:
+def _refusal(status: int, text: str) -> EmulatedError:
     """A request that never reaches a handler: plain text."""
-    kind = ErrorKind.PAYLOAD_TOO_LARGE if status == 413 else ErrorKind.INVALID_REQUEST
-    return EmulatedError(kind, message=text, status=status, details={"rejected": True})
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=status, details={"rejected": True})
 
 
 def unexpected(value: JSON) -> str:
@@ -134,18 +133,18 @@ def _integer(name: str, low: int, high: int, value: JSON) -> int:
     return value
 
 
-u32: Type = partial(_integer, "u32", 0, MAX_U32)
-u64: Type = partial(_integer, "u64", 0, MAX_U64)
-usize: Type = partial(_integer, "usize", 0, MAX_U64)
-i32: Type = partial(_integer, "i32", -(2**31), 2**31 - 1)
+u32: Type[int] = partial(_integer, "u32", 0, MAX_U32)
+u64: Type[int] = partial(_integer, "u64", 0, MAX_U64)
+usize: Type[int] = partial(_integer, "usize", 0, MAX_U64)
+i32: Type[int] = partial(_integer, "i32", -(2**31), 2**31 - 1)
 
 
-def option(inner: Type) -> Type:
+def option(inner: Type[T]) -> Type[T | None]:
     """``Option<T>``: null is none."""
     return lambda value: None if value is None else inner(value)
 
 
-def at(step: str | int, inner: Type, value: JSON) -> JSON:
+def at(step: str | int, inner: Type[T], value: JSON) -> T:
     """A value that stands inside another."""
     try:
         return inner(value)
@@ -154,10 +153,10 @@ def at(step: str | int, inner: Type, value: JSON) -> JSON:
         raise
 
 
-def sequence(inner: Type) -> Type:
+def sequence(inner: Type[T]) -> Type[Sequence[T]]:
     """``Vec<T>``."""
 
-    def read_sequence(value: JSON) -> list[JSON]:
+    def read_sequence(value: JSON) -> Sequence[T]:
         if not isinstance(value, list):
             raise mismatch(value, "a sequence")
         return [at(index, inner, item) for index, item in enumerate(value)]
@@ -165,32 +164,30 @@ def sequence(inner: Type) -> Type:
     return read_sequence
 
 
-def struct(name: str, fields: Sequence[Field], *, flat: bool = False, absent: Mapping[str, JSON] = EMPTY) -> Type:
-    """A struct that ignores unknown fields.
+def struct(name: str, fields: Sequence[Field], *, flat: bool = False) -> Type[Members]:
+    """A struct that ignores unknown fields; it gives those that are there.
 
     Args:
         flat: a sequence of the fields' values, in their order, also makes one.
-        absent: further fields that it never has.
     """
     known = {field.name: field.type for field in fields}
-    defaults = {**absent, **{field.name: field.default for field in fields}}
     required = tuple(field.name for field in fields if field.required)
-    return partial(_read_struct, name, known, defaults, required, fields if flat else ())
+    return partial(_read_struct, name, known, required, fields if flat else ())
+
+
+def build(make: Callable[..., T], members: Type[Members]) -> Type[T]:
+    """What is made of a struct's fields; one that is not there has the default of ``make``."""
+    return lambda value: make(**members(value))
 
 
 def _read_struct(
-    name: str,
-    known: Mapping[str, Type],
-    defaults: dict[str, JSON],
-    required: Sequence[str],
-    flat: Sequence[Field],
-    value: JSON,
-) -> Mapping[str, JSON]:
+    name: str, known: Mapping[str, Type[object]], required: Sequence[str], flat: Sequence[Field], value: JSON
+) -> Members:
     if not isinstance(value, dict):
         if flat and isinstance(value, list):
-            return _read_flat(name, flat, defaults, value)
+            return _read_flat(name, flat, value)
         raise mismatch(value, f"struct {name}")
-    found = defaults.copy()
+    found: dict[str, object] = {}
     key = ""
     try:
         for key, inner in value.items():
@@ -205,11 +202,9 @@ def _read_struct(
     return found
 
 
-def _read_flat(
-    name: str, fields: Sequence[Field], defaults: Mapping[str, JSON], value: list[JSON]
-) -> Mapping[str, JSON]:
+def _read_flat(name: str, fields: Sequence[Field], value: Sequence[JSON]) -> Members:
     """A struct from the values of its first fields."""
-    found = dict(defaults)
+    found: dict[str, object] = {}
     for index, field in enumerate(fields):
         if index < len(value):
             found[field.name] = at(index, field.type, value[index])
@@ -219,10 +214,10 @@ def _read_flat(
     return found
 
 
-def untagged(name: str, *choices: Type) -> Type:
+def untagged(name: str, *choices: Type[T]) -> Type[T]:
     """An untagged enum: the first variant that fits."""
 
-    def read_untagged(value: JSON) -> JSON:
+    def read_untagged(value: JSON) -> T:
         for choice in choices:
             try:
                 return choice(value)

@@ -10,18 +10,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Service
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.record import record
 from emulator.core.wire import Headers, WireRequest, WireResponse
-from emulator.vendors.tgi.settings import TgiSettings
+from emulator.dialects.sse import DONE
+from emulator.dialects.tgi import ERROR_TYPES
+from emulator.vendors.tgi.headers import CORS, JSON_HEADERS, TEXT_HEADERS, stream_headers
+from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
-CORS: Headers = (
-    ("vary", "origin, access-control-request-method, access-control-request-headers"),
-    ("access-control-allow-origin", "*"),
-)
-JSON_HEADERS: Headers = (("content-type", "application/json"), *CORS)
-TEXT_HEADERS: Headers = (("content-type", "text/plain; charset=utf-8"), *CORS)
-STREAM_HEADERS: Headers = (("content-type", "text/event-stream"), ("cache-control", "no-cache"))
 VALIDATION = "Input validation error: "
 PAYLOAD_LIMIT = 2_000_000
 _CHAT_PATHS = ("/v1/chat/completions", "/v1/completions")
@@ -50,10 +46,25 @@ WORDS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
         ErrorKind.INTERNAL: (500, "incomplete_generation", "Incomplete generation"),
     }
 )
-_TYPES = MappingProxyType({422: "validation", 424: "generation", 429: "overloaded", 500: "incomplete_generation"})
 
 
-def refuse(text: str, param: str | None = None, *, streamed: bool = False, unfinished: bool = False) -> EmulatedError:
+@record(frozen=True, slots=True)
+class Envelope:
+    """What the router says of a failure (``ErrorResponse``)."""
+
+    text: str
+    error_type: str
+
+    def body(self) -> bytes:
+        return dump_json({"error": self.text, "error_type": self.error_type})
+
+    def event(self, settings: TgiSettings, *, chat: bool) -> bytes:
+        """The same in a stream; one in OpenAI's form wraps it otherwise."""
+        data = dump_json({"error": {"message": self.text, "http_status_code": 422}}) if chat else self.body()
+        return (b"data:%b\n\n" if settings.old else b"data: %b\n\n") % data
+
+
+def refusal(text: str, param: str | None = None, *, streamed: bool = False, unfinished: bool = False) -> EmulatedError:
     """A request that fails validation.
 
     Args:
@@ -63,7 +74,13 @@ def refuse(text: str, param: str | None = None, *, streamed: bool = False, unfin
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=VALIDATION + text, param=param, details=details)
 
 
-def render_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
+def early_refusal(text: str, param: str, error_type: str) -> EmulatedError:
+    """A request that fails before its answer begins, so with a status even where it streams."""
+    details: Object = {"streamed": False, "error_type": error_type}
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, param=param, details=details)
+
+
+def render_error(error: EmulatedError, request: WireRequest, service: TgiService) -> WireResponse:
     """Word any refusal: plain text before a handler is reached, JSON after, an event where it streams."""
     status = error.status or WORDS[error.kind][0]
     retry = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
@@ -74,21 +91,20 @@ def render_error(error: EmulatedError, request: WireRequest, service: Service[Tg
         return WireResponse(status, text.encode(), (*TEXT_HEADERS, *retry))
     if error.message is None and not WORDS[error.kind][2]:
         return _render_bare(error, request, status, retry)
-    text, kind = _words(error, service.settings)
+    envelope = _envelope(error, service.settings)
     if error.status is None and _is_streamed(error, request):
-        return _render_event(error, request, service.settings, text, kind)
-    return WireResponse(status, dump_json({"error": text, "error_type": kind}), (*JSON_HEADERS, *retry))
+        return _render_events(envelope, error, request, service.settings)
+    return WireResponse(status, envelope.body(), (*JSON_HEADERS, *retry))
 
 
-def render_late_error(error: EmulatedError, request: WireRequest, service: Service[TgiSettings, None]) -> bytes:
+def render_late_error(error: EmulatedError, request: WireRequest, service: TgiService) -> bytes:
     """The event that tells of a failure after the stream has begun; an OpenAI-style stream then ends as any other."""
     chat = request.path in _CHAT_PATHS
-    event = _event(*_words(error, service.settings), service.settings, chat=chat)
-    return event + b"data: [DONE]\n\n" if chat else event
+    event = _envelope(error, service.settings).event(service.settings, chat=chat)
+    return event + DONE if chat else event
 
 
-def _words(error: EmulatedError, settings: TgiSettings) -> tuple[str, str]:
-    """Text and error type."""
+def _envelope(error: EmulatedError, settings: TgiSettings) -> Envelope:
     status, kind, text = WORDS[error.kind]
     if error.kind is ErrorKind.CONTEXT_LENGTH:
         text = text.format(most=settings.max_input_tokens, count=settings.max_input_tokens + 1)
@@ -96,8 +112,8 @@ def _words(error: EmulatedError, settings: TgiSettings) -> tuple[str, str]:
         text = f"{VALIDATION}`{error.param}` is invalid"
     named = error.details.get("error_type")
     if error.status not in (None, status):
-        kind = _TYPES.get(error.status or 0, kind)
-    return error.message or text, named if isinstance(named, str) else kind or "validation"
+        kind = ERROR_TYPES.get(error.status or 0, kind)
+    return Envelope(error.message or text, named if isinstance(named, str) else kind or "validation")
 
 
 def _given(body: JSON, status: int, retry: Headers) -> WireResponse:
@@ -137,20 +153,18 @@ def _is_streamed(error: EmulatedError, request: WireRequest) -> bool:
     return isinstance(body, dict) and body.get("stream") is True
 
 
-def _render_event(
-    error: EmulatedError, request: WireRequest, settings: TgiSettings, text: str, kind: str
+def _render_events(
+    envelope: Envelope, error: EmulatedError, request: WireRequest, settings: TgiSettings
 ) -> WireResponse:
     """HTTP 200 and an event: the router answers before it validates."""
     chat = request.path in _CHAT_PATHS
-    body = _event(text, kind, settings, chat=chat)
+    body = envelope.event(settings, chat=chat)
     if error.details.get("unfinished"):
         last = "Incomplete generation" if settings.old else "Incomplete generation stream"
-        body += _event(last, last.lower().replace(" ", "_"), settings, chat=chat)
+        body += Envelope(last, last.lower().replace(" ", "_")).event(settings, chat=chat)
     if chat:
-        body += b"data: [DONE]\n\n"
-    compute = (("x-compute-type", settings.compute_type), ("x-compute-characters", str(_count_characters(request))))
-    headers = (*STREAM_HEADERS, *compute, ("x-accel-buffering", "no"), *CORS)
-    return WireResponse(200, body, headers, chunked=True)
+        body += DONE
+    return WireResponse(200, body, stream_headers(settings, _count_characters(request)), chunked=True)
 
 
 def _count_characters(request: WireRequest) -> int:
@@ -161,10 +175,3 @@ def _count_characters(request: WireRequest) -> int:
         return 0
     inputs = body.get("inputs") if isinstance(body, dict) else None
     return len(inputs) if isinstance(inputs, str) else 0
-
-
-def _event(text: str, kind: str, settings: TgiSettings, *, chat: bool) -> bytes:
-    value: JSON = {"error": text, "error_type": kind}
-    if chat:
-        value = {"error": {"message": text, "http_status_code": 422}}
-    return (b"data:%b\n\n" if settings.old else b"data: %b\n\n") % dump_json(value)

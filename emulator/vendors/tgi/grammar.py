@@ -3,27 +3,45 @@
 Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``router/src/validation.rs``.
 """
 
-from dataclasses import dataclass
+from typing import Literal
 
 from emulator.core.json import JSON, parse_json
+from emulator.core.record import record
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field, Mismatch
-from emulator.vendors.tgi.errors import refuse
+from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.settings import TgiSettings
 
 _VARIANTS = ("json", "json_object", "regex", "json_schema")
-_CONFIG = serde.struct(
-    "JsonSchemaConfig",
-    (Field("name", serde.option(serde.string)), Field("schema", serde.anything, required=True)),
-)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
+class GrammarType:
+    """``GrammarType`` as a request has it: JSON, as an object or its text, a regular expression, or a schema."""
+
+    variant: Literal["json", "regex", "json_schema"]
+    value: JSON
+
+
+@record(frozen=True, slots=True)
 class Grammar:
     """A JSON Schema; ``bare``: the answer is the text of the string that fits it."""
 
     schema: JSON
     bare: bool = False
+
+
+def _take_schema(schema: JSON, **others: object) -> JSON:
+    return schema
+
+
+_CONFIG = serde.build(
+    _take_schema,
+    serde.struct(
+        "JsonSchemaConfig",
+        (Field("name", serde.option(serde.string)), Field("schema", serde.anything, required=True)),
+    ),
+)
 
 
 def _variant(value: JSON) -> str:
@@ -35,39 +53,44 @@ def _variant(value: JSON) -> str:
     return value
 
 
-def grammar_type(value: JSON) -> JSON:
+def grammar_type(value: JSON) -> GrammarType:
     """The enum ``GrammarType``: ``type`` names the variant, ``value`` holds it."""
     if not isinstance(value, dict):
         raise serde.mismatch(value, "adjacently tagged enum GrammarType")
     if "type" not in value:
         raise Mismatch("missing field `type`")
-    kind = serde.at("type", _variant, value["type"])
+    variant = serde.at("type", _variant, value["type"])
     if "value" not in value:
         raise Mismatch("missing field `value`")
     content = value["value"]
-    if kind == "regex":
-        return {"type": kind, "value": serde.at("value", serde.string, content)}
-    if kind == "json_schema":
-        return {"type": kind, "value": serde.at("value", _CONFIG, content)["schema"]}
-    return {"type": "json", "value": content}
+    if variant == "regex":
+        return GrammarType("regex", serde.at("value", serde.string, content))
+    if variant == "json_schema":
+        return GrammarType("json_schema", serde.at("value", _CONFIG, content))
+    return GrammarType("json", content)
 
 
-def read_grammar(grammar: JSON, settings: TgiSettings) -> Grammar | None:
+def read_grammar(asked: GrammarType | None, settings: TgiSettings) -> Grammar | None:
     """A grammar the router would compile."""
-    if grammar is None:
+    if asked is None:
         return None
     if settings.disable_grammar_support:
-        raise refuse("grammar is not supported", "grammar")
-    if grammar["type"] == "regex":
-        return Grammar({"type": "string", "pattern": f"^(?:{grammar['value']})$"}, bare=True)
-    schema = grammar["value"]
-    if grammar["type"] == "json" and isinstance(schema, str):
-        try:
-            schema = parse_json(schema)
-        except ValueError as error:
-            raise refuse(f"grammar is not valid: {error}", "grammar") from None
-    elif grammar["type"] == "json" and not isinstance(schema, dict):
-        raise refuse("grammar is not supported", "grammar")
+        raise refusal("grammar is not supported", "grammar")
+    if asked.variant == "regex":
+        return Grammar({"type": "string", "pattern": f"^(?:{asked.value})$"}, bare=True)
+    schema = _read_json(asked.value) if asked.variant == "json" else asked.value
     if not isinstance(schema, dict) or "properties" not in schema:
-        raise refuse("grammar is not valid: Grammar must have a 'properties' field", "grammar")
+        raise refusal("grammar is not valid: Grammar must have a 'properties' field", "grammar")
     return Grammar(schema)
+
+
+def _read_json(value: JSON) -> JSON:
+    """An object, or the text of one."""
+    if isinstance(value, str):
+        try:
+            return parse_json(value)
+        except ValueError as error:
+            raise refusal(f"grammar is not valid: {error}", "grammar") from None
+    if not isinstance(value, dict):
+        raise refusal("grammar is not supported", "grammar")
+    return value

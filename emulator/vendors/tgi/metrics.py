@@ -7,11 +7,11 @@ batch metrics stand at what was answered.
 
 from collections.abc import Iterator, Sequence
 
-from emulator.core.vendor import Metrics, Service
+from emulator.core.vendor import Metrics
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import write_histogram, write_number, write_value
-from emulator.vendors.tgi.errors import TEXT_HEADERS
-from emulator.vendors.tgi.settings import TgiSettings
+from emulator.vendors.tgi.headers import TEXT_HEADERS
+from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
 _SECONDS: Sequence[float] = tuple(0.0001 * 1.5**power for power in range(35))
 _TOKENS: Sequence[float] = tuple(4096 * (step + 1) / 100 for step in range(100))
@@ -21,7 +21,7 @@ _BATCH = ("tgi_batch_forward_duration", "tgi_batch_decode_duration", "tgi_batch_
 _FAILURES = {"validation": ("invalid_request", "invalid_parameter", "context_length"), "overloaded": ("overloaded",)}
 
 
-def answer_metrics(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
+def answer_metrics(request: WireRequest, service: TgiService) -> WireResponse:
     lines = "\n".join(_write(service.metrics, service.settings))
     return WireResponse(200, f"{lines}\n".encode(), TEXT_HEADERS)
 

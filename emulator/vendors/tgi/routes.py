@@ -6,26 +6,33 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import Call, Endpoint, Service, Vendor, no_habits
+from emulator.core.vendor import Call, Endpoint, Vendor, no_habits
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai, tgi
-from emulator.dialects.openai import read_message
-from emulator.dialects.tgi import check_ready, find_served
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.parse import CHAT_REQUEST, parse_chat
-from emulator.vendors.tgi.completions import parse_completions
-from emulator.vendors.tgi.errors import CORS, JSON_HEADERS, PAYLOAD_LIMIT, render_error, render_late_error
-from emulator.vendors.tgi.generate.parse import PLAIN, measure_input, parse_generate, parse_generate_stream, parse_root
-from emulator.vendors.tgi.invocations import parse_invocations
+from emulator.vendors.tgi.catalogue import answer_health, answer_info, answer_models, list_deployments
+from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
+from emulator.vendors.tgi.chat.parse import parse_chat, parse_chat_body
+from emulator.vendors.tgi.completions import (
+    COMPLETION_REQUEST,
+    CompletionRequest,
+    parse_completions,
+    parse_completions_body,
+)
+from emulator.vendors.tgi.errors import PAYLOAD_LIMIT, render_error, render_late_error
+from emulator.vendors.tgi.generate.fields import COMPAT, GenerateRequest
+from emulator.vendors.tgi.generate.parse import parse_compat, parse_generate, parse_generate_stream, parse_root
 from emulator.vendors.tgi.metrics import answer_metrics
-from emulator.vendors.tgi.settings import TgiSettings, list_deployments
-from emulator.vendors.tgi.tokens import list_tokens
+from emulator.vendors.tgi.settings import TgiService, TgiSettings
+from emulator.vendors.tgi.tokenize import answer_chat_tokenize, answer_tokenize
 
-Parse = Callable[[WireRequest, Service[TgiSettings, None]], Call | WireResponse]
+Parse = Callable[[WireRequest, TgiService], Call | WireResponse]
+_ANY_REQUEST: serde.Type[GenerateRequest | ChatRequest | CompletionRequest] = serde.untagged(
+    "SagemakerRequest", COMPAT, CHAT_REQUEST, COMPLETION_REQUEST
+)
 
 
-def authenticate(request: WireRequest, service: Service[TgiSettings, None]) -> str:
+def authenticate(request: WireRequest, service: TgiService) -> str:
     """Without configured keys everyone is let in; with them ``Authorization`` must be ``Bearer`` and one of them.
 
     The whole header is compared without regard to case.
@@ -43,88 +50,20 @@ def environment(url: str) -> Mapping[str, str]:
     return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "-"}
 
 
-def answer_health(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
-    check_ready(find_served(service))
-    return WireResponse(200, b"", CORS)
+def parse_invocations(request: WireRequest, service: TgiService) -> Call:
+    """``POST /invocations``, as SageMaker sends it: the first of three forms that fits.
+
+    Source: text-generation-inference, ``router/src/sagemaker.rs``.
+    """
+    body = serde.read(request, _ANY_REQUEST)
+    if isinstance(body, GenerateRequest):
+        return parse_compat(service, body)
+    if isinstance(body, ChatRequest):
+        return parse_chat_body(service, body)
+    return parse_completions_body(service, body)
 
 
-def answer_info(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
-    return _answer(_describe_old(service) if service.settings.old else _describe(service))
-
-
-def _describe(service: Service[TgiSettings, None]) -> JSON:
-    settings = service.settings
-    deployment = find_served(service)
-    most, total = measure_input(settings, deployment)
-    return {
-        "model_id": deployment.name,
-        "model_sha": settings.model_sha,
-        "model_pipeline_tag": settings.pipeline_tag,
-        "max_concurrent_requests": settings.max_concurrent_requests,
-        "max_best_of": settings.max_best_of,
-        "max_stop_sequences": settings.max_stop_sequences,
-        "max_input_tokens": most,
-        "max_total_tokens": total,
-        "validation_workers": settings.validation_workers,
-        "max_client_batch_size": settings.max_client_batch_size,
-        "router": "text-generation-router",
-        "version": settings.version,
-        "sha": None,
-        "docker_label": settings.docker_label,
-    }
-
-
-def _describe_old(service: Service[TgiSettings, None]) -> JSON:
-    settings = service.settings
-    deployment = find_served(service)
-    most, total = measure_input(settings, deployment)
-    return {
-        "model_id": deployment.name,
-        "model_sha": settings.model_sha,
-        "model_dtype": "torch.float16",
-        "model_device_type": "cuda",
-        "model_pipeline_tag": settings.pipeline_tag,
-        "max_concurrent_requests": settings.max_concurrent_requests,
-        "max_best_of": settings.max_best_of,
-        "max_stop_sequences": settings.max_stop_sequences,
-        "max_input_length": most,
-        "max_total_tokens": total,
-        "waiting_served_ratio": 1.2,
-        "max_batch_total_tokens": 32000,
-        "max_waiting_tokens": 20,
-        "validation_workers": settings.validation_workers,
-        "version": settings.version,
-        "sha": None,
-        "docker_label": settings.docker_label,
-    }
-
-
-def answer_models(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
-    name = find_served(service).name
-    model = {"id": name, "object": "model", "created": 0, "owned_by": name}
-    return _answer({"object": "list", "data": [model]})
-
-
-def answer_tokenize(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
-    """``POST /tokenize``: every token of ``inputs``, with its place."""
-    body = serde.read(request, PLAIN)
-    tokenizer = service.tokenizer(find_served(service))
-    return _answer(list(list_tokens(tokenizer, body["inputs"])))
-
-
-def answer_chat_tokenize(request: WireRequest, service: Service[TgiSettings, None]) -> WireResponse:
-    """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
-    messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST)["messages"]]
-    text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
-    tokenizer = service.tokenizer(find_served(service))
-    return _answer({"tokenize_response": list(list_tokens(tokenizer, text)), "templated_text": text})
-
-
-def _answer(value: JSON) -> WireResponse:
-    return WireResponse(200, dump_json(value), JSON_HEADERS)
-
-
-def _get(path: str, parse: Parse) -> tuple[Endpoint, ...]:
+def _get(path: str, parse: Parse) -> tuple[Endpoint[TgiSettings, None], ...]:
     """A GET route also answers HEAD."""
     return tuple(Endpoint(method=method, path=path, parse=parse, open=True) for method in ("GET", "HEAD"))
 
@@ -154,13 +93,13 @@ VENDOR = Vendor(
         *_get("/metrics", answer_metrics),
     ),
     settings=TgiSettings,
-    catalogue=list_deployments,  # type: ignore[arg-type]
+    catalogue=list_deployments,
+    prepare=no_habits,
     authenticate=authenticate,
     render_error=render_error,
-    prepare=no_habits,
-    fields=openai.FIELDS | tgi.FIELDS,
-    environment=environment,
     render_late_error=render_late_error,
+    environment=environment,
+    fields=openai.FIELDS | tgi.FIELDS,
     body_limit=PAYLOAD_LIMIT,
     reads=("Content-Type",),
 )

@@ -3,93 +3,104 @@
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from emulator.core.call import Sampling
-from emulator.vendors.tgi.errors import refuse
+from emulator.core.json import JSON
+from emulator.vendors.tgi.errors import refusal
+from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.settings import TgiSettings
 
 
-def check_best_of(parameters: Mapping[str, Any], settings: TgiSettings, *, stream: bool) -> int:
+def check_best_of(parameters: Parameters, settings: TgiSettings, *, stream: bool) -> int:
     """How many answers to make; a stream has but one."""
-    best_of = 1 if parameters["best_of"] is None else int(parameters["best_of"])
+    best_of = 1 if parameters.best_of is None else parameters.best_of
     if stream:
         if best_of != 1:
             text = "`best_of` != 1 is not supported when streaming tokens"
-            raise refuse(text, "best_of", streamed=True, unfinished=True)
-        if parameters["decoder_input_details"]:
+            raise refusal(text, "best_of", streamed=True, unfinished=True)
+        if parameters.decoder_input_details:
             text = "`decoder_input_details` == true is not supported when streaming tokens"
-            raise refuse(text, "decoder_input_details", streamed=True, unfinished=True)
+            raise refusal(text, "decoder_input_details", streamed=True, unfinished=True)
     if best_of > 1:
         if settings.max_best_of == 1:
-            raise refuse("`best_of` != 1 is not allowed for this endpoint", "best_of")
+            raise refusal("`best_of` != 1 is not allowed for this endpoint", "best_of")
         if best_of > settings.max_best_of:
-            raise refuse(f"`best_of` must be > 0 and <= {settings.max_best_of}. Given: {best_of}", "best_of")
+            raise refusal(f"`best_of` must be > 0 and <= {settings.max_best_of}. Given: {best_of}", "best_of")
     return max(1, best_of)
 
 
-_NEUTRAL = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "typical_p": 1.0}
+def _asks_sampling(p: Parameters) -> bool:
+    return p.do_sample or any([value is not None for value in (p.temperature, p.top_k, p.top_p, p.typical_p)])
 
 
-def _asks_sampling(parameters: Mapping[str, Any]) -> bool:
-    return parameters["do_sample"] or any([parameters[field] is not None for field in _NEUTRAL])
-
-
-def samples(parameters: Mapping[str, Any]) -> bool:
+def samples(p: Parameters) -> bool:
     """The model server samples only where a field differs from what means no sampling."""
-    return parameters["do_sample"] or any([parameters[f] not in (None, value) for f, value in _NEUTRAL.items()])
+    unit = (None, 1.0)
+    return (
+        p.do_sample
+        or p.temperature not in unit
+        or p.top_k not in (None, 0)
+        or p.top_p not in unit
+        or p.typical_p not in unit
+    )
 
 
 # Bounds of what rounds to 0, to 1 and to 2 in single precision, which is what the router compares.
 _ZERO = 2.0**-150
 _ONE = 1.0 - 2.0**-25
 _TWO = 2.0 + 2.0**-23
-_CHECKS: Sequence[tuple[str, Callable[[Any], bool], str]] = (
-    ("temperature", lambda v: v > _ZERO, "must be strictly positive"),
-    ("repetition_penalty", lambda v: v > _ZERO, "must be strictly positive"),
-    ("frequency_penalty", lambda v: -_TWO <= v <= _TWO, "must be >= -2.0 and <= 2.0"),
-    ("top_p", lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
-    ("typical_p", lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
-    ("top_k", lambda v: v > 0, "must be strictly positive"),
-    ("max_new_tokens", lambda v: v != 0, "must be strictly positive"),
+_CHECKS: Sequence[tuple[str, Callable[[Parameters], float | None], Callable[[float], bool], str]] = (
+    ("temperature", lambda p: p.temperature, lambda v: v > _ZERO, "must be strictly positive"),
+    ("repetition_penalty", lambda p: p.repetition_penalty, lambda v: v > _ZERO, "must be strictly positive"),
+    ("frequency_penalty", lambda p: p.frequency_penalty, lambda v: -_TWO <= v <= _TWO, "must be >= -2.0 and <= 2.0"),
+    ("top_p", lambda p: p.top_p, lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
+    ("typical_p", lambda p: p.typical_p, lambda v: _ZERO < v < _ONE, "must be > 0.0 and < 1.0"),
+    ("top_k", lambda p: p.top_k, lambda v: v > 0, "must be strictly positive"),
+    ("max_new_tokens", lambda p: p.max_new_tokens, lambda v: v != 0, "must be strictly positive"),
 )
 
 
-def check_sampling(parameters: Mapping[str, Any], best_of: int, settings: TgiSettings) -> None:
+def check_sampling(parameters: Parameters, best_of: int, settings: TgiSettings) -> None:
     if best_of > 1 and not _asks_sampling(parameters):
-        raise refuse("you must use sampling when `best_of` is > 1", "best_of")
-    for name, fits, words in _CHECKS:
-        value = parameters[name]
+        raise refusal("you must use sampling when `best_of` is > 1", "best_of")
+    for name, read, fits, words in _CHECKS:
+        value = read(parameters)
         if value is not None and not fits(value):
-            raise refuse(f"`{name}` {words}", name)
-    stops = len(parameters["stop"])
+            raise refusal(f"`{name}` {words}", name)
+    stops = len(parameters.stop)
     if stops > settings.max_stop_sequences:
-        raise refuse(f"`stop` supports up to {settings.max_stop_sequences} stop sequences. Given: {stops}", "stop")
-    if best_of > 1 and parameters["seed"] is not None:
-        raise refuse("`seed` must not be set when `best_of` > 1", "seed")
-    top = parameters["top_n_tokens"]
+        raise refusal(f"`stop` supports up to {settings.max_stop_sequences} stop sequences. Given: {stops}", "stop")
+    if best_of > 1 and parameters.seed is not None:
+        raise refusal("`seed` must not be set when `best_of` > 1", "seed")
+    top = parameters.top_n_tokens
     if top is not None and top > settings.max_top_n_tokens:
         text = f"`top_n_tokens` must be >= 0 and <= {settings.max_top_n_tokens}. Given: {top}"
-        raise refuse(text, "top_n_tokens")
+        raise refusal(text, "top_n_tokens")
 
 
-_KNOBS = ("temperature", "repetition_penalty", "frequency_penalty", "top_k", "top_p", "typical_p")
-
-
-def shape_sampling(
-    parameters: Mapping[str, Any], best_of: int, limit: int, *, stream: bool, weighed: bool | None
-) -> Sampling:
-    if weighed is None:
-        weighed = stream or best_of > 1 or parameters["details"] or parameters["decoder_input_details"]
+def shape_sampling(parameters: Parameters, best_of: int, limit: int, *, sampled: bool, logprobs: bool) -> Sampling:
+    """The sampling of an answer of at most ``limit`` tokens; ``logprobs``: it tells log-probabilities."""
     return Sampling(
         max_tokens=limit,
-        greedy=not samples(parameters) or parameters["top_k"] == 1,
-        seed=parameters["seed"],
-        knobs=tuple([(knob, parameters[knob]) for knob in _KNOBS if parameters[knob] is not None]),
-        stop=tuple(filter(None, parameters["stop"])),
+        greedy=not sampled or parameters.top_k == 1,
+        seed=parameters.seed,
+        knobs=_list_knobs(parameters),
+        stop=tuple(filter(None, parameters.stop)),
         keep_stop=True,
         show_eos=True,
         n=best_of,
-        logprobs=(parameters["top_n_tokens"] or 0) if weighed else None,
+        logprobs=(parameters.top_n_tokens or 0) if logprobs else None,
     )
+
+
+def _list_knobs(p: Parameters) -> tuple[tuple[str, JSON], ...]:
+    knobs: Sequence[tuple[str, JSON]] = (
+        ("temperature", p.temperature),
+        ("repetition_penalty", p.repetition_penalty),
+        ("frequency_penalty", p.frequency_penalty),
+        ("top_k", p.top_k),
+        ("top_p", p.top_p),
+        ("typical_p", p.typical_p),
+    )
+    return tuple([knob for knob in knobs if knob[1] is not None])

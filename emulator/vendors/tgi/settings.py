@@ -6,9 +6,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from emulator.core.call import Deployment
 from emulator.core.json import JSON
-from emulator.core.vendor import VendorSettings
+from emulator.core.vendor import Service, VendorSettings
 
 MODEL = "mistralai/Mistral-7B-Instruct-v0.2"
 
@@ -77,13 +76,4 @@ class TgiSettings(VendorSettings):
         return f"{self.version}-{self.docker_label or 'native'}"
 
 
-def list_deployments(settings: TgiSettings) -> tuple[Deployment, ...]:
-    """The one model a server holds until a scenario names others."""
-    return (
-        Deployment(
-            vendor="tgi",
-            name=settings.model_id,
-            context=settings.max_total_tokens,
-            tokenizer="mistral",
-        ),
-    )
+TgiService = Service[TgiSettings, None]

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.engine.json_schema import Unsatisfiable, generate
+from tests.parsed import JSON
 
 STRING = {"type": "string"}
 

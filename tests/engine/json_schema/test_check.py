@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.engine.json_schema import is_instance
+from tests.parsed import JSON
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.engine.json_schema import Mode, generate
 from tests.engine.json_schema.oracle import accepts
+from tests.parsed import JSON
 
 MODES: tuple[Mode, ...] = ("typical", "minimal", "boundary", "adversarial")
 KEYS = (b"a", b"b", b"c")

@@ -3,9 +3,9 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
 from emulator.engine.json_schema import Mode, Unsatisfiable, generate, generate_invalid, is_instance
 from tests.engine.json_schema.oracle import accepts
+from tests.parsed import JSON
 
 QUIET = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 NAMES = st.sampled_from(["a", "b", "ab", "name", "email"])

@@ -2,42 +2,43 @@
 
 import pytest
 
-from emulator.core.json import JSON
+from emulator.core.json import Object
 from emulator.engine.json_schema import Mode, Unsatisfiable, generate, generate_invalid
 from tests.engine.json_schema.oracle import accepts
+from tests.parsed import JSON
 
 MODES: tuple[Mode, ...] = ("typical", "minimal", "boundary", "adversarial")
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
 DRAFT_2020 = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-STRING: JSON = {"type": "string"}
-INTEGER: JSON = {"type": "integer"}
+STRING: Object = {"type": "string"}
+INTEGER: Object = {"type": "integer"}
 
 
-def record(required: str = "", closed: bool = False, **properties: JSON) -> JSON:
+def record(required: str = "", closed: bool = False, **properties: JSON) -> Object:
     """A schema of an object; ``required``: names, with spaces between."""
-    found: JSON = {"type": "object", "properties": properties, "required": required.split()}
+    found: Object = {"type": "object", "properties": properties, "required": required.split()}
     return {**found, "additionalProperties": False} if closed else found
 
 
-def many(items: JSON, **more: JSON) -> JSON:
+def many(items: JSON, **more: JSON) -> Object:
     return {"type": "array", "items": items, **more}
 
 
-def format_of(name: str, **more: JSON) -> JSON:
+def format_of(name: str, **more: JSON) -> Object:
     return {"type": "string", "format": name, **more}
 
 
 NODE = record("value children", True, value=INTEGER, children=many({"$ref": "#/$defs/Node"}))
-STEP: JSON = {
+STEP: Object = {
     **record("", True, uses=STRING, run=STRING, shell=STRING),
     "allOf": [{"oneOf": [{"required": ["uses"]}, {"required": ["run"]}]}],
     "dependencies": {"shell": ["run"]},
 }
-BRANCHES = {
-    **record("", branches=many(STRING, minItems=1), **{"branches-ignore": many(STRING, minItems=1)}),
+BRANCHES: Object = {
+    **record("", False, **{name: many(STRING, minItems=1) for name in ("branches", "branches-ignore")}),
     "not": {"required": ["branches", "branches-ignore"]},
 }
-ONE_OF_THREE = {
+ONE_OF_THREE: Object = {
     **record("id", id=INTEGER, a=STRING, b=STRING),
     "oneOf": [
         {"required": ["a"], "not": {"required": ["b"]}},

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from emulator.core.json import JSON
+from emulator.core.json import Object
 from emulator.engine.json_schema import generate, generate_invalid
 
 SAMPLE = Path(__file__).parents[4] / "shared" / "data" / "json-schemas-sample.jsonl.gz"
@@ -21,7 +21,7 @@ UNBREAKABLE = {
 }
 
 
-def schemas() -> Iterator[tuple[str, JSON]]:
+def schemas() -> Iterator[tuple[str, Object]]:
     if not SAMPLE.exists():
         return
     with gzip.open(SAMPLE, "rt") as lines:
@@ -31,7 +31,7 @@ def schemas() -> Iterator[tuple[str, JSON]]:
                 yield entry["id"], entry["schema"]
 
 
-def judge(schema: JSON) -> jsonschema_rs.Validator:
+def judge(schema: Object) -> jsonschema_rs.Validator:
     """Under the schema's own draft; under draft 4 where a schema without one has the forms of draft 4."""
     try:
         return jsonschema_rs.validator_for(schema, validate_formats=True)

@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 
 from emulator.engine.json_schema import Unsatisfiable, generate, is_instance
 from tests.engine.regex.patterns import PATTERNS, TEXTS
+from tests.parsed import JSON
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(PATTERNS, min_size=1, max_size=2), TEXTS)
 def test_a_schema_of_patterns_has_its_instance(patterns: list[str], text: str) -> None:
-    schema = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], "maxLength": 8}
+    schema: JSON = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], "maxLength": 8}
     try:
         assert is_instance(schema, generate(schema, b"k"))
     except Unsatisfiable:

@@ -12,6 +12,7 @@ from emulator.engine.regex.matching import matches
         pytest.param("^[[:alpha:]]+$", "abc", True, id="a POSIX class"),
         pytest.param("^\\x41\\u0042\\u{43}$", "ABC", True, id="code points in three forms"),
         pytest.param("^(?<y>\\d)-\\k<y>$", "4-4", True, id="a named group, referred to"),
+        pytest.param(f"^{'(a)' * 10}\\1²$", f"{'a' * 11}²", True, id="a back reference before a raised digit"),
         pytest.param("^a{,3}$", "a{,3}", False, id="a brace without a lower bound counts from none"),
         pytest.param("^{x}$", "{x}", True, id="a brace that counts nothing"),
         pytest.param("^[\\w-]+$", "a-b", True, id="a dash after a class"),

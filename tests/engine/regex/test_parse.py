@@ -10,3 +10,8 @@ from emulator.engine.regex.tree import BadPattern
 def test_not_a_pattern(pattern: str) -> None:
     with pytest.raises(BadPattern):
         parse_pattern(pattern)
+
+
+def test_a_bound_of_too_many_digits_is_no_pattern() -> None:
+    with pytest.raises(BadPattern, match="repeat out of range"):
+        parse_pattern("a{1," + "9" * 5000 + "}")

@@ -7,20 +7,25 @@ from urllib.parse import parse_qsl, urlsplit
 
 from multidict import CIMultiDict
 
+from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, dump_json, parse_json
+from emulator.core.json import dump_json
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.load import load_text
 from emulator.server.routing import Router
 from emulator.server.runtime import build
 from emulator.vendors.azure import VENDOR
-from emulator.vendors.azure.request import AzureService
+from emulator.vendors.azure.habits import AzureService
+from tests.parsed import JSON, parse_json
 
+FIRST = "mistral-small-2503"
+PASS = {"extra-parameters": "pass-through"}
 VERSION = "?api-version=2024-04-01-preview"
 CHAT = f"/chat/completions{VERSION}"
 HELLO: JSON = {"messages": [{"role": "user", "content": "Hello"}]}
 _ROUTER = Router(VENDOR.endpoints)
+_READS = frozenset(name.lower() for name in VENDOR.reads)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +53,8 @@ def serve(scenario: str = "") -> AzureService:
         scenario = "vendors:\n  azure: {" + scenario.replace("=", ": ") + "}\n"
     built = build(load_text("version: 1\nname: test\nclock: frozen\n" + scenario))
     (app,) = (app for app in built.apps if app.vendor.name == "azure")
-    return app.service  # type: ignore[return-value]  # the vendor reads its own settings
+    service: AzureService = app.service
+    return service
 
 
 def make_request(
@@ -82,7 +88,8 @@ def send(
         endpoint, request.params = _ROUTER.resolve(request.method, request.path)
         if not endpoint.open:
             request.principal = VENDOR.authenticate(request, service)
-        return endpoint.parse(request, service)
+        with request.limited_to(_READS):
+            return endpoint.parse(request, service)
     except EmulatedError as error:
         return Refused(VENDOR.render_error(error, request, service))
 
@@ -106,3 +113,27 @@ def refuse(
 def chat(**fields: JSON) -> JSON:
     """A chat request with a greeting and further fields."""
     return {**HELLO, **fields}
+
+
+def messages(*content: JSON) -> JSON:
+    """A chat request of one message with these parts."""
+    return {"messages": [{"role": "user", "content": list(content)}]}
+
+
+def ask_of(body: JSON, scenario: str = "") -> ChatAsk:
+    """What a chat request asks."""
+    ask = accept(body, scenario=scenario).ask
+    assert isinstance(ask, ChatAsk)
+    return ask
+
+
+def word(
+    error: EmulatedError, scenario: str = "", body: JSON = None, headers: Mapping[str, str] | None = None
+) -> WireResponse:
+    """An injected error in the words of a profile."""
+    request = make_request(CHAT, HELLO if body is None else body, headers)
+    return VENDOR.render_error(error, request, serve(scenario))
+
+
+def headers_of(response: WireResponse) -> Mapping[str, str]:
+    return CIMultiDict(response.headers)

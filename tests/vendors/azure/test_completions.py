@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.call import CompletionAsk, Sampling
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.azure.service import VERSION, accept, refuse
 
 ROUTE = f"/completions{VERSION}"

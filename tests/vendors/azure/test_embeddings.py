@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from emulator.core.call import EmbeddingAsk
-from emulator.core.json import JSON
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.vendors.azure.service import VERSION, accept, refuse
 
 ROUTE = f"/embeddings{VERSION}"

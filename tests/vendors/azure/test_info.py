@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.json import JSON, parse_json
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import VERSION, Refused, send
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -83,6 +83,11 @@ def test_info_is_of_whom_header_or_model_name() -> None:
 )
 def test_status(target: str, profile: str, headers: dict[str, str], status: int) -> None:
     assert get(target, f"profile={profile}", headers).status == status
+
+
+def test_info_repeats_the_clients_request_id() -> None:
+    headers = {"x-ms-client-request-id": "d9"}
+    assert ("x-ms-client-request-id", "d9") in get(f"/info{VERSION}", headers=headers).headers
 
 
 def test_a_container_is_healthy() -> None:

@@ -1,12 +1,18 @@
 """Every field of the REST reference, and the test that covers it."""
 
-_CHAT = "tests/vendors/databricks/test_chat.py::"
-_TOOLS = "tests/vendors/databricks/test_tools.py::"
-_COMPLETIONS = "tests/vendors/databricks/test_completions.py::"
-_EMBEDDINGS = "tests/vendors/databricks/test_embeddings.py::"
-_RESPONSES = "tests/vendors/databricks/test_responses.py::"
-_ERRORS = "tests/vendors/databricks/test_errors.py::"
-_MODELS = "tests/vendors/databricks/test_models.py::"
+_HERE = "tests/vendors/databricks"
+_CHAT_CODEC = f"{_HERE}/chat/test_codec.py::"
+_CHAT_MESSAGES = f"{_HERE}/chat/test_messages.py::"
+_CHAT_PARSE = f"{_HERE}/chat/test_parse.py::"
+_CHAT_STREAM = f"{_HERE}/chat/test_stream.py::"
+_RESPONSES_CODEC = f"{_HERE}/responses/test_codec.py::"
+_RESPONSES_INPUT = f"{_HERE}/responses/test_input.py::"
+_RESPONSES_PARSE = f"{_HERE}/responses/test_parse.py::"
+_COMPLETIONS = f"{_HERE}/test_completions.py::"
+_EMBEDDINGS = f"{_HERE}/test_embeddings.py::"
+_ERRORS = f"{_HERE}/test_errors.py::"
+_SAMPLING = f"{_HERE}/test_sampling.py::"
+_TOOLS = f"{_HERE}/test_tools.py::"
 
 
 def _each(table: str, test: str, *names: str) -> dict[str, str]:
@@ -16,27 +22,35 @@ def _each(table: str, test: str, *names: str) -> dict[str, str]:
 FIELDS: dict[str, str] = {
     **_each(
         "usage",
-        f"{_CHAT}test_answer_has_the_shape_of_the_reference",
+        f"{_CHAT_CODEC}test_answer_has_the_shape_of_the_reference",
         "completion_tokens",
         "prompt_tokens",
         "total_tokens",
     ),
-    "usage.reasoning_tokens": f"{_MODELS}test_gpt_oss_thinks_aloud",
+    "usage.reasoning_tokens": f"{_CHAT_CODEC}test_gpt_oss_thinks_aloud",
     # Chat
-    "chat request.messages": f"{_CHAT}test_conversation",
+    "chat request.messages": f"{_CHAT_MESSAGES}test_conversation",
     **_each(
-        "chat request", f"{_CHAT}test_refused", "max_tokens", "stream", "temperature", "top_p", "top_k", "n", "logprobs"
+        "chat request",
+        f"{_CHAT_PARSE}test_refused",
+        "max_tokens",
+        "stream",
+        "temperature",
+        "top_p",
+        "top_k",
+        "n",
+        "logprobs",
     ),
-    "chat request.stop": f"{_CHAT}test_stop_ends_before_its_first_occurrence",
+    "chat request.stop": f"{_SAMPLING}test_stop_ends_before_its_first_occurrence",
     "chat request.tool_choice": f"{_TOOLS}test_tool_choice",
     "chat request.tools": f"{_TOOLS}test_tools",
     "chat request.response_format": f"{_TOOLS}test_response_format",
-    "chat request.top_logprobs": f"{_CHAT}test_top_logprobs_is_bounded",
-    "chat request.reasoning_effort": f"{_MODELS}test_efforts_of_each_family",
-    **_each("ChatMessage", f"{_CHAT}test_refused_message", "role", "content", "tool_calls", "tool_call_id"),
-    **_each("ToolCall", f"{_CHAT}test_refused_message", "id", "type", "function"),
-    "ToolCall.cache_control": f"{_MODELS}test_cache_control_of_a_call_is_for_claude",
-    **_each("FunctionCallCompletion", f"{_CHAT}test_refused_message", "name", "arguments"),
+    "chat request.top_logprobs": f"{_SAMPLING}test_top_logprobs_is_bounded",
+    "chat request.reasoning_effort": f"{_CHAT_PARSE}test_efforts_of_each_family",
+    **_each("ChatMessage", f"{_CHAT_MESSAGES}test_refused_message", "role", "content", "tool_calls", "tool_call_id"),
+    **_each("ToolCall", f"{_CHAT_MESSAGES}test_refused_message", "id", "type", "function"),
+    "ToolCall.cache_control": f"{_CHAT_MESSAGES}test_cache_control_of_a_call_is_for_claude",
+    **_each("FunctionCallCompletion", f"{_CHAT_MESSAGES}test_refused_message", "name", "arguments"),
     **_each("ToolChoiceObject", f"{_TOOLS}test_tool_choice", "type", "function"),
     **_each("ToolObject", f"{_TOOLS}test_tools", "type", "function"),
     **_each("FunctionObject", f"{_TOOLS}test_tools", "name", "description", "parameters", "strict"),
@@ -44,7 +58,7 @@ FIELDS: dict[str, str] = {
     **_each("JsonSchemaObject", f"{_TOOLS}test_response_format", "name", "description", "schema", "strict"),
     **_each(
         "chat response",
-        f"{_CHAT}test_answer_has_the_shape_of_the_reference",
+        f"{_CHAT_CODEC}test_answer_has_the_shape_of_the_reference",
         "id",
         "choices",
         "object",
@@ -54,14 +68,18 @@ FIELDS: dict[str, str] = {
     ),
     **_each(
         "ChatCompletionChoice",
-        f"{_CHAT}test_answer_has_the_shape_of_the_reference",
+        f"{_CHAT_CODEC}test_answer_has_the_shape_of_the_reference",
         "index",
         "message",
         "finish_reason",
     ),
-    "ChatCompletionChoice.extra_fields": f"{_MODELS}test_external_gemini_rates_its_safety",
+    "ChatCompletionChoice.extra_fields": f"{_CHAT_CODEC}test_external_gemini_rates_its_safety",
     **_each(
-        "ChatCompletionChunk", f"{_CHAT}test_stream_has_the_shape_of_the_reference", "index", "delta", "finish_reason"
+        "ChatCompletionChunk",
+        f"{_CHAT_STREAM}test_stream_has_the_shape_of_the_reference",
+        "index",
+        "delta",
+        "finish_reason",
     ),
     # Completions
     **_each(
@@ -108,7 +126,7 @@ FIELDS: dict[str, str] = {
     # Responses
     **_each(
         "responses request",
-        f"{_RESPONSES}test_field",
+        f"{_RESPONSES_PARSE}test_field",
         "model",
         "input",
         "instructions",
@@ -137,21 +155,21 @@ FIELDS: dict[str, str] = {
         "conversation",
         "service_tier",
     ),
-    **_each("ResponsesInput", f"{_RESPONSES}test_item", "role", "content"),
-    **_each("InputText", f"{_RESPONSES}test_item", "type", "text"),
-    **_each("OutputText", f"{_RESPONSES}test_item", "type", "text", "annotations"),
-    **_each("InputImage", f"{_RESPONSES}test_item", "type", "image_url"),
-    **_each("InputFile", f"{_RESPONSES}test_item", "type", "file_id", "filename", "file_data"),
-    **_each("FunctionCall", f"{_RESPONSES}test_item", "type", "id", "call_id", "name", "arguments"),
-    **_each("FunctionCallOutput", f"{_RESPONSES}test_item", "type", "call_id", "output"),
-    "StreamOptions.include_usage": "tests/vendors/databricks/test_settings.py::test_switch_alone",
-    "TextConfig.format": f"{_RESPONSES}test_structured_text",
-    **_each("ResponsesFormatObject", f"{_RESPONSES}test_field", "type", "json_schema"),
-    "ReasoningConfig.effort": f"{_RESPONSES}test_effort_buys_reasoning",
-    "ReasoningConfig.encrypted_content": f"{_RESPONSES}test_field",
+    **_each("ResponsesInput", f"{_RESPONSES_INPUT}test_item", "role", "content"),
+    **_each("InputText", f"{_RESPONSES_INPUT}test_item", "type", "text"),
+    **_each("OutputText", f"{_RESPONSES_INPUT}test_item", "type", "text", "annotations"),
+    **_each("InputImage", f"{_RESPONSES_INPUT}test_item", "type", "image_url"),
+    **_each("InputFile", f"{_RESPONSES_INPUT}test_item", "type", "file_id", "filename", "file_data"),
+    **_each("FunctionCall", f"{_RESPONSES_INPUT}test_item", "type", "id", "call_id", "name", "arguments"),
+    **_each("FunctionCallOutput", f"{_RESPONSES_INPUT}test_item", "type", "call_id", "output"),
+    "StreamOptions.include_usage": f"{_HERE}/test_settings.py::test_switch_alone",
+    "TextConfig.format": f"{_RESPONSES_PARSE}test_structured_text",
+    **_each("ResponsesFormatObject", f"{_RESPONSES_PARSE}test_field", "type", "json_schema"),
+    "ReasoningConfig.effort": f"{_RESPONSES_PARSE}test_effort_buys_reasoning",
+    "ReasoningConfig.encrypted_content": f"{_RESPONSES_PARSE}test_field",
     **_each(
         "responses response",
-        f"{_RESPONSES}test_answer_has_the_fields_of_the_reference",
+        f"{_RESPONSES_CODEC}test_answer_has_the_fields_of_the_reference",
         "id",
         "object",
         "created_at",
@@ -173,7 +191,7 @@ FIELDS: dict[str, str] = {
     ),
     **_each(
         "ResponsesMessage",
-        f"{_RESPONSES}test_answer_has_the_fields_of_the_reference",
+        f"{_RESPONSES_CODEC}test_answer_has_the_fields_of_the_reference",
         "id",
         "role",
         "content",
@@ -181,5 +199,5 @@ FIELDS: dict[str, str] = {
         "type",
     ),
     **_each("Error", f"{_ERRORS}test_late_error_of_a_response", "code", "message", "param", "type"),
-    "IncompleteDetails.reason": f"{_RESPONSES}test_reaching_the_bound_is_incomplete",
+    "IncompleteDetails.reason": f"{_RESPONSES_CODEC}test_reaching_the_bound_is_incomplete",
 }

@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from emulator.core.call import Deployment
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireRequest, WireResponse, WireStream
-from emulator.engine.prompt import count_prompt
+from emulator.core.vendor import Call
+from emulator.core.wire import Event, Mark, WireRequest, WireResponse
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
+from emulator.scenario.schema import Scenario
 from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
+from emulator.server.serving import serve
 from emulator.vendors.databricks import VENDOR
+from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.settings import DatabricksSettings
+from tests.parsed import JSON
 
 LLAMA = "databricks-meta-llama-3-3-70b-instruct"
 CLAUDE = "databricks-claude-sonnet-4-5"
@@ -28,7 +30,11 @@ MPT = "databricks-mpt-7b-instruct"
 BGE = "databricks-bge-large-en"
 QWEN = "databricks-qwen3-embedding-0-6b"
 PROVISIONED = "pt"
+USER: JSON = {"role": "user", "content": "Tell me about Paris"}
+AGENT = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
 _ROUTER = Router(VENDOR.endpoints)
+_ENDS = (b'"finish_reason":"', b'"type":"response.completed"', b'"type":"response.incomplete"')
+_READS = frozenset(name.lower() for name in VENDOR.reads)
 _BUILT_IN = {deployment.name: deployment for deployment in VENDOR.catalogue(DatabricksSettings())}
 
 
@@ -48,20 +54,17 @@ class Exchange:
         return str(self.body["message"])
 
 
-def make_service(settings: Mapping[str, JSON], deployments: tuple[Deployment, ...], keys: JSON = None) -> JSON:
+def make_service(
+    settings: Mapping[str, JSON], deployments: tuple[Deployment, ...], keys: Mapping[str, str] | None = None
+) -> DatabricksService:
+    """The vendor as it runs with further deployments and, if any, the keys of these principals."""
     pt = replace(_BUILT_IN[LLAMA], name=PROVISIONED, mode="provisioned", traits={})
     known = {**_BUILT_IN, pt.name: pt, **{d.name: d for d in deployments}}
-    return Service(
-        name="databricks",
-        settings=DatabricksSettings(**settings),
-        deployments=known,
-        keys=keys,
-        clock=FrozenClock(),
-        started=0.0,
-        tokenizer=lambda d: tokenizer_for(d.tokenizer),
-        count_prompt=lambda ask, d: count_prompt(ask, tokenizer_for(d.tokenizer), d.tokenizer),
-        metrics=VendorMetrics(),
-    )
+    vendor = replace(VENDOR, catalogue=lambda _: tuple(known.values()))
+    head = {"version": 1, "name": "test"}
+    listed = {} if keys is None else {"keys": [{"token": token, "principal": who} for token, who in keys.items()]}
+    scenario = Scenario.model_validate({**head, **listed})
+    return serve(vendor, DatabricksSettings.model_validate(settings), scenario, FrozenClock(), VendorMetrics())
 
 
 def send(
@@ -91,34 +94,48 @@ def send(
         endpoint, request.params = _ROUTER.resolve(request.method, request.path)
         if not endpoint.open:
             request.principal = VENDOR.authenticate(request, service)
-        parsed = endpoint.parse(request, service)
+        with request.limited_to(_READS):
+            parsed = endpoint.parse(request, service)
     except EmulatedError as error:
         return _read(VENDOR.render_error(error, request, service))
     if isinstance(parsed, WireResponse):
         return _read(parsed)
-    return answer(parsed, service)
+    return answer(parsed, request)
 
 
-def answer(call: Call, service: JSON) -> Exchange:
+def answer(call: Call, request: WireRequest) -> Exchange:
     """The engine's answer to a call, on the wire."""
     tokenizer = tokenizer_for(call.deployment.tokenizer)
     draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens)
     choices = tuple(replace(c, due=[float(i) for i in range(len(c.tokens))]) for c in draft.choices)
     plan = Plan(key=bytes(16), created=5.0, choices=choices, vectors=draft.vectors, usage=draft.usage)
-    return render(plan, call, service)
+    return render(plan, call, request)
 
 
-def render(plan: Plan, call: Call, service: JSON) -> Exchange:
+def render(plan: Plan, call: Call, request: WireRequest) -> Exchange:
     """A plan on the wire, as the call wants it."""
     if not call.stream:
-        return replace(_read(call.codec.render(plan, call, service)), call=call)
-    stream: WireStream = call.codec.stream(plan, call, service)
+        return replace(_read(call.codec.render(plan, request)), call=call)
+    stream = call.codec.stream(plan, request)
     timed = list(stream.events)
-    assert [due for due, _ in timed] == sorted(due for due, _ in timed)
-    text = b"".join(event for _, event in timed)
+    check_marks(timed)
+    text = b"".join(data for _, data, _, _ in timed)
     lines = [line[6:] for line in text.decode().split("\n") if line.startswith("data: ")]
     events = tuple(line if line == "[DONE]" else json.loads(line) for line in lines)
     return Exchange(stream.status, None, dict(stream.headers), events, text, call)
+
+
+def check_marks(events: list[Event]) -> None:
+    """Each is one server-sent event, due after the one before, with no fewer tokens and the marks its bytes deserve."""
+    assert [due for due, _, _, _ in events] == sorted(due for due, _, _, _ in events)
+    assert all(data.endswith(b"\n\n") and data.count(b"\n\n") == 1 for _, data, _, _ in events)
+    counts = [tokens for _, data, tokens, _ in events if tokens]
+    assert counts == sorted(counts)
+    for _, data, _, mark in events:
+        assert (Mark.DONE in mark) == (data == b"data: [DONE]\n\n")
+        assert (Mark.FINISH in mark) == any(end in data for end in _ENDS)
+    with_usage = [mark for _, data, _, mark in events if b'"usage":{' in data]
+    assert [Mark.USAGE in mark for mark in with_usage] == [False] * (len(with_usage) - 1) + [True] * bool(with_usage)
 
 
 def _read(response: WireResponse) -> Exchange:
@@ -133,5 +150,19 @@ def invoke(name: str, body: JSON, **options: JSON) -> Exchange:
 
 def chat(name: str = LLAMA, options: Mapping[str, JSON] | None = None, **fields: JSON) -> Exchange:
     """A chat request with one user message, and whatever fields a test adds; ``options`` are of :func:`send`."""
-    body = {"messages": [{"role": "user", "content": "Tell me about Paris"}], **fields}
-    return invoke(name, body, **(options or {}))
+    return invoke(name, {"messages": [USER], **fields}, **(options or {}))
+
+
+def respond(options: JSON = None, path: str = "/serving-endpoints/responses", **fields: JSON) -> Exchange:
+    """The same as a Responses request."""
+    return send(path, {"model": GPT, "input": "Tell me about Paris", **fields}, deployments=(AGENT,), **(options or {}))
+
+
+def with_traits(mode: str = "pay_per_token", kind: str = "", **traits: JSON) -> tuple[Deployment, ...]:
+    """The endpoint ``mine``, alone."""
+    return (Deployment(vendor="databricks", name="mine", mode=mode, kind=kind, traits=traits),)
+
+
+def mine(deployments: tuple[Deployment, ...], **fields: JSON) -> Exchange:
+    """A chat request to the endpoint ``mine``."""
+    return invoke("mine", {"messages": [USER], **fields}, deployments=deployments)

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, LLAMA, QWEN, Exchange, invoke
 
 

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.vendors.databricks.errors import WIRE, render_error
-from emulator.vendors.databricks.late_errors import render_late_error
+from emulator.vendors.databricks.errors import WIRE, render_error, render_late_error
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import GPT, LLAMA, Exchange, invoke, make_service, send
 
 PATH = f"/serving-endpoints/{LLAMA}/invocations"

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.core.json import JSON
-from emulator.vendors.databricks.chat.fields import list_fields
-from emulator.vendors.databricks.completions import _FIELDS as COMPLETIONS
+from emulator.vendors.databricks.completions import FIELDS as COMPLETIONS
 from emulator.vendors.databricks.decoder import Either, Many, Scalar, Shape, Struct
-from emulator.vendors.databricks.embeddings import _EXTRA_FIELDS as EMBEDDINGS
-from emulator.vendors.databricks.request import habits_of
-from emulator.vendors.databricks.responses.parse import _FIELDS as RESPONSES
-from emulator.vendors.databricks.settings import DatabricksSettings
+from emulator.vendors.databricks.embeddings import EXTENDED_FIELDS as EMBEDDINGS
+from emulator.vendors.databricks.responses.parse import FIELDS as RESPONSES
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
@@ -56,8 +53,7 @@ def _scalar(shape: Scalar) -> st.SearchStrategy[Any]:
 
 def chat_fields(name: str) -> Struct:
     """All that an endpoint that refuses no field takes."""
-    deployment = make_service({}, ()).deployments[name]
-    return list_fields(habits_of(deployment, DatabricksSettings(strict_unknown_fields="off")))
+    return make_service({"strict_unknown_fields": "off"}, ()).habits[name].chat_fields
 
 
 SHAPES: JSON = [

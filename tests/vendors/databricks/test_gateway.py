@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, send
 
 USER: JSON = {"role": "user", "content": "Tell me about Paris"}

@@ -6,15 +6,16 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import JSON
 from emulator.core.plan import Choice, Plan, Span, Usage
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.wire import WireRequest
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
 from emulator.server.routing import Router
 from emulator.vendors.databricks import VENDOR
-from emulator.vendors.databricks.reply import dump_usage, shape_usage
+from emulator.vendors.databricks.chat.codec import ChatCodec
+from emulator.vendors.databricks.chat.shapes import dump_usage, shape_usage
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
 
 USER: JSON = {"role": "user", "content": 'Tell me about \u00e9t\u00e9 in "Paris"\n\u2014 100 %'}
@@ -24,24 +25,30 @@ USUAL_GPT = Deployment(vendor="databricks", name="usual", model="gpt-4o", traits
 ROUTER = Router(VENDOR.endpoints)
 
 
-def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[Call, JSON]:
+def read(path: str, body: JSON, key: bytes = bytes(16)) -> tuple[Call, WireRequest]:
     service = make_service({}, (SPLIT, ODD, USUAL_GPT))
     request = WireRequest(method="POST", path=path, body=json.dumps(body).encode(), key=key)
     endpoint, request.params = ROUTER.resolve("POST", path)
     call = endpoint.parse(request, service)
     assert isinstance(call, Call)
-    return call, service
+    return call, request
 
 
-def say(call: Call, service: JSON, key: bytes) -> bytes:
+def say(call: Call, request: WireRequest) -> bytes:
     draft = write(call.ask, call.deployment, tokenizer_for(call.deployment.tokenizer), seed=0,
                   prompt_tokens=call.prompt_tokens)  # fmt: skip
-    plan = Plan(key=key, created=5.0, choices=draft.choices, vectors=draft.vectors, usage=draft.usage)
+    plan = Plan(key=request.key, created=5.0, choices=draft.choices, vectors=draft.vectors, usage=draft.usage)
     if call.stream:
-        stream = call.codec.stream(plan, call, service)
-        return repr(stream.headers).encode() + b"".join(event for _, event in stream.events)
-    answer: WireResponse = call.codec.render(plan, call, service)
+        stream = call.codec.stream(plan, request)
+        return repr(stream.headers).encode() + b"".join(data for _, data, _, _ in stream.events)
+    answer = call.codec.render(plan, request)
     return repr(answer.headers).encode() + answer.body
+
+
+def the_long_way(call: Call) -> Call:
+    """The same call, as if its endpoint never sent a plain string."""
+    assert isinstance(call.codec, ChatCodec)
+    return replace(call, codec=replace(call.codec, style=replace(call.codec.style, plain=False)))
 
 
 CALLS: JSON = [
@@ -61,18 +68,17 @@ CALLS: JSON = [
 
 @pytest.mark.parametrize(("path", "body"), CALLS)
 def test_a_remembered_call_answers_as_one_read_anew(path: str, body: JSON) -> None:
-    first, service = read(path, body)
+    first, request = read(path, body)
     assert first.repeatable
-    again, _ = read(path, body, key=bytes(range(16)))
-    remembered = replace(first, request=again.request)
-    assert say(remembered, service, again.request.key) == say(again, service, again.request.key)
-    assert say(remembered, service, again.request.key) != say(first, service, first.request.key)
+    again, later = read(path, body, key=bytes(range(16)))
+    assert say(first, later) == say(again, later)
+    assert say(first, later) != say(first, request)
 
 
 def test_a_call_whose_entity_was_drawn_is_read_anew() -> None:
     calls = [read("/serving-endpoints/ab/invocations", {"messages": [USER]}, bytes([i] * 16))[0] for i in range(20)]
     assert not any(call.repeatable for call in calls)
-    assert {call.context.served for call in calls} == {"a", "b"}
+    assert {call.codec.served for call in calls if isinstance(call.codec, ChatCodec)} == {"a", "b"}
 
 
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, GEMINI, OSS, "odd", "usual"])
@@ -81,28 +87,26 @@ def test_a_call_whose_entity_was_drawn_is_read_anew() -> None:
     "fields", [{}, {"max_tokens": 3}, {"logprobs": True}, {"stop": ["e"]}], ids=["plain", "cut", "logprobs", "stop"]
 )
 def test_the_short_way_writes_what_the_long_one_does(name: str, stream: bool, fields: JSON) -> None:
-    call, service = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], "stream": stream, **fields})
-    long_way = replace(call, context=replace(call.context, plain=False))
-    assert say(call, service, bytes(16)) == say(long_way, service, bytes(16))
+    call, request = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], "stream": stream, **fields})
+    assert say(call, request) == say(the_long_way(call), request)
 
 
 @pytest.mark.parametrize("tokens", [(), ("",), ("a", "", "b"), ("a", "")], ids=["none", "no text", "a gap", "a cut"])
 def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> None:
-    call, service = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})
+    call, request = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})
     due = [float(number) for number, _ in enumerate(tokens)]
     span = Span("text", 0, len(tokens))
     choice = Choice(tokens=tokens, ids=(0,) * len(tokens), due=due, finish_reason="stop", spans=(span,))
     plan = Plan(key=bytes(16), created=5.0, choices=(choice,), usage=Usage(9, len(tokens)))
-    long_way = replace(call, context=replace(call.context, plain=False))
-    short, long = (list(one.codec.stream(plan, one, service).events) for one in (call, long_way))
+    short, long = (list(one.codec.stream(plan, request).events) for one in (call, the_long_way(call)))
     assert short == long
 
 
 @pytest.mark.parametrize("name", [LLAMA, CLAUDE, GPT, OSS])
 @pytest.mark.parametrize("thought", [0, 3])
 def test_usage_is_the_same_in_bytes(name: str, thought: int) -> None:
-    call, _ = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER]})
+    style = make_service({}, ()).habits[name].style
     usage = Usage(11, 7, thought)
-    shape = shape_usage(usage, call.context)
-    assert dump_usage(usage, call.context) == json.dumps(shape, separators=(",", ":")).encode()
+    shape = shape_usage(usage, style)
+    assert dump_usage(usage, style) == json.dumps(shape, separators=(",", ":")).encode()
     assert shape.get("reasoning_tokens", 0) == thought

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from emulator.core.json import JSON
 from emulator.vendors.databricks.settings import PROFILES, DatabricksSettings
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, OSS, Exchange, chat, invoke, send
 
 USER: JSON = {"role": "user", "content": "Tell me about Paris"}

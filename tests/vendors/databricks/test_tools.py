@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.databricks.harness import CLAUDE, GPT, LLAMA, OSS, chat
 
 SCHEMA: JSON = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -1,78 +1,116 @@
-"""Requests put to the vendors' own functions, without a server."""
+"""Requests put to the vendor's own functions, without a server in between."""
 
 import json
+from array import array
+from dataclasses import replace
 from functools import cache
 
-import yaml
-
-from emulator.core.call import Ask, Deployment
-from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Call, Service, Vendor
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.engine.prompt import count_prompt
-from emulator.engine.tokenizer import tokenizer_for
-from emulator.server.metrics import VendorMetrics
+from emulator.core.plan import Plan
+from emulator.core.vendor import Call
+from emulator.core.wire import Event, WireRequest, WireResponse
+from emulator.engine.parts import FixedReply
+from emulator.engine.write import write
+from emulator.scenario.load import load_text
 from emulator.server.routing import Router
-from emulator.vendors.mindie import VENDOR as MINDIE
-from emulator.vendors.tgi import VENDOR as TGI
+from emulator.server.runtime import build
+from emulator.vendors.mindie import VENDOR
+from emulator.vendors.mindie.generate.codec import GenerateCodec
+from emulator.vendors.mindie.settings import MindieService
+from tests.parsed import JSON
+from tests.wire import Running
 
+CHAT = "/v1/chat/completions"
+MODEL = "llama_65b"
 PROMPT = "Tell me about the harbour"
-_VENDORS = {vendor.name: vendor for vendor in (MINDIE, TGI)}
-
-
-def _tokenizer(deployment: Deployment) -> Tokenizer:
-    return tokenizer_for(deployment.tokenizer)
-
-
-def _count(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
-    return count_prompt(ask, _tokenizer(deployment), deployment.tokenizer)
+HELLO = [{"role": "user", "content": "Hello"}]
+REPLY = "rules: [{name: fixed, reply: {text: ' one two three'}}]\n"
+KEY = b"0123456789abcdef"
+_ROUTER = Router(VENDOR.endpoints)
 
 
 @cache
-def service(name: str, section: str = "") -> Service[JSON]:
-    """A vendor as the ``vendors`` and ``deployments`` of a scenario's text would have it."""
-    scenario = yaml.safe_load(section) or {}
-    vendor: Vendor = _VENDORS[name]
-    settings = vendor.settings(**scenario.get("vendors", {}).get(name, {}))
-    added = [Deployment(**fields) for fields in scenario.get("deployments", [])]
-    return Service(
-        name=name,
-        settings=settings,
-        deployments={d.name: d for d in (*vendor.catalogue(settings), *added)},
-        keys=None,
-        clock=FrozenClock(),
-        started=1767225600.0,
-        tokenizer=_tokenizer,
-        count_prompt=_count,
-        metrics=VendorMetrics(),
-    )
+def service(section: str = "") -> MindieService:
+    """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
+    built = build(load_text(f"version: 1\nname: direct\nclock: frozen\n{section}"), vendors=[VENDOR])
+    (app,) = built.apps
+    return app.service
 
 
-def put(name: str, path: str, body: JSON | bytes, section: str = "", **headers: str) -> Call | WireResponse:
-    """What a POST becomes: a call, or the answer; refusals are worded."""
+def make_request(path: str, body: JSON | bytes = None, **headers: str) -> WireRequest:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    sent = {"Content-Type": "application/json", **headers}
-    request = WireRequest(method="POST", path=path, headers=sent, body=raw)
-    vendor = _VENDORS[name]
-    endpoint, request.params = Router(vendor.endpoints).resolve("POST", path)
+    return WireRequest(method="POST", path=path, headers={"Content-Type": "application/json", **headers}, body=raw)
+
+
+def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Call | WireResponse:
+    """What a POST becomes: a call, or the answer; refusals are worded."""
+    request = make_request(path, body, **headers)
+    endpoint, request.params = _ROUTER.resolve("POST", path)
     try:
-        return endpoint.parse(request, service(name, section))
+        return endpoint.parse(request, service(section))
     except EmulatedError as error:
-        return vendor.render_error(error, request, service(name, section))
+        return VENDOR.render_error(error, request, service(section))
 
 
-def accepted(name: str, path: str, body: JSON, section: str = "") -> Call:
+def accepted(path: str, body: JSON, section: str = "") -> Call:
     """The call of a request that must be taken."""
-    outcome = put(name, path, body, section)
+    outcome = put(path, body, section)
     assert isinstance(outcome, Call), outcome.body
     return outcome
 
 
-def refused(name: str, path: str, body: JSON | bytes, section: str = "") -> WireResponse:
+def refused(path: str, body: JSON | bytes, section: str = "") -> WireResponse:
     """The answer to a request that must be refused."""
-    outcome = put(name, path, body, section)
+    outcome = put(path, body, section)
     assert isinstance(outcome, WireResponse)
     return outcome
+
+
+def error_of(path: str, body: JSON | bytes, section: str = "", status: int = 422) -> str:
+    """The words of a refusal."""
+    answer = refused(path, body, section)
+    assert answer.status == status
+    return str(json.loads(answer.body)["error"])
+
+
+def generate_codec(body: JSON, section: str = "") -> GenerateCodec:
+    """What will word the answer to a request in TGI's form."""
+    codec = accepted("/", body, section).codec
+    assert isinstance(codec, GenerateCodec)
+    return codec
+
+
+def plan_for(call: Call, text: str) -> Plan:
+    """What the call would be answered if the model said ``text``; one token every tenth of a second."""
+    tokenizer = service().tokenizer(call.deployment)
+    reply = FixedReply(text=text)
+    draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
+    choices = tuple([replace(c, due=array("d", [0.1 * (i + 1) for i in range(len(c.tokens))])) for c in draft.choices])
+    due = max((choice.due[-1] for choice in choices if choice.tokens), default=0.0)
+    return Plan(key=KEY, created=0.0, choices=choices, usage=draft.usage, due=due)
+
+
+def stream(path: str, body: JSON, text: str, section: str = "") -> list[Event]:
+    """The events of the answer that says ``text``."""
+    call = accepted(path, body, section)
+    return list(call.codec.stream(plan_for(call, text), make_request(path)).events)
+
+
+def whole(path: str, body: JSON, text: str) -> JSON:
+    """The answer in one piece that says ``text``."""
+    call = accepted(path, body)
+    answer: JSON = json.loads(call.codec.render(plan_for(call, text), make_request(path)).body)
+    return answer
+
+
+def ask(parameters: JSON, **top: JSON) -> JSON:
+    """The body of a request in TGI's form."""
+    return {"inputs": PROMPT, "parameters": parameters, **top}
+
+
+async def post(running: Running, body: JSON, path: str = "/") -> JSON:
+    return (await running.ask("mindie", path, body)).json()
+
+
+async def events(running: Running, body: JSON, path: str = "/") -> list[JSON]:
+    return (await running.ask("mindie", path, body)).events()

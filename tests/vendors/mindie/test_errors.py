@@ -5,17 +5,20 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.core.wire import DROPPED, WireRequest
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
-from tests.vendors.mindie.direct import PROMPT, refused, service
+from tests.parsed import JSON
+from tests.vendors.mindie.direct import (
+    PROMPT,
+    service,
+)
 
 REQUEST = WireRequest(method="POST", path="/")
 
 
 def word(kind: ErrorKind, section: str = "", **fields: JSON) -> tuple[int, bytes, str]:
-    answer = render_error(EmulatedError(kind, **fields), REQUEST, service("mindie", section))
+    answer = render_error(EmulatedError(kind, **fields), REQUEST, service(section))
     return answer.status, answer.body, dict(answer.headers).get("Content-Type", "")
 
 
@@ -44,7 +47,7 @@ def test_every_override_wins(kind: ErrorKind) -> None:
 
 def test_retry_after_is_whole_seconds() -> None:
     error = EmulatedError(ErrorKind.RATE_LIMITED, retry_after=1.2)
-    assert dict(render_error(error, REQUEST, service("mindie")).headers)["Retry-After"] == "2"
+    assert dict(render_error(error, REQUEST, service()).headers)["Retry-After"] == "2"
 
 
 @pytest.mark.parametrize(("status", "name"), CLASSES.items())
@@ -106,14 +109,6 @@ async def test_route_miss_is_an_empty_404(start: Start, method: str, path: str) 
     assert (answer.status, answer.body) == (404, b"")
 
 
-async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
-    running = await start()
-    head = b"POST / HTTP/1.1\r\nContent-Length: 41943041\r\n"
-    answer = await running.send("mindie", head)
-    assert answer.status == 413
-    assert answer.json() == {"message": "Request body too large. Maximum allowed size is 40MB."}
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -130,7 +125,7 @@ async def test_body_of_more_than_forty_megabytes(start: Start) -> None:
 def test_coordinator_without_memory(path: str, body: str) -> None:
     request = WireRequest(method="POST", path=path)
     settings = "vendors: {mindie: {profile: motor}}\n"
-    response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, service("mindie", settings))
+    response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, service(settings))
     assert (response.status, response.body.decode()) == (429, body)
     assert dict(response.headers)["Content-Type"] == "text/plain"
 
@@ -151,7 +146,7 @@ def test_clients_of_tgi_read_every_error(kind: ErrorKind, status: int, body: JSO
 
 def test_overload_of_another_status_has_words() -> None:
     error = EmulatedError(ErrorKind.OVERLOADED, status=503)
-    response = render_error(error, WireRequest(method="POST", path="/"), service("mindie"))
+    response = render_error(error, WireRequest(method="POST", path="/"), service())
     assert json.loads(response.body) == {
         "error": "Service is alive but busy",
         "error_type": "Service Unavailable",
@@ -165,24 +160,6 @@ async def test_credentials_are_ignored(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        pytest.param({}, 400, id="none of them"),
-        pytest.param({"req-type": "prefill", "req-id": "ab12", "d-target": "10.0.0.1;8080"}, 200, id="all of them"),
-        pytest.param({"req-type": "decode", "req-id": "ab12", "d-target": "10.0.0.1"}, 400, id="another type"),
-        pytest.param({"req-type": "prefill", "req-id": "xyz", "d-target": "10.0.0.1"}, 400, id="an id that is not hex"),
-    ],
-)
-async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers: dict[str, str], status: int) -> None:
-    running = await start("vendors: {mindie: {infer_mode: dmi}}\n")
-    answer = await running.ask("mindie", "/", {"inputs": PROMPT}, headers=headers)
-    assert answer.status == status
-    if status == 400:
-        text = "DMI request must have req-type, req-id, d-target headers"
-        assert answer.json() == {"error": text, "error_type": "Bad Request"}
-
-
-@pytest.mark.parametrize(
     ("kind", "text"),
     [
         pytest.param(ErrorKind.TIMEOUT, b"Engine callback timeout: server tokenTimeout", id="timeout"),
@@ -190,49 +167,6 @@ async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers:
     ],
 )
 def test_failure_inside_a_stream_is_bare_text(kind: ErrorKind, text: bytes) -> None:
-    assert render_late_error(EmulatedError(kind), REQUEST, service("mindie")) == text
+    assert render_late_error(EmulatedError(kind), REQUEST, service()) == text
     error = EmulatedError(kind, message="own words")
-    assert render_late_error(error, REQUEST, service("mindie")) == b"own words"
-
-
-@pytest.mark.parametrize(
-    ("kind", "path", "status", "body"),
-    [
-        pytest.param("not_ready", "/health", 503, b"", id="not yet there"),
-        pytest.param(
-            "overloaded", "/v2/health/live", 200, b'{"message":"Service is alive but busy"}', id="busy, alive"
-        ),
-        pytest.param(
-            "overloaded",
-            "/v2/health/ready",
-            503,
-            b'{"message":"Service is alive but busy. Consider reducing request frequency"}',
-            id="busy, not ready",
-        ),
-        pytest.param("internal", "/v2/health/ready", 500, b'{"message":"Service is abnormal"}', id="ill"),
-    ],
-)
-async def test_health(start: Start, kind: str, path: str, status: int, body: bytes) -> None:
-    running = await start(f"rules: [{{name: ill, when: {{endpoint: {path}}}, error: {{kind: {kind}}}}}]\n")
-    answer = await running.ask("mindie", path)
-    assert (answer.status, answer.body) == (status, body)
-
-
-async def test_model_that_is_not_ready(start: Start) -> None:
-    running = await start("deployments: [{vendor: mindie, name: own, tokenizer: qwen2, state: loading}]\n")
-    assert (await running.ask("mindie", "/health")).status == 503
-    answer = await running.ask("mindie", "/", {"inputs": PROMPT})
-    assert answer.json() == {"error": "The service has been stopped", "error_type": "Service Unavailable"}
-    assert (await running.ask("mindie", "/", {"inputs": PROMPT, "stream": 1})).status == 422
-
-
-def test_smaller_bound_of_a_body() -> None:
-    answer = refused("mindie", "/", {"inputs": "x" * 1024**2}, "vendors: {mindie: {max_request_length: 1}}\n")
-    assert answer.status == 413
-    assert json.loads(answer.body) == {"message": "Request body too large. Maximum allowed size is 1MB."}
-
-
-@pytest.mark.parametrize("body", [b"{", {"inputs": 5}, {"inputs": [{"type": "text", "text": "x"}]}, {}])
-def test_coordinator_takes_texts_only(body: JSON) -> None:
-    answer = refused("mindie", "/", body, "vendors: {mindie: {profile: motor}}\n")
-    assert (answer.status, answer.body) == (400, b"Request format is invalid\r\n")
+    assert render_late_error(error, REQUEST, service()) == b"own words"

@@ -1,11 +1,11 @@
 """Every row of the chat endpoint's tables, and the test that covers it."""
 
-_FIELDS = "tests/vendors/openvino/test_fields.py::"
+_FIELDS = "tests/vendors/openvino/text/test_fields.py::"
 _SAMPLING = "tests/vendors/openvino/test_sampling.py::"
-_MESSAGES = "tests/vendors/openvino/test_messages.py::"
-_RENDER = "tests/vendors/openvino/test_render.py::"
-_STREAM = "tests/vendors/openvino/test_stream.py::"
-_FRONT = "tests/vendors/openvino/test_front.py::"
+_MESSAGES = "tests/vendors/openvino/text/test_messages.py::"
+_RENDER = "tests/vendors/openvino/text/test_codec.py::"
+_STREAM = "tests/vendors/openvino/text/test_stream.py::"
+_FRONT = "tests/vendors/openvino/test_request.py::"
 _IGNORED = "test_unsupported_fields_are_passed_over"
 
 _UNSUPPORTED = """

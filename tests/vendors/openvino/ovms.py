@@ -6,19 +6,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from emulator.core.call import Ask, Deployment, Sampling
+from emulator.core.call import Sampling
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Call, Endpoint, Service
+from emulator.core.vendor import Call, Endpoint
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.engine.prompt import count_prompt
-from emulator.engine.tokenizer import tokenizer_for
+from emulator.scenario.schema import DeploymentEntry, Key, Scenario
 from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
+from emulator.server.serving import serve
 from emulator.vendors.openvino import VENDOR
+from emulator.vendors.openvino.habits import OvmsService, Servable
 from emulator.vendors.openvino.settings import OpenVinoSettings
+from tests.parsed import JSON
 
 CHAT = "/v3/chat/completions"
 COMPLETIONS = "/v3/completions"
@@ -27,25 +27,26 @@ BASE: Mapping[str, JSON] = {
     "max_tokens": 1,
     "messages": [{"role": "user", "content": "What is OpenVINO?"}],
 }
+_READS = frozenset(name.lower() for name in VENDOR.reads)
 PROMPT: Mapping[str, JSON] = {"model": "llama3", "max_tokens": 1, "prompt": "What is OpenVINO?"}
 
 _EXTRA = (
-    Deployment(vendor="openvino", name="draft", kind="speculative"),
-    Deployment(vendor="openvino", name="net", kind="classic"),
-    Deployment(vendor="openvino", name="image", kind="other"),
-    Deployment(vendor="openvino", name="eyes", kind="vision"),
-    Deployment(vendor="openvino", name="loading", state="loading"),
-    Deployment(vendor="openvino", name="retired", state="retired"),
-    Deployment(vendor="openvino", name="stock", kind="text", traits={"chat_template": "stock"}),
-    Deployment(vendor="openvino", name="thinker", kind="text", traits={"reasoning": True}),
-    Deployment(vendor="openvino", name="short", kind="text", context=40),
-    Deployment(vendor="openvino", name="npu", kind="text", traits={"max_prompt_len": 20}),
-    Deployment(vendor="openvino", name="batch", kind="text", traits={"max_num_batched_tokens": 20}),
-    Deployment(vendor="openvino", name="my/graph", kind="text", traits={"node_name": "llmNode1"}),
-    Deployment(
+    DeploymentEntry(vendor="openvino", name="draft", kind="speculative"),
+    DeploymentEntry(vendor="openvino", name="net", kind="classic"),
+    DeploymentEntry(vendor="openvino", name="image", kind="other"),
+    DeploymentEntry(vendor="openvino", name="eyes", kind="vision"),
+    DeploymentEntry(vendor="openvino", name="loading", state="loading"),
+    DeploymentEntry(vendor="openvino", name="retired", state="retired"),
+    DeploymentEntry(vendor="openvino", name="stock", kind="text", traits={"chat_template": "stock"}),
+    DeploymentEntry(vendor="openvino", name="thinker", kind="text", traits={"reasoning": True}),
+    DeploymentEntry(vendor="openvino", name="short", kind="text", context=40),
+    DeploymentEntry(vendor="openvino", name="npu", kind="text", traits={"max_prompt_len": 20}),
+    DeploymentEntry(vendor="openvino", name="batch", kind="text", traits={"max_num_batched_tokens": 20}),
+    DeploymentEntry(vendor="openvino", name="my/graph", kind="text", traits={"node_name": "llmNode1"}),
+    DeploymentEntry(
         vendor="openvino", name="small", task="rerank", kind="rerank", context=32, traits={"max_allowed_chunks": 4}
     ),
-    Deployment(vendor="openvino", name="few", task="rerank", kind="rerank", traits={"max_allowed_chunks": 4}),
+    DeploymentEntry(vendor="openvino", name="few", task="rerank", kind="rerank", traits={"max_allowed_chunks": 4}),
 )
 
 
@@ -71,7 +72,7 @@ class Refusal:
 class Server:
     """A server of one release."""
 
-    service: Service[OpenVinoSettings]
+    service: OvmsService
 
     def send(
         self,
@@ -86,11 +87,12 @@ class Server:
         try:
             request.principal = VENDOR.authenticate(request, self.service)
             endpoint, request.params = self.route(method, path)
-            return endpoint.parse(request, self.service)
+            with request.limited_to(_READS):
+                return endpoint.parse(request, self.service)
         except EmulatedError as error:
             return VENDOR.render_error(error, request, self.service)
 
-    def route(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
+    def route(self, method: str, path: str) -> tuple[Endpoint[OpenVinoSettings, Servable], Mapping[str, str]]:
         return Router(VENDOR.endpoints).resolve(method, path)
 
     def call(self, body: JSON, path: str = CHAT) -> Call:
@@ -122,34 +124,18 @@ def make_request(
 
 
 def make_server(profile: str = "seed", *, keys: Mapping[str, str] | None = None, **switches: JSON) -> Server:
-    settings = OpenVinoSettings(profile=profile, **switches)  # type: ignore[arg-type]
-    deployments = {d.name: d for d in (*VENDOR.catalogue(settings), *_EXTRA)}
-    service = Service(
-        name="openvino",
-        settings=settings,
-        deployments=deployments,
-        keys=keys,
-        clock=FrozenClock(),
-        started=0.0,
-        tokenizer=_tokenizer_of,
-        count_prompt=_count,
-        metrics=VendorMetrics(),
-    )
-    return Server(service)
+    settings = OpenVinoSettings.model_validate({"profile": profile, **switches})
+    scenario = Scenario(version=1, deployments=_EXTRA)
+    if keys is not None:
+        tokens = tuple(Key(token=token, principal=name) for token, name in keys.items())
+        scenario = Scenario(version=1, deployments=_EXTRA, keys=tokens)
+    return Server(serve(VENDOR, settings, scenario, FrozenClock(), VendorMetrics()))
 
 
 def without(server: Server, *names: str) -> Server:
     """The same server with fewer servables."""
     kept = {name: d for name, d in server.service.deployments.items() if name not in names}
     return Server(replace(server.service, deployments=kept))
-
-
-def _tokenizer_of(deployment: Deployment) -> Tokenizer:
-    return tokenizer_for(deployment.tokenizer)
-
-
-def _count(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
-    return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
 
 
 SEED = make_server("seed")

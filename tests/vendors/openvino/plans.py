@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from emulator.core.json import JSON
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage
-from emulator.core.wire import WireStream
-from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server
+from emulator.core.wire import Event, Mark
+from tests.parsed import JSON
+from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server, make_request
 
 Piece = tuple[SpanKind, str, Sequence[str]]  # kind, name of a tool, tokens
 
@@ -53,7 +53,7 @@ def say(*tokens: str, finish: FinishReason = "stop") -> Plan:
 
 @dataclass(frozen=True)
 class Streamed:
-    """Events as they are written: when, and what."""
+    """What is written at once, and when."""
 
     events: tuple[tuple[float, bytes], ...]
     headers: dict[str, str]
@@ -61,10 +61,20 @@ class Streamed:
 
 def render(server: Server, plan: Plan, path: str = CHAT, **fields: JSON) -> bytes:
     call = server.call({**(BASE if path == CHAT else PROMPT), **fields}, path)
-    return call.codec.render(plan, call, server.service).body
+    return call.codec.render(plan, make_request(path)).body
 
 
 def stream(server: Server, plan: Plan, path: str = CHAT, **fields: JSON) -> Streamed:
     call = server.call({**(BASE if path == CHAT else PROMPT), "stream": True, **fields}, path)
-    answer: WireStream = call.codec.stream(plan, call, server.service)
-    return Streamed(tuple(answer.events), dict(answer.headers))
+    answer = call.codec.stream(plan, make_request(path))
+    return Streamed(tuple(join_writes(answer.events)), dict(answer.headers))
+
+
+def join_writes(events: Iterable[Event]) -> Iterator[tuple[float, bytes]]:
+    """Events that go out together as one."""
+    written = b""
+    for due, data, _, mark in events:
+        written += data
+        if Mark.JOINED not in mark:
+            yield due, written
+            written = b""

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_server, without
 
 _EXTRA = [name for name in SEED.service.deployments if name not in ("llama3", "embeddings", "rerank")]

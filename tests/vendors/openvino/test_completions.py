@@ -3,10 +3,13 @@
 import pytest
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON
+from emulator.core.plan import Logprob, PromptTokens
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
+from emulator.vendors.openvino.completions import CompletionCodec
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure
+from tests.vendors.openvino.plans import make_choice, make_plan, render, say
 
 OK = None
 _MISSING = "prompt is missing"
@@ -60,7 +63,8 @@ def test_call(path: str) -> None:
     assert isinstance(answer, Call)
     assert isinstance(answer.ask, CompletionAsk)
     assert (answer.ask.prompts, answer.ask.raw) == (("What is OpenVINO?",), True)
-    assert answer.context.echo == "What is OpenVINO?"
+    assert isinstance(answer.codec, CompletionCodec)
+    assert (answer.codec.echo, answer.codec.prompt) == (True, "What is OpenVINO?")
     assert answer.prompt_tokens == SEED.service.count_prompt(answer.ask, answer.deployment)
 
 
@@ -68,3 +72,30 @@ def test_vision_graphs_have_no_completions() -> None:
     reason = "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses."
     assert LATEST.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) == Refusal(400, failure(reason))
     assert SEED.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) is None
+
+
+def test_answer() -> None:
+    assert render(SEED, say("You", " are"), COMPLETIONS) == (
+        b'{"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"text":"You are"}],"created":1716825108,'
+        b'"model":"llama3","object":"text_completion",'
+        + b'"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}'
+        + b"}"
+    )
+
+
+def test_logprobs() -> None:
+    plan = make_plan(make_choice(("text", "", ["é", " b"]), logprobs=[-0.5, 0.25]))
+    assert (
+        b'"logprobs":{"tokens":["\xc3\xa9"," b"],"token_logprobs":[-0.5,null],'
+        b'"top_logprobs":[{"\xc3\xa9":-0.5},{" b":null}],"text_offset":[0,2]},"text":"\xc3\xa9 b"'
+    ) in render(SEED, plan, COMPLETIONS, logprobs=1)
+
+
+def test_echo_with_logprobs_covers_the_prompt() -> None:
+    prompt = PromptTokens(("", "What", " is"), (1, 2, 3), (Logprob("", -9), Logprob("What", -1), Logprob(" is", -0.5)))
+    plan = make_plan(make_choice(("text", "", ["!"]), logprobs=[-0.25]), prompts=(prompt,))
+    assert (
+        b'"logprobs":{"tokens":["","What"," is","!"],"token_logprobs":[null,-1.0,-0.5,-0.25],'
+        b'"top_logprobs":[{"":null},{"What":-1.0},{" is":-0.5},{"!":-0.25}],"text_offset":[0,0,4,7]},'
+        b'"text":"What is!"'
+    ) in render(SEED, plan, COMPLETIONS, prompt="What is", echo=True, logprobs=1)

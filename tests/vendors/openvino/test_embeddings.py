@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from emulator.core.call import EmbeddingAsk
-from emulator.core.json import JSON
 from emulator.core.plan import Plan, Usage
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
-from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_server
+from tests.parsed import JSON
+from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_request, make_server
 
 OK = None
 PATH = "/v3/embeddings"
@@ -103,7 +103,7 @@ def _render(server: Server, rows: list[list[float]], **fields: JSON) -> bytes:
     call = _call(server, **fields)
     vectors = np.array(rows, dtype=np.float32)
     plan = Plan(key=bytes(16), created=0.0, vectors=vectors, usage=Usage(5))
-    answer = call.codec.render(plan, call, server.service)
+    answer = call.codec.render(plan, make_request(PATH))
     assert isinstance(answer, WireResponse)
     return answer.body
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.core.wire import WireResponse
 from emulator.vendors.openvino import VENDOR
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure, make_request
 
 
@@ -146,7 +146,6 @@ def test_the_literal_body_of_a_failed_calculator() -> None:
     ],
 )
 def test_a_late_error_is_a_bare_object(error: EmulatedError, body: str) -> None:
-    assert VENDOR.render_late_error is not None
     words = VENDOR.render_late_error(error, make_request(CHAT, {**BASE, "stream": True}), SEED.service)
     assert words == json.dumps({"error": body}, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.wire import WireResponse
-from tests.vendors.openvino.ovms import SEED, Refusal, failure
+from tests.parsed import JSON
+from tests.vendors.openvino.ovms import SEED, Refusal, failure, make_request
 
 OK = None
 PATH = "/v3/rerank"
@@ -81,7 +81,7 @@ def rank(**fields: JSON) -> JSON:
     call = SEED.call({**BODY, **fields}, PATH)
     rows = np.random.Generator(np.random.PCG64(7)).standard_normal((len(call.prompt_tokens), 16), dtype=np.float32)
     plan = Plan(key=bytes(16), created=0.0, vectors=rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    answer = call.codec.render(plan, call, SEED.service)
+    answer = call.codec.render(plan, make_request(PATH))
     assert isinstance(answer, WireResponse)
     assert list(json.loads(answer.body)) == ["results"]
     return json.loads(answer.body)["results"]

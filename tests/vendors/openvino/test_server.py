@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.vendors.openvino import VENDOR
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, PROMPT
 from tests.vendors.openvino.scenario import SCENARIO
 from tests.wire import Running

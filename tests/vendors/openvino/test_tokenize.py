@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from emulator.core.json import JSON
 from emulator.core.wire import WireResponse
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 
 PATH = "/v3/tokenize"

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import ChatAsk
-from emulator.core.json import JSON
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, Refusal, Server, failure, make_server
 
 OK = None

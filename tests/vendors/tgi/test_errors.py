@@ -5,18 +5,18 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.tgi.errors import render_error, render_late_error
 from tests.conftest import Start
-from tests.vendors.mindie.direct import PROMPT, service
+from tests.parsed import JSON
+from tests.vendors.tgi.direct import PROMPT, service
 
 REQUEST = WireRequest(method="POST", path="/generate")
 STREAM = WireRequest(method="POST", path="/generate_stream")
 
 
 def word(kind: ErrorKind, request: WireRequest = REQUEST, **fields: JSON) -> WireResponse:
-    return render_error(EmulatedError(kind, **fields), request, service("tgi"))
+    return render_error(EmulatedError(kind, **fields), request, service())
 
 
 @pytest.mark.parametrize("kind", list(ErrorKind))
@@ -61,7 +61,7 @@ def test_injected_error_of_a_stream_is_an_event() -> None:
 
 def test_failure_inside_a_stream_is_an_event() -> None:
     error = EmulatedError(ErrorKind.TIMEOUT)
-    event = render_late_error(error, STREAM, service("tgi"))
+    event = render_late_error(error, STREAM, service())
     assert json.loads(event.removeprefix(b"data: "))["error_type"] == "generation"
 
 

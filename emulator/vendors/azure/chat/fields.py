@@ -5,14 +5,13 @@ specification/ai/ModelInference; Azure/azureml-assets, foundation/model/serve/ap
 """
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -24,38 +23,12 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
 from emulator.core.json import JSON
-from emulator.vendors.azure.errors.refusals import breaks_schema
+from emulator.dialects.openai import Format
+from emulator.vendors.azure.decoder import WireModel
+from emulator.vendors.azure.sampling import SamplingFields
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them
-
-
-class WireModel(BaseModel):
-    """Keys inside messages and tools that no one knows are ignored."""
-
-    model_config = ConfigDict(extra="ignore", protected_namespaces=())
-
-
-M = TypeVar("M", bound=WireModel)
-
-
-def validate(model: type[M], body: JSON) -> M:
-    """The body as ``model``.
-
-    Raises:
-        EmulatedError: ``INVALID_PARAMETER`` with all violations.
-    """
-    try:
-        # ``from_attributes`` words a wrong type as the container does
-        validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
-    except ValidationError as error:
-        raise breaks_schema(error.errors(include_url=False)) from None
-    return validated
-
-
-def read_whole(value: JSON) -> JSON:
-    """JSON has one kind of number: 256.0 is an integer, also where a string is not."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+_FORMATS: Mapping[str, Format] = {"text": "text", "json_object": "json_object", "json_schema": "json_schema"}
 
 
 def _check_name(name: str) -> str:
@@ -71,14 +44,6 @@ def _check_messages(messages: list[JSON]) -> list[JSON]:
     if not messages:
         raise ValueError("messages can not be an empty list")
     return messages
-
-
-Integer = Annotated[int, BeforeValidator(read_whole)]
-Count = Annotated[int, BeforeValidator(read_whole), Field(ge=0)]
-Penalty = Annotated[float, Field(ge=-2, le=2)]
-Temperature = Annotated[float, Field(ge=0, le=2)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
-Seed = Annotated[int, BeforeValidator(read_whole), Field(ge=-(2**63), le=2**63 - 1)]
 
 
 class Detail(StrEnum):
@@ -159,7 +124,7 @@ class _RoleSchema:
     """One of the roles; the error is that of the container's enumeration."""
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: JSON, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         roles = core_schema.literal_schema(["system", "user", "assistant", "tool", "developer"])
         return core_schema.custom_error_schema(roles, "enum", custom_error_context={"expected": _ROLES})
 
@@ -224,7 +189,7 @@ class JsonSchemaFormat(WireModel):
 
 
 def _check_format(kind: str) -> str:
-    if kind not in ("text", "json_object", "json_schema"):
+    if kind not in _FORMATS:
         raise ValueError(f"Response format was {kind} but must be either 'text' or 'json_object'.")
     return kind
 
@@ -239,19 +204,14 @@ class ResponseFormat(WireModel):
             raise ValueError("Response format is json_schema but json_schema is not provided.")
         return self
 
+    @property
+    def kind(self) -> Format:
+        return _FORMATS[self.type]
 
-class Generation(WireModel):
-    """What chat and text completions have in common."""
-
-    frequency_penalty: Penalty | None = None
-    max_tokens: Count | None = None
-    presence_penalty: Penalty | None = None
-    seed: Seed | None = None
-    stop: str | Annotated[list[str], Field(min_length=1)] | None = None
-    stream: bool | None = None
-    temperature: Temperature | None = None
-    top_p: Fraction | None = None
-    model: str | None = None
+    @property
+    def wanted_schema(self) -> JSON:
+        """The schema of ``json_schema``; any other format has none."""
+        return self.json_schema.schema_ if self.type == "json_schema" and self.json_schema is not None else None
 
 
 class Conversation(WireModel):
@@ -260,7 +220,7 @@ class Conversation(WireModel):
     messages: Annotated[list[ChatMessage], AfterValidator(_check_messages)]
 
 
-class ChatRequest(Generation, Conversation):
+class ChatRequest(SamplingFields, Conversation):
     """``POST /chat/completions``."""
 
     response_format: ResponseFormat | None = None

@@ -8,11 +8,11 @@ constants.py and api_server.py.
 from collections.abc import Mapping
 
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON, dump_text
+from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.wire import Headers
-from emulator.vendors.azure.chat.fields import BRANCHES
+from emulator.vendors.azure.errors.envelope import BRANCHES, Envelope
 from emulator.vendors.azure.errors.gateways import word_aoai, word_foundry, word_invalid
-from emulator.vendors.azure.errors.wording import MODEL_ERROR, Refusal, Worded, Words, word_filtered
+from emulator.vendors.azure.errors.wording import Worded, Words, model_error_headers, word_filtered
 from emulator.vendors.azure.headers import refused_headers
 
 _SHORT = frozenset({ErrorKind.UNAUTHENTICATED, ErrorKind.NOT_FOUND, ErrorKind.RATE_LIMITED})
@@ -36,106 +36,109 @@ _TASK_TYPES = {"chat": "chat-completion", "completions": "text-generation", "emb
 _ROUTES = {"chat": "chat completions API", "completions": "text generation API", "embeddings": "embeddings API"}
 
 
-def word_seed(refusal: Refusal) -> Worded:
+def word_seed(envelope: Envelope) -> Worded:
     """Flat, with ``error`` as a string."""
-    body: JSON = {"status": refusal.status}
-    if refusal.kind not in _SHORT:
-        body["code"] = refusal.code
-    body["error"] = refusal.phrase
-    body["message"] = _explain(refusal)
-    if refusal.kind is ErrorKind.INVALID_PARAMETER:
-        loc, value = _locate(refusal)
+    body: Object = {"status": envelope.status}
+    if envelope.kind not in _SHORT:
+        body["code"] = envelope.code
+    body["error"] = envelope.phrase
+    body["message"] = _explain(envelope)
+    if envelope.kind is ErrorKind.INVALID_PARAMETER:
+        loc, value = _locate(envelope)
         text = value if isinstance(value, str) else dump_text(value)
         body["detail"] = {"loc": loc, "value": text, "input": value}
-    elif refusal.kind not in _SHORT:
-        body["param"] = refusal.param or _blame(refusal)
-    headers = (("x-ms-error-code", refusal.code), *refused_headers(refusal.details), *_allow(refusal))
-    return Worded(body, headers)
+    elif envelope.kind not in _SHORT:
+        body["param"] = envelope.param or _blame(envelope)
+    return Worded(body, _flat_headers(envelope))
 
 
-def word_docs(refusal: Refusal) -> Worded:
+def word_docs(envelope: Envelope) -> Worded:
     """Flat, without ``error``, so that clients find code and message."""
-    worded = word_seed(refusal)
-    body = {key: value for key, value in worded.body.items() if key not in ("error", "detail", "message")}
-    if "detail" in worded.body:
-        detail = worded.body["detail"]
-        body["detail"] = {"loc": detail["loc"], "input": detail["input"]}
-    param = body.pop("param", None)
-    body["message"] = worded.body["message"]
-    if param is not None:
-        body |= {"param": param, "type": None}
-    return Worded(body, worded.headers)
+    body: Object = {"status": envelope.status}
+    if envelope.kind not in _SHORT:
+        body["code"] = envelope.code
+    if envelope.kind is ErrorKind.INVALID_PARAMETER:
+        loc, value = _locate(envelope)
+        body["detail"] = {"loc": loc, "input": value}
+    body["message"] = _explain(envelope)
+    if envelope.kind is not ErrorKind.INVALID_PARAMETER and envelope.kind not in _SHORT:
+        body |= {"param": envelope.param or _blame(envelope), "type": None}
+    return Worded(body, _flat_headers(envelope))
 
 
-def _explain(refusal: Refusal) -> str:
-    """The message; of several violations the first is told."""
-    if refusal.message is None and refusal.kind is ErrorKind.NOT_FOUND and "deployment" in refusal.details:
-        return f"The deployment {refusal.details['deployment']} does not exist on this endpoint."
-    if refusal.message is None and "errors" in refusal.details:
-        return f"{refusal.text} {'.'.join(_locate(refusal)[0])}: {refusal.errors[0]['msg']}"
-    return refusal.text
+def _flat_headers(envelope: Envelope) -> Headers:
+    return (("x-ms-error-code", envelope.code), *refused_headers(envelope.details), *_allow(envelope))
 
 
-def _locate(refusal: Refusal) -> tuple[list[str], JSON]:
+def _explain(envelope: Envelope) -> str:
+    """The message; of several violations it names the first."""
+    if envelope.message is None and envelope.kind is ErrorKind.NOT_FOUND and "deployment" in envelope.details:
+        return f"The deployment {envelope.details['deployment']} does not exist on this endpoint."
+    if envelope.message is None and "errors" in envelope.details:
+        return f"{envelope.text} {'.'.join(_locate(envelope)[0])}: {envelope.violation.text}"
+    return envelope.text
+
+
+def _locate(envelope: Envelope) -> tuple[list[str], JSON]:
     """Where the first violation is, and the value there; a union's branch is no place in the body."""
-    first = refusal.errors[0]
-    loc = [str(part) for part in first["loc"]]
+    violation = envelope.violation
+    loc = [str(part) for part in violation.loc]
     if loc[-1] in BRANCHES:
         loc.pop()
-    return loc, first["input"]
+    return loc, violation.value
 
 
-def _blame(refusal: Refusal) -> str:
+def _blame(envelope: Envelope) -> str:
     """``param`` of an error that names none."""
-    return "messages" if refusal.kind in (ErrorKind.CONTENT_FILTER, ErrorKind.CONTEXT_LENGTH) else ""
+    return "messages" if envelope.kind in (ErrorKind.CONTENT_FILTER, ErrorKind.CONTEXT_LENGTH) else ""
 
 
-def _allow(refusal: Refusal) -> Headers:
-    allow = refusal.details.get("allow")
-    return (("Allow", allow),) if allow else ()
+def _allow(envelope: Envelope) -> Headers:
+    allow = envelope.details.get("allow")
+    return (("Allow", as_text(allow)),) if allow else ()
 
 
-def word_maas(refusal: Refusal) -> Worded:
+def word_maas(envelope: Envelope) -> Worded:
     """As a serverless endpoint: its gateway's 401, its model's plain 404, else the container's words."""
-    if refusal.kind is ErrorKind.UNAUTHENTICATED:
-        body = {"statusCode": refusal.status, "message": refusal.message or _UNAUTHENTICATED}
+    if envelope.kind is ErrorKind.UNAUTHENTICATED:
+        body: Object = {"statusCode": envelope.status, "message": envelope.message or _UNAUTHENTICATED}
         return Worded(body, (("x-ms-error-reason", "Invalid JWT."),))
-    if refusal.kind is ErrorKind.NOT_FOUND and "path" not in refusal.details:
-        headers = ((name, value.format(status=refusal.status)) for name, value in MODEL_ERROR)
-        return Worded(refusal.message or "NOT FOUND", tuple(headers))
-    if refusal.kind is ErrorKind.CONTENT_FILTER:
-        return word_filtered(refusal)
-    return _word_container(refusal)
+    if envelope.kind is ErrorKind.NOT_FOUND and "path" not in envelope.details:
+        return Worded(envelope.message or "NOT FOUND", model_error_headers(envelope))
+    if envelope.kind is ErrorKind.CONTENT_FILTER:
+        return word_filtered(envelope)
+    return _word_container(envelope)
 
 
-def word_managed(refusal: Refusal) -> Worded:
+def word_managed(envelope: Envelope) -> Worded:
     """As a managed online endpoint: the container alone, behind the same gateway."""
-    if refusal.kind is ErrorKind.UNAUTHENTICATED:
-        return word_maas(refusal)
-    if refusal.kind is ErrorKind.NOT_FOUND and "task" in refusal.details:
-        there = _TASK_TYPES.get(refusal.details["deployment_task"], refusal.details["deployment_task"])
-        route = _ROUTES[refusal.details["task"]]
-        return Worded(_envelope(400, "Bad Request", f"task_type {there} not available with {route}."), status=400)
-    if refusal.kind is ErrorKind.CONTENT_FILTER:
-        code = _CODES.get(refusal.status, "Unknown Status Code")
-        return Worded(_envelope(refusal.status, code, refusal.message or _UNSAFE_INPUT))
-    return _word_container(refusal)
+    if envelope.kind is ErrorKind.UNAUTHENTICATED:
+        return word_maas(envelope)
+    if envelope.kind is ErrorKind.NOT_FOUND and "task" in envelope.details:
+        task = as_text(envelope.details["deployment_task"])
+        there = _TASK_TYPES.get(task, task)
+        route = _ROUTES[as_text(envelope.details["task"])]
+        return Worded(_wrap(400, "Bad Request", f"task_type {there} not available with {route}."), status=400)
+    if envelope.kind is ErrorKind.CONTENT_FILTER:
+        code = _CODES.get(envelope.status, "Unknown Status Code")
+        return Worded(_wrap(envelope.status, code, envelope.message or _UNSAFE_INPUT))
+    return _word_container(envelope)
 
 
-def _word_container(refusal: Refusal) -> Worded:
-    if refusal.kind is ErrorKind.INVALID_PARAMETER:
-        return word_invalid(refusal)
-    if refusal.kind is ErrorKind.NOT_FOUND:
-        return Worded({"detail": refusal.message or "Not Found"})
-    if refusal.kind is ErrorKind.METHOD_NOT_ALLOWED:
-        return Worded({"detail": refusal.text}, _allow(refusal))
-    if refusal.details.get("bare"):
-        return Worded({"detail": refusal.text})
-    text = _FAILED if refusal.kind is ErrorKind.INTERNAL and refusal.message is None else refusal.text
-    return Worded(_envelope(refusal.status, _CODES.get(refusal.status, "Unknown Status Code"), text))
+def _word_container(envelope: Envelope) -> Worded:
+    if envelope.kind is ErrorKind.INVALID_PARAMETER:
+        return word_invalid(envelope)
+    if envelope.kind is ErrorKind.NOT_FOUND:
+        return Worded({"detail": envelope.message or "Not Found"})
+    if envelope.kind is ErrorKind.METHOD_NOT_ALLOWED:
+        return Worded({"detail": envelope.text}, _allow(envelope))
+    if envelope.details.get("bare"):
+        return Worded({"detail": envelope.text})
+    text = _FAILED if envelope.kind is ErrorKind.INTERNAL and envelope.message is None else envelope.text
+    return Worded(_wrap(envelope.status, _CODES.get(envelope.status, "Unknown Status Code"), text))
 
 
-def _envelope(status: int, code: str, message: str) -> JSON:
+def _wrap(status: int, code: str, message: str) -> Object:
     return {"error": {"code": code, "message": message, "status": status}}
 
 

@@ -5,9 +5,10 @@ microsoft/semantic-kernel issue 10337 (wrong key). Codes of kinds that no source
 """
 
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON, dump_text
+from emulator.core.json import JSON, Object, as_text, dump_text
+from emulator.vendors.azure.errors.envelope import Envelope
 from emulator.vendors.azure.errors.openai import word_openai
-from emulator.vendors.azure.errors.wording import MODEL_ERROR, Refusal, Worded, word_filtered
+from emulator.vendors.azure.errors.wording import Worded, model_error_headers, word_filtered
 from emulator.vendors.azure.headers import gateway_headers, refused_headers
 
 _WRONG_KEY = (
@@ -38,136 +39,146 @@ _THROTTLED = (
 )
 
 
-def word_foundry(refusal: Refusal) -> Worded:
+def word_foundry(envelope: Envelope) -> Worded:
     """As ``services.ai.azure.com/models``: a gateway before many models."""
-    return _add_headers(_word_gateway(refusal) or _word_mesh(refusal), refusal)
+    return _add_headers(_word_gateway(envelope) or _word_mesh(envelope), envelope)
 
 
-def word_aoai(refusal: Refusal) -> Worded:
+def word_aoai(envelope: Envelope) -> Worded:
     """As ``openai.azure.com``: OpenAI's own words behind the gateway."""
-    if refusal.kind is ErrorKind.NOT_FOUND and "task" in refusal.details:
-        message = refusal.message or _wrong_operation(refusal)
-        return _add_headers(Worded(_coded("OperationNotSupported", message), status=400), refusal)
-    return _add_headers(_word_gateway(refusal) or _word_azure_openai(refusal), refusal)
+    if envelope.kind is ErrorKind.NOT_FOUND and "task" in envelope.details:
+        message = envelope.message or _wrong_operation(envelope)
+        return _add_headers(Worded(_coded("OperationNotSupported", message), status=400), envelope)
+    return _add_headers(_word_gateway(envelope) or _word_azure_openai(envelope), envelope)
 
 
-def _add_headers(worded: Worded, refusal: Refusal) -> Worded:
-    own = (*refused_headers(refusal.details), *gateway_headers(refusal.request))
+def _add_headers(worded: Worded, envelope: Envelope) -> Worded:
+    own = (*refused_headers(envelope.details), *gateway_headers(envelope.request))
     return Worded(worded.body, (*worded.headers, *own), worded.status)
 
 
-def _word_gateway(refusal: Refusal) -> Worded | None:
+def _word_gateway(envelope: Envelope) -> Worded | None:
     """What both gateways say alike, before any model is asked."""
-    details = refusal.details
-    if refusal.kind is ErrorKind.UNAUTHENTICATED:
-        return _word_unauthenticated(refusal)
-    if refusal.kind is ErrorKind.NOT_FOUND and "deployment" in details:
-        return Worded(_coded("DeploymentNotFound", refusal.message or _NO_DEPLOYMENT))
-    if refusal.kind is ErrorKind.NOT_FOUND or refusal.code == "invalid_api_version":
-        message = None if refusal.code == "invalid_api_version" else refusal.message
-        return Worded(_coded("404", message or "Resource not found"), status=404)
-    if refusal.kind is ErrorKind.METHOD_NOT_ALLOWED:
-        return Worded(_coded("405", refusal.text), (("Allow", str(details.get("allow", "POST"))),))
-    if refusal.kind is ErrorKind.FORBIDDEN:
-        return Worded(_coded("PermissionDenied", refusal.message or "Principal does not have access to API/Operation."))
-    if refusal.kind is ErrorKind.TIMEOUT:
-        return Worded(_coded("Timeout", refusal.message or "The operation was timeout."), status=408)
+    details = envelope.details
+    if envelope.kind is ErrorKind.UNAUTHENTICATED:
+        return _word_unauthenticated(envelope)
+    if envelope.kind is ErrorKind.NOT_FOUND and "deployment" in details:
+        return Worded(_coded("DeploymentNotFound", envelope.message or _NO_DEPLOYMENT))
+    if envelope.kind is ErrorKind.NOT_FOUND or envelope.code == "invalid_api_version":
+        own = None if envelope.code == "invalid_api_version" else envelope.message
+        return Worded(_coded("404", own or "Resource not found"), status=404)
+    if envelope.kind is ErrorKind.METHOD_NOT_ALLOWED:
+        return Worded(_coded("405", envelope.text), (("Allow", str(details.get("allow", "POST"))),))
+    if envelope.kind is ErrorKind.FORBIDDEN:
+        return Worded(
+            _coded("PermissionDenied", envelope.message or "Principal does not have access to API/Operation.")
+        )
+    if envelope.kind is ErrorKind.TIMEOUT:
+        return Worded(_coded("Timeout", envelope.message or "The operation was timeout."), status=408)
     return None
 
 
-def _word_unauthenticated(refusal: Refusal) -> Worded:
-    if refusal.request.headers.get("api-key"):
-        return Worded(_coded("401", refusal.message or _WRONG_KEY))
-    return Worded({"statusCode": refusal.status, "message": refusal.message or _WRONG_TOKEN})
+def _word_unauthenticated(envelope: Envelope) -> Worded:
+    if envelope.request.headers.get("api-key"):
+        return Worded(_coded("401", envelope.message or _WRONG_KEY))
+    return Worded({"statusCode": envelope.status, "message": envelope.message or _WRONG_TOKEN})
 
 
-def _wrong_operation(refusal: Refusal) -> str:
-    operation = _OPERATIONS[refusal.details["task"]]
+def _wrong_operation(envelope: Envelope) -> str:
+    operation = _OPERATIONS[as_text(envelope.details["task"])]
     return (
-        f"The {operation} operation does not work with the specified model, {refusal.details['model']}. "
+        f"The {operation} operation does not work with the specified model, {envelope.details['model']}. "
         "Please choose different model and try again. You can learn more about which models can be used with each "
         "operation here: https://go.microsoft.com/fwlink/?linkid=2197993."
     )
 
 
-def _coded(code: str, message: str) -> JSON:
+def _coded(code: str, message: str) -> Object:
     return {"error": {"code": code, "message": message}}
 
 
-def _word_mesh(refusal: Refusal) -> Worded:
+def _word_mesh(envelope: Envelope) -> Worded:
     """The mesh of models behind a Foundry resource; GitHub Models answers alike."""
-    if refusal.kind is ErrorKind.INVALID_PARAMETER:
-        return word_invalid(refusal)
-    if refusal.kind is ErrorKind.CONTENT_FILTER:
-        return word_filtered(refusal)
-    if refusal.kind is ErrorKind.RATE_LIMITED:
-        return Worded(_repeat("RateLimitReached", refusal.message or _name_limit(refusal)))
-    if refusal.kind is ErrorKind.CONTEXT_LENGTH:
-        return Worded(_repeat("tokens_limit_reached", refusal.message or _name_size(refusal)), status=413)
-    if refusal.code in ("unknown_model", "no_model_name"):
-        body = _repeat(refusal.code, refusal.text)
-        if refusal.code == "unknown_model":
-            body["error"]["details"] = None
-        return Worded(body, (("x-ms-error-code", refusal.code),))
-    if refusal.details.get("bare"):
-        return Worded({"detail": refusal.text})
-    return Worded(_coded(refusal.phrase.replace(" ", ""), refusal.text))
+    if envelope.kind is ErrorKind.INVALID_PARAMETER:
+        return word_invalid(envelope)
+    if envelope.kind is ErrorKind.CONTENT_FILTER:
+        return word_filtered(envelope)
+    if envelope.kind is ErrorKind.RATE_LIMITED:
+        message = envelope.message or _name_limit(envelope)
+        return Worded(_detailed("RateLimitReached", message, message))
+    if envelope.kind is ErrorKind.CONTEXT_LENGTH:
+        message = envelope.message or _name_size(envelope)
+        return Worded(_detailed("tokens_limit_reached", message, message), status=413)
+    if envelope.code in ("unknown_model", "no_model_name"):
+        details = None if envelope.code == "unknown_model" else envelope.text
+        return Worded(_detailed(envelope.code, envelope.text, details), (("x-ms-error-code", envelope.code),))
+    if envelope.details.get("bare"):
+        return Worded({"detail": envelope.text})
+    return Worded(_coded(envelope.phrase.replace(" ", ""), envelope.text))
 
 
-def _repeat(code: str, message: str) -> JSON:
-    return {"error": {"code": code, "message": message, "details": message}}
+def _detailed(code: str, message: str, details: str | None) -> Object:
+    return {"error": {"code": code, "message": message, "details": details}}
 
 
 _LIMITS = {"requests": "UserByModelByMinute", "concurrency": "UserConcurrentRequests"}
 
 
-def _name_limit(refusal: Refusal) -> str:
-    limit = _LIMITS.get(refusal.limit or "requests", "UserByModelByMinuteTokens")
-    amount, window = refusal.details.get("amount", 10), refusal.details.get("window", 60)
+def _name_limit(envelope: Envelope) -> str:
+    limit = _LIMITS.get(envelope.limit or "requests", "UserByModelByMinuteTokens")
+    amount, window = envelope.details.get("amount", 10), envelope.details.get("window", 60)
     head = f"Rate limit of {amount} per {window}s exceeded for {limit}."
-    return f"{head} Please wait {refusal.wait} seconds before retrying."
+    return f"{head} Please wait {envelope.wait} seconds before retrying."
 
 
-def _name_size(refusal: Refusal) -> str:
-    model, size = refusal.details.get("model", "the"), refusal.details.get("context", 8000)
+def _name_size(envelope: Envelope) -> str:
+    model, size = envelope.details.get("model", "the"), envelope.details.get("context", 8000)
     return f"Request body too large for {model} model. Max size: {size} tokens."
 
 
-def _word_azure_openai(refusal: Refusal) -> Worded:
-    if refusal.kind is ErrorKind.RATE_LIMITED:
-        milliseconds = (("retry-after-ms", str(refusal.wait * 1000)),)
-        return Worded(_coded("429", refusal.message or _word_throttled(refusal)), milliseconds)
-    if refusal.kind is ErrorKind.CONTENT_FILTER:
-        return word_filtered(refusal, "Azure OpenAI's", _ADVICE)
-    return word_openai(refusal)
+def _word_azure_openai(envelope: Envelope) -> Worded:
+    if envelope.kind is ErrorKind.RATE_LIMITED:
+        milliseconds = (("retry-after-ms", str(envelope.wait * 1000)),)
+        return Worded(_coded("429", envelope.message or _word_throttled(envelope)), milliseconds)
+    if envelope.kind is ErrorKind.CONTENT_FILTER:
+        return word_filtered(envelope, "Azure OpenAI's", _ADVICE)
+    return word_openai(envelope)
 
 
-def _word_throttled(refusal: Refusal) -> str:
-    request = refusal.request
+def _word_throttled(envelope: Envelope) -> str:
+    request = envelope.request
     operation = "Embeddings_Create" if request.path.endswith("/embeddings") else "ChatCompletions_Create"
     version = request.query.get("api-version", "v1")
-    limit = "call" if refusal.limit in ("requests", "concurrency") else "token"
-    return _THROTTLED.format(operation=operation, version=version, limit=limit, wait=refusal.wait)
+    limit = "call" if envelope.limit in ("requests", "concurrency") else "token"
+    return _THROTTLED.format(operation=operation, version=version, limit=limit, wait=envelope.wait)
 
 
-def word_invalid(refusal: Refusal) -> Worded:
+def word_invalid(envelope: Envelope) -> Worded:
     """A parameter the container or its model refuses.
 
-    Violations of the schema are listed; a feature the model lacks is told flat, as documented; what the model
+    Violations of the schema are listed; a feature the model lacks is named flat, as documented; what the model
     said about passed-through parameters is quoted as text.
     """
-    details = refusal.details
+    details = envelope.details
     if details.get("model_refused"):
-        headers = tuple((name, value.format(status=refusal.status)) for name, value in MODEL_ERROR)
-        answer = {"detail": refusal.errors}
+        headers = model_error_headers(envelope)
+        answer: Object = {"detail": details["errors"]}
         if details.get("bare"):
             return Worded(answer, headers)
-        quoted = {"code": "Invalid input", "message": dump_text(answer), "status": refusal.status}
+        quoted: JSON = {"code": "Invalid input", "message": dump_text(answer), "status": envelope.status}
         return Worded({"error": quoted}, (*headers, ("x-ms-rai-invoked", "true")))
     if "errors" in details:
-        message = refusal.message or "invalid input error"
-        listed = {"code": "Invalid input", "status": refusal.status, "message": message, "details": refusal.errors}
-        return Worded({"error": listed})
-    first = refusal.errors[0]
-    detail = {"loc": first["loc"], "input": first["input"]}
-    return Worded({"status": refusal.status, "code": refusal.code, "detail": detail, "message": refusal.text})
+        message = envelope.message or "invalid input error"
+        return Worded(
+            {
+                "error": {
+                    "code": "Invalid input",
+                    "status": envelope.status,
+                    "message": message,
+                    "details": details["errors"],
+                }
+            }
+        )
+    violation = envelope.violation
+    detail: JSON = {"loc": violation.loc, "input": violation.value}
+    return Worded({"status": envelope.status, "code": envelope.code, "detail": detail, "message": envelope.text})

@@ -4,10 +4,12 @@ Source: Azure/azure-sdk-assets, recorded refusals (``invalid_type``, unknown val
 OpenAI API, openai/openai-python issue threads, and ``unverified`` for Azure.
 """
 
+from collections.abc import Sequence
+
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON
-from emulator.vendors.azure.chat.fields import BRANCHES
-from emulator.vendors.azure.errors.wording import Refusal, Worded
+from emulator.core.json import JSON, Object, as_integer, as_number, as_text
+from emulator.vendors.azure.errors.envelope import BRANCHES, Envelope, Violation
+from emulator.vendors.azure.errors.wording import Worded
 
 _EXPECTED = {
     "string_type": "a string",
@@ -34,74 +36,72 @@ _NOT_JSON = (
 )
 
 
-def word_openai(refusal: Refusal) -> Worded:
+def word_openai(envelope: Envelope) -> Worded:
     """``{"error": {message, type, param, code}}``; what elsewhere is 422 is 400 here."""
-    details = refusal.details
-    if refusal.kind is ErrorKind.INVALID_PARAMETER:
-        return Worded(_word_violation(refusal), status=400)
-    if refusal.kind is ErrorKind.CONTEXT_LENGTH:
-        return Worded(_shape(_word_context(refusal), "messages", "context_length_exceeded"))
-    if refusal.kind is ErrorKind.INVALID_REQUEST:
-        message = _NOT_JSON if details.get("code") == "invalid_json" else refusal.text
-        return Worded(_shape(message, refusal.param, None))
-    return Worded({"error": {"code": refusal.phrase.replace(" ", ""), "message": refusal.text}})
+    details = envelope.details
+    if envelope.kind is ErrorKind.INVALID_PARAMETER:
+        return Worded(_word_violation(envelope), status=400)
+    if envelope.kind is ErrorKind.CONTEXT_LENGTH:
+        return Worded(_shape(_word_context(envelope), "messages", "context_length_exceeded"))
+    if envelope.kind is ErrorKind.INVALID_REQUEST:
+        message = _NOT_JSON if details.get("code") == "invalid_json" else envelope.text
+        return Worded(_shape(message, envelope.param, None))
+    return Worded({"error": {"code": envelope.phrase.replace(" ", ""), "message": envelope.text}})
 
 
-def _shape(message: str, param: str | None, code: str | None) -> JSON:
+def _shape(message: str, param: str | None, code: str | None) -> Object:
     return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
-def _word_violation(refusal: Refusal) -> JSON:
-    first = refusal.errors[0]
-    param = _join(first["loc"])
-    if refusal.message is not None:
-        return _shape(refusal.message, param, "invalid_value")
+def _word_violation(envelope: Envelope) -> Object:
+    violation = envelope.violation
+    param = _join(violation.loc)
+    if envelope.message is not None:
+        return _shape(envelope.message, param, "invalid_value")
     if param == "encoding_format":
-        message = f"Invalid value for 'encoding_format' = {first['input']}. Supported values: ['float', 'base64']."
+        message = f"Invalid value for 'encoding_format' = {violation.value}. Supported values: ['float', 'base64']."
         return _shape(message, None, None)
-    if refusal.details.get("code") == "parameter_not_supported":
+    if envelope.details.get("code") == "parameter_not_supported":
         message = f"Unsupported parameter: '{param}' is not supported with this model."
         return _shape(message, param, "unsupported_parameter")
-    return _word_kind(first, param)
+    return _word_kind(violation, param)
 
 
-def _word_kind(first: JSON, param: str) -> JSON:
-    kind = first["type"]
+def _word_kind(violation: Violation, param: str) -> Object:
+    kind, value = violation.kind, violation.value
     if kind == "missing":
         return _shape(f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
-    if isinstance(first["input"], list) and not first["input"]:
+    if isinstance(value, list) and not value:
         expected = "Expected an array with minimum length 1, but got an empty array instead."
         return _shape(f"Invalid '{param}': empty array. {expected}", param, "empty_array")
     if kind in _EXPECTED:
-        got = _name_type(first["input"])
-        message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {got} instead."
+        message = f"Invalid type for '{param}': expected {_EXPECTED[kind]}, but got {_name_type(value)} instead."
         return _shape(message, param, "invalid_type")
     if kind in _BOUNDS:
-        return _word_bound(first, param)
+        return _word_bound(violation, param)
     if kind in ("enum", "literal_error"):
-        expected = first["ctx"]["expected"].replace(" or ", " and ")
-        message = f"Invalid value: '{first['input']}'. Supported values are: {expected}."
-        return _shape(message, param, "invalid_value")
-    reason = first["msg"].removeprefix("Value error, ")
+        expected = as_text(violation.context["expected"]).replace(" or ", " and ")
+        return _shape(f"Invalid value: '{value}'. Supported values are: {expected}.", param, "invalid_value")
+    reason = violation.text.removeprefix("Value error, ")
     return _shape(f"Invalid '{param}': {reason}" if reason else f"Invalid value for '{param}'.", param, "invalid_value")
 
 
-def _word_bound(violation: JSON, param: str) -> JSON:
-    code, text, sign, bound = _BOUNDS[violation["type"]]
-    limit, given = violation["ctx"][bound], violation["input"]
+def _word_bound(violation: Violation, param: str) -> Object:
+    code, text, sign, bound = _BOUNDS[violation.kind]
+    limit, given = as_number(violation.context[bound]), violation.value
     kind = "integer" if isinstance(limit, int) else "decimal"
     message = f"Invalid '{param}': {kind} {text}. Expected a value {sign} {limit:g}, but got {given} instead."
     return _shape(message, param, f"{kind}_{code}")
 
 
-def _join(loc: list[str | int]) -> str:
+def _join(loc: Sequence[JSON]) -> str:
     """``messages[0].content`` for ``["body", "messages", 0, "content"]``; a union's branch is left out."""
     path = ""
     for part in loc[1:]:
         if isinstance(part, int):
             path += f"[{part}]"
         elif part not in BRANCHES:
-            path += f".{part}" if path else part
+            path += f".{part}" if path else str(part)
     return path
 
 
@@ -114,16 +114,17 @@ def _name_type(value: JSON) -> str:
     return names.get(type(value), "an unknown type")
 
 
-def _word_context(refusal: Refusal) -> str:
-    details = refusal.details
-    if refusal.message is not None or "context" not in details:
-        return refusal.text
-    context, prompt, requested = details["context"], details["prompt_tokens"], details["requested"]
-    head = f"This model's maximum context length is {context} tokens. However, "
+def _word_context(envelope: Envelope) -> str:
+    details = envelope.details
+    if envelope.message is not None or "context" not in details:
+        return envelope.text
+    prompt, requested = as_integer(details["prompt_tokens"]), details["requested"]
+    head = f"This model's maximum context length is {details['context']} tokens. However, "
     if requested is None:
         tail = "Please reduce the length of the messages."
         return f"{head}your messages resulted in {prompt} tokens. {tail}"
+    both = prompt + as_integer(requested)
     return (
-        f"{head}you requested {prompt + requested} tokens ({prompt} in the messages, {requested} in the completion). "
+        f"{head}you requested {both} tokens ({prompt} in the messages, {requested} in the completion). "
         "Please reduce the length of the messages or completion."
     )

@@ -5,24 +5,21 @@ Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic_core import ErrorDetails
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json, parse_json
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+from emulator.core.json import JSON, Object, dump_json, parse_json
 
 
-def breaks_schema(errors: Iterable["ErrorDetails | JSON"]) -> EmulatedError:
+def breaks_schema(errors: Iterable[ErrorDetails]) -> EmulatedError:
     """A known field of a wrong type, outside its range, or absent."""
-    listed = [_list_violation(error) for error in errors]
-    return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"errors": listed})
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"errors": [_list_violation(error) for error in errors]})
 
 
-def _list_violation(error: JSON) -> JSON:
-    violation = {
+def _list_violation(error: ErrorDetails) -> Object:
+    violation: Object = {
         "type": error["type"],
         "loc": ["body", *error["loc"]],
         "msg": error["msg"],
@@ -54,16 +51,15 @@ def not_supported(loc: Sequence[str | int], value: JSON) -> EmulatedError:
     )
 
 
-def extra_forbidden(extras: JSON, *, bare: bool) -> EmulatedError:
+def extra_forbidden(extras: Mapping[str, JSON], *, bare: bool) -> EmulatedError:
     """Passed-through parameters that the model refuses.
 
     Source: Azure/azure-sdk-assets, recorded answers of Mistral small; ``bare``: BerriAI/litellm issue 3899.
     """
-    errors = [
-        {"type": "extra_forbidden", "loc": [name], "msg": "Extra inputs are not permitted", "input": value}
+    refusal = breaks_schema(
+        {"type": "extra_forbidden", "loc": (name,), "msg": "Extra inputs are not permitted", "input": value}
         for name, value in extras.items()
-    ]
-    refusal = breaks_schema(errors)
+    )
     refusal.param = next(iter(extras))
     refusal.details = {**refusal.details, "model_refused": True, "bare": bare}
     return refusal
@@ -108,7 +104,7 @@ def not_json(reason: str) -> EmulatedError:
 
 
 def breaks_json(body: bytes, reason: str) -> EmulatedError:
-    """The same, as a FastAPI container tells it: a violation at a character, in the words of Python's decoder.
+    """The same, as a FastAPI container words it: a violation at a character, in the words of Python's decoder.
 
     Source: fastapi, routing.py. What is no text at all is a plain 400 there.
 
@@ -122,14 +118,16 @@ def breaks_json(body: bytes, reason: str) -> EmulatedError:
         message = "There was an error parsing the body"
         return EmulatedError(ErrorKind.INVALID_REQUEST, message, details={"code": "invalid_json", "bare": True})
     except json.JSONDecodeError as error:
-        offset, words = _place(error)
+        offset, words = _read_offset(error)
     else:
-        offset, words = _find_place(text, reason)
-    violation = {"type": "json_invalid", "loc": (offset,), "msg": "JSON decode error", "input": {}}
-    return breaks_schema([{**violation, "ctx": {"error": words}}])
+        offset, words = _find_offset(text, reason)
+    context = {"error": words}
+    return breaks_schema(
+        [{"type": "json_invalid", "loc": (offset,), "msg": "JSON decode error", "input": {}, "ctx": context}]
+    )
 
 
-def _place(error: json.JSONDecodeError) -> tuple[int, str]:
+def _read_offset(error: json.JSONDecodeError) -> tuple[int, str]:
     """Where and what, alike under every Python: 3.13 has words of its own for a comma too many."""
     if not error.msg.startswith("Illegal trailing comma"):
         return error.pos, error.msg
@@ -139,7 +137,7 @@ def _place(error: json.JSONDecodeError) -> tuple[int, str]:
     return offset, "Expecting property name enclosed in double quotes" if closes_object else "Expecting value"
 
 
-def _find_place(text: str, reason: str) -> tuple[int, str]:
+def _find_offset(text: str, reason: str) -> tuple[int, str]:
     """Where ``… at line 2 column 5`` is."""
     words, _, place = reason.rpartition(" at line ")
     line, _, column = place.partition(" column ")
@@ -153,6 +151,11 @@ def wrong_route(task: str, deployment_task: str, name: str) -> EmulatedError:
     """A route for another kind of model than the deployment's."""
     details = {"task": task, "deployment_task": deployment_task, "model": name}
     return EmulatedError(ErrorKind.NOT_FOUND, details=details)
+
+
+def no_such_path(path: str) -> EmulatedError:
+    """A route that this profile does not have."""
+    return EmulatedError(ErrorKind.NOT_FOUND, details={"path": path})
 
 
 def unknown_deployment(name: str) -> EmulatedError:

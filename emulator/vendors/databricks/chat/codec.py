@@ -6,94 +6,113 @@ databricks-ai-bridge for lists of content parts.
 
 from __future__ import annotations
 
-from typing import Any
-
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
-from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireResponse, WireStream
+from emulator.core.record import record
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.sse import quote
-from emulator.vendors.databricks.chat.shapes import is_plain, shape_call, shape_text, shape_thought, thinks_aloud
+from emulator.dialects.walk import gather
+from emulator.vendors.databricks.chat.shapes import (
+    draw_id,
+    dump_usage,
+    is_plain,
+    shape_call,
+    shape_text,
+    shape_thought,
+    shape_usage,
+    thinks_aloud,
+)
 from emulator.vendors.databricks.chat.stream import stream_chat
-from emulator.vendors.databricks.reply import Reply, answer_headers, dump_usage, shape_usage
+from emulator.vendors.databricks.habits import AnswerStyle
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.settings import DatabricksSettings
 
 
+@record(frozen=True, slots=True, eq=False)
 class ChatCodec:
-    """Words chat plans."""
+    """Words the plan of a chat.
 
-    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
-        reply: Reply = call.context
-        if is_plain(plan, reply):
-            return WireResponse(200, _fill(plan, reply, service.settings.chat_object), answer_headers(call, service))
-        body = {
-            "id": f"chatcmpl_{draw_uuid(plan.key, 'chat')}",
-            "object": service.settings.chat_object,
-            "created": int(plan.created),
-            "model": reply.model,
-            "choices": [_shape_choice(plan, number, reply) for number in range(len(plan.choices))],
-            "usage": shape_usage(plan.usage, reply),
-        }
-        return WireResponse(200, dump_json(body), answer_headers(call, service))
+    Fields:
+        served: the served entity that answers.
+        include_usage: the client asked for usage in the stream.
+    """
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
-        return WireStream(stream_chat(plan, call.context), answer_headers(call, service, stream=True))
+    settings: DatabricksSettings
+    style: AnswerStyle
+    served: str
+    include_usage: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        style, name = self.style, self.settings.chat_object
+        body = _fill(plan, style, name) if is_plain(plan, style) else dump_json(_shape_answer(plan, style, name))
+        return WireResponse(200, body, answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        events = stream_chat(plan, self.style, include_usage=self.include_usage)
+        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
 
 
-def _fill(plan: Plan, reply: Reply, name: str) -> bytes:
-    """The usual answer, which is what :func:`_shape_choice` and :func:`shape_usage` make of it."""
+def _fill(plan: Plan, style: AnswerStyle, name: str) -> bytes:
+    """The usual answer, which is what :func:`_shape_answer` makes of it."""
     choice = plan.choices[0]
-    tail = b',"refusal":null,"annotations":null}' if reply.family == "gpt" else b"}"
+    tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
     return (
-        b'{"id":"chatcmpl_%b","object":"%b","created":%d,"model":%b,"choices":[{"index":0,"message":'
+        b'{"id":"%b","object":"%b","created":%d,"model":%b,"choices":[{"index":0,"message":'
         b'{"role":"assistant","content":%b%b,"finish_reason":"%b","logprobs":null}],"usage":%b}'
     ) % (
-        draw_uuid(plan.key, "chat").encode(),
+        draw_id(plan.key).encode(),
         name.encode(),
         plan.created,
-        quote(reply.model),
+        quote(style.model),
         dump_json("".join(choice.tokens)),
         tail,
         choice.finish_reason.encode(),
-        dump_usage(plan.usage, reply),
+        dump_usage(plan.usage, style),
     )
 
 
-def _shape_choice(plan: Plan, number: int, reply: Reply) -> JSON:
+def _shape_answer(plan: Plan, style: AnswerStyle, name: str) -> Object:
+    return {
+        "id": draw_id(plan.key),
+        "object": name,
+        "created": int(plan.created),
+        "model": style.model,
+        "choices": [_shape_choice(plan, number, style) for number in range(len(plan.choices))],
+        "usage": shape_usage(plan.usage, style),
+    }
+
+
+def _shape_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
     choice = plan.choices[number]
-    logprobs = None
+    logprobs: JSON = None
     if choice.logprobs is not None:
         logprobs = {"content": [shape_logprob(entry) for entry in choice.logprobs]}
-    shape: dict[str, JSON] = {
+    shape: Object = {
         "index": number,
-        "message": _shape_message(plan, number, reply),
+        "message": _shape_message(plan, number, style),
         "finish_reason": choice.finish_reason,
         "logprobs": logprobs,
     }
-    if reply.extra:
-        shape["extra_fields"] = reply.extra
+    if style.safety:
+        shape["extra_fields"] = style.safety
     return shape
 
 
-def _shape_message(plan: Plan, number: int, reply: Reply) -> JSON:
-    choice = plan.choices[number]
-    calls = [
-        shape_call(plan.key, number, index, span, "".join(choice.tokens[span.start : span.end]), reply)
-        for index, span in enumerate(s for s in choice.spans if s.kind == "tool_call")
-    ]
-    text = choice.text()
-    refusal = choice.text("refusal")
-    if reply.family != "gpt":
+def _shape_message(plan: Plan, number: int, style: AnswerStyle) -> Object:
+    said = gather(plan.choices[number])
+    calls = [shape_call(plan.key, number, call, call.arguments, style) for call in said.calls]
+    text, refusal = said.text, said.refusal
+    if style.family != "gpt":
         text, refusal = text + refusal, ""
-    thought = choice.text("reasoning") if thinks_aloud(reply) else ""
-    message: dict[str, JSON] = {"role": "assistant", "content": text or (None if calls or refusal else "")}
-    if reply.listed or thought:
-        parts = [shape_thought(plan.key, number, thought, reply)] if thought else []
-        parts += [shape_text(plan.key, number, text, reply)] if text or not calls else []
+    thought = said.reasoning if thinks_aloud(style) else ""
+    message: Object = {"role": "assistant", "content": text or (None if calls or refusal else "")}
+    if style.listed or thought:
+        parts = [shape_thought(plan.key, number, thought, style)] if thought else []
+        parts += [shape_text(plan.key, number, text, style)] if text or not calls else []
         message["content"] = parts
     if calls:
         message["tool_calls"] = calls
-    if reply.family == "gpt":
+    if style.family == "gpt":
         message |= {"refusal": refusal or None, "annotations": None}
     return message

@@ -1,46 +1,95 @@
-"""Parts of a chat message that an answer in one piece and a stream share."""
+"""Parts of a chat answer that an answer in one piece and a stream share; its usage is that of completions too."""
 
 from __future__ import annotations
 
-from emulator.core.json import JSON
-from emulator.core.plan import Plan, Span
-from emulator.core.seed import draw_hex
-from emulator.vendors.databricks.reply import Reply, draw_opaque
+from base64 import urlsafe_b64encode
+
+from emulator.core.json import Object, dump_json
+from emulator.core.plan import Plan, Usage
+from emulator.core.seed import derive, draw_hex, draw_uuid
+from emulator.dialects.walk import CallOpened, SaidCall, is_only
+from emulator.vendors.databricks.habits import AnswerStyle
 
 
-def is_plain(plan: Plan, reply: Reply) -> bool:
+def is_plain(plan: Plan, style: AnswerStyle) -> bool:
     """Whether an answer is one text and nothing else, of an endpoint that sends it as a string."""
-    if not reply.plain or len(plan.choices) != 1:
+    if not style.plain or len(plan.choices) != 1:
         return False
     choice = plan.choices[0]
-    return len(choice.spans) == 1 and choice.spans[0].kind == "text" and choice.logprobs is None
+    return bool(choice.spans) and is_only(choice) and choice.logprobs is None
 
 
-def thinks_aloud(reply: Reply) -> bool:
+def thinks_aloud(style: AnswerStyle) -> bool:
     """Whether thoughts are part of ``content``."""
-    return reply.lists and reply.reasoning != "hidden"
+    return style.lists and style.reasoning != "hidden"
 
 
-def shape_thought(key: bytes, number: int, text: str, reply: Reply) -> JSON:
-    summary = {"type": "summary_text", "text": text}
-    if reply.family == "claude":
+def draw_id(key: bytes) -> str:
+    """``id`` of a chat answer and of each chunk of it."""
+    return f"chatcmpl_{draw_uuid(key, 'chat')}"
+
+
+def shape_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
+    summary: Object = {"type": "summary_text", "text": text}
+    if style.family == "claude":
         summary["signature"] = sign(key, number)
     return {"type": "reasoning", "summary": [summary]}
 
 
-def shape_text(key: bytes, number: int, text: str, reply: Reply) -> JSON:
-    part = {"type": "text", "text": text}
-    return {**part, "thoughtSignature": sign(key, number)} if reply.signed else part
+def shape_text(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
+    part: Object = {"type": "text", "text": text}
+    return {**part, "thoughtSignature": sign(key, number)} if style.signed else part
 
 
-def shape_call(key: bytes, number: int, index: int, span: Span, arguments: str, reply: Reply) -> dict[str, JSON]:
-    shape: dict[str, JSON] = {
-        "id": span.id or f"call_{draw_hex(key, 'call', number, index, digits=24)}",
+def shape_call(key: bytes, number: int, call: SaidCall | CallOpened, arguments: str, style: AnswerStyle) -> Object:
+    """One of ``tool_calls`` of a choice."""
+    shape: Object = {
+        "id": call.id or f"call_{draw_hex(key, 'call', number, call.number, digits=24)}",
         "type": "function",
-        "function": {"name": span.name, "arguments": arguments},
+        "function": {"name": call.name, "arguments": arguments},
     }
-    return {**shape, "thoughtSignature": sign(key, number)} if reply.signed else shape
+    return {**shape, "thoughtSignature": sign(key, number)} if style.signed else shape
 
 
 def sign(key: bytes, number: int) -> str:
+    """The signature of a choice's thoughts."""
     return draw_opaque(key, "signature", number)
+
+
+def draw_opaque(key: bytes, *name: str | int) -> str:
+    """128 characters that mean something only to the service: signatures, encrypted ids."""
+    return urlsafe_b64encode(b"".join([derive(key, *name, part) for part in range(6)])).decode()
+
+
+def shape_usage(usage: Usage, style: AnswerStyle) -> Object:
+    """``usage`` of chat and completions.
+
+    Reasoning tokens stand at the top level as in the reference, and in the details as clients read them; the
+    cache counts are what Claude and GPT endpoints add.
+    """
+    shape: Object = {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+    if usage.reasoning_tokens or style.reasoning not in ("", "on-request"):
+        shape["reasoning_tokens"] = usage.reasoning_tokens
+        shape["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
+    if style.family == "gpt":
+        shape["prompt_tokens_details"] = {"cached_tokens": 0}
+    elif style.family == "claude":
+        shape["cache_creation_input_tokens"] = 0
+        shape["cache_read_input_tokens"] = 0
+    return shape
+
+
+def dump_usage(usage: Usage, style: AnswerStyle) -> bytes:
+    """:func:`shape_usage` as JSON."""
+    if usage.reasoning_tokens or style.reasoning or style.family in ("gpt", "claude"):
+        return dump_json(shape_usage(usage, style))
+    return dump_counts(usage.prompt_tokens, usage.completion_tokens)
+
+
+def dump_counts(prompt: int, completion: int) -> bytes:
+    """``usage`` while an answer is under way, and of answers with nothing more to count."""
+    return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (prompt, completion, prompt + completion)

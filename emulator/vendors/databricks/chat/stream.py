@@ -7,184 +7,183 @@ every chunk), databricks-ai-bridge (lists of content parts in deltas).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import merge
 
-from emulator.core.json import JSON, dump_json
-from emulator.core.plan import Choice, Plan, Span
-from emulator.core.seed import draw_uuid
+from emulator.core.json import Object, dump_json
+from emulator.core.plan import Choice, Plan
+from emulator.core.wire import Event, Mark
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.sse import DONE, quote
-from emulator.vendors.databricks.chat.shapes import is_plain, shape_call, sign, thinks_aloud
-from emulator.vendors.databricks.reply import Reply, dump_usage, shape_usage
+from emulator.dialects.walk import (
+    FINISH,
+    PLAIN,
+    CallOpened,
+    Opened,
+    Run,
+    first_due,
+    interleave,
+    last_due,
+    speak,
+    walk,
+)
+from emulator.vendors.databricks.chat.shapes import draw_id, dump_usage, is_plain, shape_call, sign, thinks_aloud
+from emulator.vendors.databricks.habits import AnswerStyle
 
-# One chunk's choice: when it is due, which choice, how many tokens it has by then, and the bytes.
-# The last of a choice has its count negated, bit by bit.
-Piece = tuple[float, int, int, bytes]
+_FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
+_AFTER = b'},"finish_reason":null,"logprobs":null}'
 
 
-def stream_chat(plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
+def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Iterator[Event]:
     """All chunks of all choices as they come due, then ``[DONE]``."""
     head = (
-        f'data: {{"id":"chatcmpl_{draw_uuid(plan.key, "chat")}","object":"chat.completion.chunk",'
-        f'"created":{int(plan.created)},"model":'
-    ).encode() + quote(reply.model)
-    if reply.usage_style == "every" and not reply.role_everywhere and is_plain(plan, reply):
-        return _stream_plain(head, plan, reply)
-    return _stream_any(head, plan, reply)
+        f'data: {{"id":"{draw_id(plan.key)}","object":"chat.completion.chunk","created":{int(plan.created)},"model":'
+    ).encode() + quote(style.model)
+    if style.usage_style == "every" and not style.role_everywhere and is_plain(plan, style):
+        return _stream_plain(head, plan, style)
+    return _stream_any(head, plan, style, include_usage)
 
 
-def _stream_plain(head: bytes, plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
+def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> Iterator[Event]:
     """The usual stream, which is what :func:`_stream_any` makes of it."""
     choice = plan.choices[0]
-    due, prompt = choice.due, plan.usage.prompt_tokens
-    first, last = (due[0], due[-1]) if len(due) else (0.0, 0.0)
+    prompt, last = plan.usage.prompt_tokens, last_due(choice)
     before = head + b',"choices":[{"index":0,"delta":{'
-    after = b'},"finish_reason":null,"logprobs":null}],"usage":{"prompt_tokens":%d,"completion_tokens":' % prompt
-    yield first, b'%b"role":"assistant","content":""%b0,"total_tokens":%d}}\n\n' % (before, after, prompt)
+    after = _AFTER + b'],"usage":{"prompt_tokens":%d,"completion_tokens":' % prompt
+    opening = b'%b"role":"assistant","content":""%b0,"total_tokens":%d}}\n\n' % (before, after, prompt)
+    yield first_due(choice), opening, 0, PLAIN
     # Every % of the head stands for itself.
     template = before.replace(b"%", b"%%") + b'"content":%b' + after + b'%d,"total_tokens":%d}}\n\n'
-    for number, (token, when) in enumerate(zip(choice.tokens, due, strict=True), 1):
+    for number, (token, due) in enumerate(zip(choice.tokens, choice.due, strict=True), 1):
         if token:
-            yield when, template % (quote(token), number, prompt + number)
-    delta = b'"delta":{}' if reply.family == "gpt" else b'"delta":{"content":""}'
+            yield due, template % (quote(token), number, prompt + number), number, PLAIN
+    delta = b'"delta":{}' if style.family == "gpt" else b'"delta":{"content":""}'
     finish = b'%b,"choices":[{"index":0,%b,"finish_reason":%b,"logprobs":null}],"usage":%b}\n\n'
-    yield last, finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, reply))
-    yield last, DONE
+    ending = finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, style))
+    yield last, ending, len(choice.tokens), _FINISH_WITH_USAGE
+    yield last, DONE, 0, Mark.DONE
 
 
-def _stream_any(head: bytes, plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
-    choices = [_pieces(plan, number, reply) for number in range(len(plan.choices))]
-    if reply.role_everywhere:
-        choices = [_repeat_role(pieces) for pieces in choices]
-    pieces = choices[0] if len(choices) == 1 else merge(*choices, key=_order)
-    counted = _count_all if reply.usage_style == "every" else _count_some
-    yield from counted(head + b',"choices":[', pieces, plan, reply)
-    last = max((choice.due[-1] if len(choice.due) else 0.0 for choice in plan.choices), default=0.0)
-    if reply.include_usage and reply.usage_style in ("on-request", "none"):
-        yield last, b'%b,"choices":[],"usage":%b}\n\n' % (head, dump_json(shape_usage(plan.usage, reply)))
-    yield last, DONE
+def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:
+    prefix = head + b',"choices":['
+    choices = interleave([_stream_choice(plan, number, style) for number in range(len(plan.choices))], in_turn=True)
+    if style.usage_style == "every":
+        yield from _count_all(prefix, choices, plan, style)
+    else:
+        yield from _count_some(prefix, choices, plan, style, include_usage)
+    last = max(map(last_due, plan.choices), default=0.0)
+    if include_usage and _is_silent(style):
+        yield last, b'%b],"usage":%b}\n\n' % (prefix, dump_usage(plan.usage, style)), 0, Mark.USAGE
+    yield last, DONE, 0, Mark.DONE
 
 
-def _order(piece: Piece) -> tuple[float, int]:
-    """Choices that keep the same pace take turns."""
-    return piece[0], piece[2] if piece[2] >= 0 else ~piece[2]
+def _is_silent(style: AnswerStyle) -> bool:
+    """Whether no chunk of a choice has counts."""
+    return style.usage_style in ("on-request", "none")
 
 
-def _count_all(prefix: bytes, pieces: Iterator[Piece], plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
+def _count_all(prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle) -> Iterator[Event]:
     """Running counts in every chunk; the last one has the whole usage."""
     prompt = plan.usage.prompt_tokens
-    counts = [0] * len(plan.choices)
-    left = len(counts)
+    left = len(plan.choices)
     # Every % of the prefix stands for itself.
     template = prefix.replace(b"%", b"%%") + b'%%b],"usage":{"prompt_tokens":%d,' % prompt
     template += b'"completion_tokens":%d,"total_tokens":%d}}\n\n'
-    single = left == 1
-    for due, number, tokens, body in pieces:
-        if tokens < 0:
+    for due, choice, tokens, mark in choices:
+        if mark is FINISH:
             left -= 1
             if not left:
-                yield due, b'%b%b],"usage":%b}\n\n' % (prefix, body, dump_json(shape_usage(plan.usage, reply)))
+                ending = b'%b%b],"usage":%b}\n\n' % (prefix, choice, dump_usage(plan.usage, style))
+                yield due, ending, tokens, _FINISH_WITH_USAGE
                 return
-            tokens = ~tokens
-        if not single:
-            counts[number] = tokens
-            tokens = sum(counts)
-        yield due, template % (body, tokens, prompt + tokens)
+        yield due, template % (choice, tokens, prompt + tokens), tokens, mark
 
 
-def _count_some(prefix: bytes, pieces: Iterator[Piece], plan: Plan, reply: Reply) -> Iterator[tuple[float, bytes]]:
+def _count_some(
+    prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle, include_usage: bool
+) -> Iterator[Event]:
     """No counts before the last chunk, or not even there."""
-    style = reply.usage_style
-    silent = style in ("on-request", "none")
-    suffix = final = b"]}\n\n"
-    if style == "claude":
+    silent = _is_silent(style)
+    suffix = b"]}\n\n"
+    if style.usage_style == "claude":
         prompt = plan.usage.prompt_tokens
         suffix = b'],"usage":{"prompt_tokens":%d,"completion_tokens":null,"total_tokens":null}}\n\n' % prompt
-    elif silent and reply.include_usage:
-        suffix = final = b'],"usage":null}\n\n'
-    if not silent:
-        final = b'],"usage":%b}\n\n' % dump_json(shape_usage(plan.usage, reply))
+    elif silent and include_usage:
+        suffix = b'],"usage":null}\n\n'
     left = len(plan.choices)
-    for due, _, tokens, body in pieces:
-        left -= tokens < 0
-        yield due, b"%b%b%b" % (prefix, body, suffix if left else final)
+    for due, choice, tokens, mark in choices:
+        if mark is FINISH:
+            left -= 1
+            if not left and not silent:
+                suffix, mark = b'],"usage":%b}\n\n' % dump_usage(plan.usage, style), _FINISH_WITH_USAGE
+        yield due, b"%b%b%b" % (prefix, choice, suffix), tokens, mark
 
 
-def _pieces(plan: Plan, number: int, reply: Reply) -> Iterator[Piece]:
-    """The chunks of one choice: role, each span, the finish reason."""
+def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Event]:
+    """What chunks say of one choice: its role, each run of tokens, the finish reason."""
     choice = plan.choices[number]
-    before, after = b'{"index":%d,"delta":' % number, b',"finish_reason":null,"logprobs":null}'
-    first = choice.due[0] if len(choice.due) else 0.0
-    if not choice.spans or choice.spans[0].kind != "tool_call":
-        yield first, number, 0, before + b'{"role":"assistant","content":""}' + after
-    calls = 0
-    for span in choice.spans:
-        if span.kind == "tool_call":
-            yield from _stream_call(plan, number, span, calls, reply)
-            calls += 1
-        elif span.kind != "reasoning":
-            yield from _stream_text(choice, number, span, reply)
-        elif thinks_aloud(reply):
-            yield from _stream_thought(plan, number, span, reply)
-    delta = b"{}" if choice.finish_reason == "tool_calls" or reply.family == "gpt" else b'{"content":""}'
-    finish = b',"finish_reason":%b,"logprobs":null}' % quote(choice.finish_reason)
-    yield choice.due[-1] if len(choice.due) else 0.0, number, ~len(choice.tokens), before + delta + finish
+    before = b'{"index":%d,"delta":{' % number
+    opening = before + b'"role":"assistant","content":""' + _AFTER
+    if style.role_everywhere:
+        before += b'"role":"assistant",'
+    call = 0
+    for step in walk(choice):
+        if isinstance(step, Run):
+            yield from _stream_run(plan, number, step, before, style, call)
+        elif isinstance(step, CallOpened):
+            call = step.number
+            yield step.due, _open_call(plan, number, step, before, style), step.tokens, PLAIN
+        elif not isinstance(step, Opened):
+            yield step.due, _finish(choice, before, style), step.tokens, FINISH
+        elif not choice.spans or choice.spans[0].kind != "tool_call":
+            yield step.due, opening, 0, PLAIN
 
 
-def _repeat_role(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The same chunks, each with the role in front."""
-    for due, number, tokens, body in pieces:
-        head, mark, rest = body.partition(b'"delta":{')
-        if not rest.startswith(b'"role"'):
-            rest = (b'"role":"assistant"%b' if rest.startswith(b"}") else b'"role":"assistant",%b') % rest
-        yield due, number, tokens, head + mark + rest
+def _open_call(plan: Plan, number: int, call: CallOpened, before: bytes, style: AnswerStyle) -> bytes:
+    """A call's name and id; its arguments come in fragments after."""
+    if call.first:
+        content = b"null" if style.family == "gpt" else b'""'
+        before = b'{"index":%d,"delta":{"role":"assistant","content":%b,' % (number, content)
+    opening: Object = {"index": call.number, **shape_call(plan.key, number, call, "", style)}
+    return b'%b"tool_calls":[%b]%b' % (before, dump_json(opening), _AFTER)
 
 
-def _stream_text(choice: Choice, number: int, span: Span, reply: Reply) -> Iterator[Piece]:
+def _finish(choice: Choice, before: bytes, style: AnswerStyle) -> bytes:
+    """The finish reason, beside an empty text where one may follow."""
+    if choice.finish_reason == "tool_calls" or style.family == "gpt":
+        delta = before.removesuffix(b",")
+    else:
+        delta = before + b'"content":""'
+    return b'%b},"finish_reason":%b,"logprobs":null}' % (delta, quote(choice.finish_reason))
+
+
+def _stream_run(plan: Plan, number: int, run: Run, before: bytes, style: AnswerStyle, call: int) -> Iterator[Event]:
     """One chunk a token; a token without text has none."""
-    field = b"refusal" if span.kind == "refusal" and reply.family == "gpt" else b"content"
-    before = b'{"index":%d,"delta":{"%b":' % (number, field)
-    after = b'},"finish_reason":null,"logprobs":null}'
-    tokens, due, logprobs = choice.tokens, choice.due, choice.logprobs
-    if logprobs is None:
-        for position in range(span.start, span.end):
-            token = tokens[position]
-            if token:
-                yield due[position], number, position + 1, b"%b%b%b" % (before, quote(token), after)
-        return
-    for position in range(span.start, span.end):
-        entry = dump_json({"content": [shape_logprob(logprobs[position])]})
-        body = b'%b%b},"finish_reason":null,"logprobs":%b}' % (before, quote(tokens[position]), entry)
-        yield due[position], number, position + 1, body
+    choice = plan.choices[number]
+    if run.kind == "tool_call":
+        before += b'"tool_calls":[{"index":%d,"function":{"arguments":' % call
+        yield from speak(choice, run, before, b"}}]" + _AFTER)
+    elif run.kind == "reasoning":
+        if thinks_aloud(style):
+            yield from _stream_thought(plan, number, run, before, style)
+    else:
+        before += b'"refusal":' if run.kind == "refusal" and style.family == "gpt" else b'"content":'
+        yield from _weigh(choice, run, before) if choice.logprobs is not None else speak(choice, run, before, _AFTER)
 
 
-def _stream_thought(plan: Plan, number: int, span: Span, reply: Reply) -> Iterator[Piece]:
+def _weigh(choice: Choice, run: Run, before: bytes) -> Iterator[Event]:
+    """One chunk a token with its log-probability, though it may have no text."""
+    for position, entry in enumerate((choice.logprobs or ())[run.start : run.end], run.start):
+        logprobs = dump_json({"content": [shape_logprob(entry)]})
+        token = quote(choice.tokens[position])
+        data = b'%b%b},"finish_reason":null,"logprobs":%b}' % (before, token, logprobs)
+        yield choice.due[position], data, position + 1, PLAIN
+
+
+def _stream_thought(plan: Plan, number: int, run: Run, before: bytes, style: AnswerStyle) -> Iterator[Event]:
     """A list of one part with a fragment of the summary; Claude signs at the end."""
     choice = plan.choices[number]
-    before = b'{"index":%d,"delta":{"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":' % number
-    after = b'}]}]},"finish_reason":null,"logprobs":null}'
-    for position in range(span.start, span.end):
-        token = choice.tokens[position]
-        if token:
-            yield choice.due[position], number, position + 1, before + quote(token) + after
-    if reply.family == "claude" and span.end > span.start:
+    before += b'"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":'
+    after = b"}]}]" + _AFTER
+    yield from speak(choice, run, before, after)
+    if style.family == "claude" and run.end > run.start:
         signature = b'"","signature":' + quote(sign(plan.key, number))
-        yield choice.due[span.end - 1], number, span.end, before + signature + after
-
-
-def _stream_call(plan: Plan, number: int, span: Span, index: int, reply: Reply) -> Iterator[Piece]:
-    """The call's name and id first, its arguments in fragments after."""
-    choice = plan.choices[number]
-    opening: dict[str, JSON] = {"index": index, **shape_call(plan.key, number, index, span, "", reply)}
-    delta: dict[str, JSON] = {"tool_calls": [opening]}
-    if span is choice.spans[0]:
-        delta = {"role": "assistant", "content": None if reply.family == "gpt" else "", **delta}
-    before, after = b'{"index":%d,"delta":' % number, b',"finish_reason":null,"logprobs":null}'
-    due = choice.due[span.start] if span.start < len(choice.due) else choice.due[-1] if len(choice.due) else 0.0
-    yield due, number, span.start, before + dump_json(delta) + after
-    before += b'{"tool_calls":[{"index":%d,"function":{"arguments":' % index
-    after = b"}}]}" + after
-    for position in range(span.start, span.end):
-        token = choice.tokens[position]
-        if token:
-            yield choice.due[position], number, position + 1, before + quote(token) + after
+        yield choice.due[run.end - 1], before + signature + after, run.end, PLAIN

@@ -1,25 +1,30 @@
-"""A response in one piece or as a stream of events."""
+"""A response in one piece."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireResponse, WireStream
-from emulator.vendors.databricks.reply import Reply, answer_headers
-from emulator.vendors.databricks.responses.shapes import shape_output, shape_response, status_of
+from emulator.core.record import record
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.responses.shapes import ResponseOptions, shape_output, shape_response, status_of
 from emulator.vendors.databricks.responses.stream import stream_response
+from emulator.vendors.databricks.settings import DatabricksSettings
 
 
+@record(frozen=True, slots=True, eq=False)
 class ResponsesCodec:
-    """Words chat plans as response objects."""
+    """Words chat plans as response objects; ``served`` is the served entity that answers."""
 
-    def render(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireResponse:
-        reply: Reply = call.context
-        body = shape_response(plan, reply, status=status_of(plan), output=shape_output(plan, reply), usage=True)
-        return WireResponse(200, dump_json(body), answer_headers(call, service))
+    settings: DatabricksSettings
+    options: ResponseOptions
+    served: str
 
-    def stream(self, plan: Plan, call: Call, service: Service[Any, Any]) -> WireStream:
-        return WireStream(stream_response(plan, call.context), answer_headers(call, service, stream=True))
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        output = shape_output(plan, self.options)
+        body = shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
+        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        events = stream_response(plan, self.options)
+        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))

@@ -7,8 +7,8 @@ databricks-ai-bridge for what the service refuses (``status``, long ids, ids of 
 from __future__ import annotations
 
 from emulator.core.call import Message, ToolCall
-from emulator.core.json import JSON, dump_text
-from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, fits, mistyped, refuse
+from emulator.core.json import JSON, Object, as_text, dump_text
+from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, fits, refusal, type_refusal
 from emulator.vendors.databricks.request import Query
 
 _LONGEST_ID = 64
@@ -42,24 +42,24 @@ def read_input(query: Query) -> tuple[Message, ...]:
         EmulatedError: the first item that is refused.
     """
     messages: list[Message] = []
-    if instructions := query.get("instructions"):
+    if instructions := query.get_text("instructions"):
         messages.append(Message(role="system", text=instructions))
     given = query.body["input"]
     if isinstance(given, str):
         return (*messages, Message(role="user", text=given))
-    for position, item in enumerate(given):
+    for position, item in enumerate(query.get_array("input")):
         messages += _read_item(query, item, f"input[{position}]")
     return tuple(messages)
 
 
 def _read_item(query: Query, item: JSON, where: str) -> list[Message]:
     if not isinstance(item, dict):
-        raise mistyped(where, OBJECT, item)
+        raise type_refusal(where, OBJECT, item)
     kind = item.get("type")
     if kind is None and ("role" in item or "content" in item):
         kind = "message"
     if not isinstance(kind, str):
-        raise refuse(f"Missing required parameter: '{where}.type'.", where)
+        raise refusal(f"Missing required parameter: '{where}.type'.", where)
     _check_envelope(item, kind, where)
     if kind == "message":
         return _read_message(query, item, where)
@@ -67,41 +67,41 @@ def _read_item(query: Query, item: JSON, where: str) -> list[Message]:
         return [_read_call(query, item, kind, where)]
     if kind in _IGNORED and query.settings.responses_tool_types == "known":
         return []
-    raise refuse(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")
+    raise refusal(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")
 
 
-def _check_envelope(item: dict[str, JSON], kind: str, where: str) -> None:
+def _check_envelope(item: Object, kind: str, where: str) -> None:
     if item.get("status") is not None:
-        raise refuse(f"Unknown parameter: '{where}.status'.", f"{where}.status")
+        raise refusal(f"Unknown parameter: '{where}.status'.", f"{where}.status")
     name = item.get("id")
     if name is None:
         return
     if not isinstance(name, str):
-        raise mistyped(f"{where}.id", STRING, name)
+        raise type_refusal(f"{where}.id", STRING, name)
     if len(name) > _LONGEST_ID:
         text = (
             f"Invalid '{where}.id': string too long. Expected a string with maximum length {_LONGEST_ID},"
             f" but got a string with length {len(name)} instead."
         )
-        raise refuse(text, f"{where}.id")
+        raise refusal(text, f"{where}.id")
     prefix = _PREFIXES.get(kind, "")
     if not name.startswith(prefix):
         text = f"Invalid '{where}.id': '{name}'. Expected an ID that begins with '{prefix.rstrip('_')}'."
-        raise refuse(text, f"{where}.id")
+        raise refusal(text, f"{where}.id")
 
 
-def _read_message(query: Query, item: dict[str, JSON], where: str) -> list[Message]:
+def _read_message(query: Query, item: Object, where: str) -> list[Message]:
     role = item.get("role")
     roles = ("user", "assistant", "system", "developer") if query.settings.responses_system_roles else _SEED_ROLES
     if not isinstance(role, str) or role not in roles:
-        raise refuse(f"Bad request: {where}.role must be one of {', '.join(roles)}", f"{where}.role")
+        raise refusal(f"Bad request: {where}.role must be one of {', '.join(roles)}", f"{where}.role")
     content = item.get("content")
     if content is None:
-        raise refuse(f"Missing required parameter: '{where}.content'.", f"{where}.content")
+        raise refusal(f"Missing required parameter: '{where}.content'.", f"{where}.content")
     if isinstance(content, str):
         return [Message(role=role, text=content)]
     if not isinstance(content, list):
-        raise mistyped(f"{where}.content", STRINGS, content)
+        raise type_refusal(f"{where}.content", STRINGS, content)
     texts: list[str] = []
     media = 0
     others: list[Message] = []
@@ -124,50 +124,51 @@ _SEED_ROLES = ("user", "assistant")
 def _read_block(block: JSON, kind: JSON, where: str) -> str | None:
     """A block's text, or ``None`` for a picture or file."""
     if not isinstance(block, dict):
-        raise mistyped(where, OBJECT, block)
+        raise type_refusal(where, OBJECT, block)
     fields = _BLOCKS.get(kind) if isinstance(kind, str) else None
     if fields is None:
         names = ", ".join(f"'{name}'" for name in _BLOCKS)
-        raise refuse(f"Invalid value for '{where}.type'. Supported values are: {names}.", f"{where}.type")
+        raise refusal(f"Invalid value for '{where}.type'. Supported values are: {names}.", f"{where}.type")
     _check_fields(block, fields, where)
     if kind == "input_file" and not (block.get("file_id") or block.get("file_data")):
-        raise refuse(f"Missing required parameter: '{where}.file_data'.", where)
+        raise refusal(f"Missing required parameter: '{where}.file_data'.", where)
     if kind in ("input_image", "input_file"):
         _check_source(block, where)
         return None
     return str(block.get("text", block.get("refusal", "")))
 
 
-def _check_source(block: dict[str, JSON], where: str) -> None:
+def _check_source(block: Object, where: str) -> None:
     """A picture is at a URL or in one; a file's data has its format in front."""
     url = block.get("image_url")
-    if url is not None and not url.startswith(("http://", "https://", "data:")):
-        raise refuse(f"Invalid '{where}.image_url'. Expected a valid URL, but got a value with an invalid format.")
+    if url is not None and not as_text(url).startswith(("http://", "https://", "data:")):
+        raise refusal(f"Invalid '{where}.image_url'. Expected a valid URL, but got a value with an invalid format.")
     data = block.get("file_data")
-    if data is not None and not data.startswith("data:"):
-        raise refuse(f"Invalid '{where}.file_data'. Expected a base64-encoded data URL.")
+    if data is not None and not as_text(data).startswith("data:"):
+        raise refusal(f"Invalid '{where}.file_data'. Expected a base64-encoded data URL.")
 
 
-def _check_fields(holder: dict[str, JSON], fields: tuple[tuple[str, Shape, bool], ...], where: str) -> None:
+def _check_fields(holder: Object, fields: tuple[tuple[str, Shape, bool], ...], where: str) -> None:
     for name, shape, needed in fields:
         value = holder.get(name)
         if value is None:
             if needed:
-                raise refuse(f"Missing required parameter: '{where}.{name}'.", f"{where}.{name}")
+                raise refusal(f"Missing required parameter: '{where}.{name}'.", f"{where}.{name}")
         elif not fits(value, shape):
-            raise mistyped(f"{where}.{name}", shape, value)
+            raise type_refusal(f"{where}.{name}", shape, value)
 
 
-def _read_call(query: Query, item: dict[str, JSON], kind: str, where: str) -> Message:
+def _read_call(query: Query, item: Object, kind: str, where: str) -> Message:
     """A call the model made, or what came of it; arguments and results are text or JSON."""
     if kind == "function_call" and query.settings.require_function_call_id and not item.get("id"):
-        raise refuse(f"Missing required parameter: '{where}.id'.", f"{where}.id")
+        raise refusal(f"Missing required parameter: '{where}.id'.", f"{where}.id")
     field = "arguments" if kind == "function_call" else "output"
     _check_fields(item, _CALL if kind == "function_call" else _RESULT, where)
     value = item[field]
     if not isinstance(value, str | dict) and not (field == "output" and isinstance(value, list)):
-        raise mistyped(f"{where}.{field}", STRING, value)
+        raise type_refusal(f"{where}.{field}", STRING, value)
     text = value if isinstance(value, str) else dump_text(value)
+    call_id = as_text(item["call_id"])
     if kind == "function_call":
-        return Message(role="assistant", tool_calls=(ToolCall(item["call_id"], item["name"], text),))
-    return Message(role="tool", text=text, tool_call_id=item["call_id"])
+        return Message(role="assistant", tool_calls=(ToolCall(call_id, as_text(item["name"]), text),))
+    return Message(role="tool", text=text, tool_call_id=call_id)

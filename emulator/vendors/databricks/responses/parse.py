@@ -7,15 +7,13 @@ it says (tools, ``text.format``), both are read.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from emulator.core.call import ChatAsk, Sampling
-from emulator.core.json import JSON
-from emulator.core.vendor import Call, Service
+from emulator.core.json import JSON, Object, as_number, as_object
+from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.dialects.openai import read_format, read_tool, read_tool_choice
-from emulator.vendors.databricks.catalogue import is_agent
-from emulator.vendors.databricks.chat.parse import parallel
+from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.decoder import (
     ANY,
     BOOLEAN,
@@ -27,37 +25,37 @@ from emulator.vendors.databricks.decoder import (
     Struct,
     check_shape,
     either,
-    refuse,
+    refusal,
 )
-from emulator.vendors.databricks.reply import Reply
-from emulator.vendors.databricks.request import COMMON, Query, find_by_model, refuse_messages
+from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
 from emulator.vendors.databricks.responses.codec import ResponsesCodec
 from emulator.vendors.databricks.responses.input import read_input
-from emulator.vendors.databricks.responses.shapes import Told
+from emulator.vendors.databricks.responses.shapes import ResponseOptions
 from emulator.vendors.databricks.sampling import (
+    check_alternatives,
     check_output_limit,
     check_positive,
     check_range,
     count,
+    length_refusal,
     limit_output,
-    prompt_too_long,
 )
 from emulator.vendors.databricks.tools import (
-    FUNCTION,
-    JSON_SCHEMA,
     check_effort,
     check_format,
     check_function,
     check_tool_choice,
-    missing,
+    missing_refusal,
+    takes_parallel,
 )
 
 _FORBIDDEN = ("background", "store", "conversation", "service_tier")
 _BUILT_IN = frozenset(
     {"custom", "apply_patch", "shell", "local_shell", "image_generation", "mcp", "web_search", "web_search_preview"}
 )
-_FORMAT = Struct({**JSON_SCHEMA.fields, "type": STRING, "json_schema": JSON_SCHEMA})
-_FIELDS = Struct(
+_FORMAT = Struct({**JSON_SCHEMA, "type": STRING, "json_schema": Struct(JSON_SCHEMA)})
+FIELDS = Struct(
     {
         **COMMON,
         **{name: ANY for name in (*_FORBIDDEN, "previous_response_id")},
@@ -85,10 +83,9 @@ _FIELDS = Struct(
         "prompt": OBJECT,
     }
 )
-_CODEC = ResponsesCodec()
 
 
-def parse_responses(request: WireRequest, service: Service[Any, Any]) -> Call:
+def parse_responses(request: WireRequest, service: DatabricksService) -> Call:
     """``POST /serving-endpoints/responses``."""
     return read_responses(find_by_model(request, service))
 
@@ -100,28 +97,27 @@ def read_responses(query: Query) -> Call:
         EmulatedError: what the endpoint refuses.
     """
     deployment = query.deployment
-    if not (is_agent(deployment) or query.traits.get("responses_api")):
-        raise refuse(f"Responses API passthrough is not supported for model {deployment.name}")  # databricks-ai-bridge
+    if not query.habits.responds:
+        raise refusal(f"Responses API passthrough is not supported for model {deployment.name}")  # databricks-ai-bridge
     if query.get("messages") is not None:
-        raise refuse_messages()
-    query.check("responses", lambda _habits: _FIELDS)
+        raise messages_refusal()
+    query.check(FIELDS)
     _check_forbidden(query)
     if query.get("input") in (None, []):
-        raise missing("input")
+        raise missing_refusal("input")
     messages = read_input(query)
     _check_numbers(query)
     tools = _read_tools(query)
     _check_choice(query, tools)
-    wanted = _read_format(query)
-    check_effort(query, (query.get("reasoning") or {}).get("effort"), "reasoning.effort")
+    kind, schema = read_format(_read_format(query))
+    check_effort(query, query.get_object("reasoning").get("effort"), "reasoning.effort")
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
-    kind, schema = read_format(wanted)
     ask = ChatAsk(
         messages=messages,
         tools=tuple(read_tool(tool) for tool in tools),
         tool_choice=choice if tools else "none",
         tool_name=named,
-        parallel=parallel(query),
+        parallel=takes_parallel(query),
         format=kind,
         schema=schema,
         reasoning=_read_effort(query),
@@ -134,7 +130,7 @@ def _check_forbidden(query: Query) -> None:
     names = (*_FORBIDDEN, "previous_response_id") if query.settings.refuse_previous_response_id else _FORBIDDEN
     found = next((name for name, value in query.body.items() if name in names and value is not None), None)
     if found is not None:
-        raise refuse(f"Unsupported parameter: '{found}' is not supported with the Responses API on Databricks.", found)
+        raise refusal(f"Unsupported parameter: '{found}' is not supported with the Responses API on Databricks.", found)
 
 
 def _check_numbers(query: Query) -> None:
@@ -142,54 +138,50 @@ def _check_numbers(query: Query) -> None:
     check_range(query, "temperature", 0, 2)
     check_range(query, "top_p", 0, 1, open_low=not query.settings.top_p_zero)
     if query.get("stream_options") is not None and not query.get("stream"):
-        raise refuse("Bad request: stream_options is only allowed when stream is true", "stream_options")
+        raise refusal("Bad request: stream_options is only allowed when stream is true", "stream_options")
     check_positive(query, "max_tool_calls")
-    if len(query.get("metadata", {})) > 16:
-        raise refuse("Bad request: metadata can have at most 16 key-value pairs", "metadata")
-    top = query.get("top_logprobs")
-    if top is not None and not 0 <= top <= 20:
-        raise refuse(f"Bad request: top_logprobs must be between 0 and 20, but got {top}", "top_logprobs")
+    if len(query.get_object("metadata")) > 16:
+        raise refusal("Bad request: metadata can have at most 16 key-value pairs", "metadata")
+    check_alternatives(query)
     if query.get("truncation", "auto") not in ("auto", "disabled"):
-        raise refuse('Bad request: truncation must be "auto" or "disabled"', "truncation")
+        raise refusal('Bad request: truncation must be "auto" or "disabled"', "truncation")
 
 
-def _read_tools(query: Query) -> list[JSON]:
+def _read_tools(query: Query) -> list[Object]:
     """The functions among ``tools``, as they were sent."""
-    functions = []
-    for position, tool in enumerate(query.get("tools", ())):
+    functions: list[Object] = []
+    for position, tool in enumerate(query.get_array("tools")):
         kind = tool.get("type") if isinstance(tool, dict) else None
-        if kind == "function":
+        if isinstance(tool, dict) and kind == "function":
             check_function(query, _read_function(query, tool), position)
             functions.append(tool)
         elif not isinstance(kind, str) or kind not in _BUILT_IN or query.settings.responses_tool_types == "function":
-            raise refuse(f'Bad request: tools[{position}].type is not supported; use "function"', "tools")
+            raise refusal(f'Bad request: tools[{position}].type is not supported; use "function"', "tools")
     most = query.settings.max_tools
     if len(functions) > most:
-        raise refuse(f"Bad request: at most {most} tools are supported, but got {len(functions)}", "tools")
+        raise refusal(f"Bad request: at most {most} tools are supported, but got {len(functions)}", "tools")
     names = _list_names(functions)
     if len(set(names)) < len(names):
-        raise refuse("Bad request: tool names must be unique", "tools")
+        raise refusal("Bad request: tool names must be unique", "tools")
     return functions
 
 
-def _list_names(tools: list[JSON]) -> list[str]:
-    return [str((tool.get("function") or tool)["name"]) for tool in tools]
+def _list_names(tools: list[Object]) -> list[str]:
+    return [read_tool(tool).name for tool in tools]
 
 
-def _read_function(query: Query, tool: dict[str, JSON]) -> dict[str, JSON]:
+def _read_function(query: Query, tool: Object) -> Object:
     """The function of a tool: in a field of its own, as the reference has it, or flat, as clients send it."""
     allowed = query.settings.responses_tools
     nested = tool.get("function")
     if (nested is None and allowed == "nested") or (nested is not None and allowed == "flat"):
-        raise missing("tools.function" if nested is None else "tools.name")
-    function: JSON = tool if nested is None else nested
+        raise missing_refusal("tools.function" if nested is None else "tools.name")
+    function = tool if nested is None else nested
     check_shape(function, FUNCTION, "tools.function", lambda _path, _name: True)
-    if not isinstance(function, dict):
-        raise missing("tools.function")
-    return function
+    return as_object(function)
 
 
-def _check_choice(query: Query, tools: list[JSON]) -> None:
+def _check_choice(query: Query, tools: list[Object]) -> None:
     choice = query.get("tool_choice")
     if tools or choice not in (None, "auto", "none"):
         check_tool_choice(choice, _list_names(tools))
@@ -197,60 +189,100 @@ def _check_choice(query: Query, tools: list[JSON]) -> None:
 
 def _read_format(query: Query) -> JSON:
     """``text.format``, brought into the shape that chat has."""
-    wanted = (query.get("text") or {}).get("format")
-    if wanted is None:
+    given = query.get_object("text").get("format")
+    if given is None:
         return None
+    wanted = as_object(given)
     allowed = query.settings.responses_format
     nested = wanted.get("json_schema") is not None
     if wanted.get("type") != "json_schema" or (nested and allowed != "flat"):
         check_format(query, wanted, "text.format")
         return wanted
     if nested or allowed == "nested":
-        raise missing("text.format.schema" if nested else "text.format.json_schema")
-    shape = {"type": "json_schema", "json_schema": wanted}
+        raise missing_refusal("text.format.schema" if nested else "text.format.json_schema")
+    shape: Object = {"type": "json_schema", "json_schema": wanted}
     check_format(query, shape, "text.format", "text.format")
     return shape
 
 
 def _read_effort(query: Query) -> str | None:
     """GPT models always think, unless they are told not to."""
-    effort = (query.get("reasoning") or {}).get("effort")
+    effort = query.get_object("reasoning").get("effort")
     if effort is None and not query.traits.get("reasoning"):
         return None
     return None if effort == "none" else str(effort or "medium")
 
 
 def _make_call(query: Query, ask: ChatAsk) -> Call:
-    wanted = query.get("max_output_tokens")
+    wanted = query.get_integer("max_output_tokens")
     check_output_limit(query, "max_output_tokens", wanted)
     counts = count(query, ask)
     context = query.deployment.context
     if context is not None and counts[0] > context:
         if query.get("truncation") != "auto":
-            raise prompt_too_long(query, counts[0], "input")
+            raise length_refusal(query, counts[0], "input")
         counts = (context - 1,)  # the oldest items are dropped until an answer fits
     sampling = _read_sampling(query, limit_output(query, wanted, counts[0]))
     return Call(
-        request=query.request,
         deployment=query.deployment,
         ask=replace(ask, sampling=sampling),
-        codec=_CODEC,
+        codec=ResponsesCodec(query.settings, _read_options(query), query.served),
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,
-        context=Reply.of(query, Told.of(query)),
         repeatable=query.repeatable,
     )
 
 
 def _read_sampling(query: Query, limit: int | None) -> Sampling:
-    temperature, top_p = query.get("temperature", 1), query.get("top_p", 1)
+    temperature, top_p = as_number(query.get("temperature", 1)), as_number(query.get("top_p", 1))
     knobs = (("temperature", float(temperature)), ("top_p", float(top_p)))
-    top = query.get("top_logprobs")
-    if top is None and "message.output_text.logprobs" in query.get("include", ()):
+    top = query.get_integer("top_logprobs")
+    if top is None and "message.output_text.logprobs" in query.get_array("include"):
         top = 0
     return Sampling(
         max_tokens=limit,
         greedy=temperature == 0,
-        knobs=tuple(knob for knob in knobs if knob[1] != 1.0),
+        knobs=tuple([knob for knob in knobs if knob[1] != 1.0]),
         logprobs=top,
     )
+
+
+def _read_options(query: Query) -> ResponseOptions:
+    settings = query.settings
+    direct = query.request.path.rstrip("/").endswith("/invocations")
+    return ResponseOptions(
+        model=query.habits.style.model,
+        echo=_read_echo(query),
+        chat_usage=settings.responses_usage == "both",
+        stream_usage=settings.responses_always_usage or query.wants_usage(),
+        events=settings.responses_events == "always" or (settings.responses_events == "by-route" and not direct),
+        done=settings.responses_done == "always" or (settings.responses_done == "by-route" and direct),
+        summary=query.get_object("reasoning").get("summary") is not None or query.family != "gpt",
+        encrypted="reasoning.encrypted_content" in query.get_array("include"),
+    )
+
+
+def _read_echo(query: Query) -> Object:
+    """The request's own fields in the order of a response object, with their defaults."""
+    reasoning = query.get_object("reasoning")
+    return {
+        "instructions": query.get("instructions"),
+        "max_output_tokens": query.get("max_output_tokens"),
+        "max_tool_calls": query.get("max_tool_calls"),
+        "parallel_tool_calls": query.get("parallel_tool_calls", True),
+        "previous_response_id": None,
+        "prompt_cache_key": query.get("prompt_cache_key"),
+        "prompt_cache_retention": query.get("prompt_cache_retention"),
+        "reasoning": {"effort": reasoning.get("effort", "medium"), "summary": reasoning.get("summary")},
+        "safety_identifier": query.get("safety_identifier"),
+        "store": False,
+        "temperature": query.get("temperature", 1.0),
+        "text": query.get("text", {"format": {"type": "text"}}),
+        "tool_choice": query.get("tool_choice", "auto"),
+        "tools": query.get("tools", []),
+        "top_logprobs": query.get("top_logprobs", 0),
+        "top_p": query.get("top_p", 1.0),
+        "truncation": query.get("truncation", "disabled"),
+        "user": query.get("user"),
+        "metadata": query.get("metadata", {}),
+    }

@@ -4,15 +4,13 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """
 
 import re
-from collections.abc import Mapping
 
 from emulator.core.call import Message, Tool
-from emulator.core.json import JSON
-from emulator.dialects.openai import ToolChoice, read_message, read_tool
-from emulator.vendors.mindie.decoder import count_units, refuse, show
+from emulator.core.json import JSON, as_object
+from emulator.dialects.openai import ToolChoice, read_message, read_tool, read_tool_choice
+from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
 from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded
 
-_Fields = Mapping[str, JSON]
 _GROWTH = 8  # a number may take that many times as many characters when it is written again
 _FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_\u4e00-\u9fa5-]{1,64}")
 _BAD_NAME = (
@@ -21,7 +19,7 @@ _BAD_NAME = (
 )
 
 
-def read_messages(fields: _Fields, most: int, sent: int) -> tuple[Message, ...]:
+def read_messages(fields: Fields, most: int, sent: int) -> tuple[Message, ...]:
     """``messages``, at least one, together at most ``most`` characters of JSON.
 
     Args:
@@ -29,9 +27,9 @@ def read_messages(fields: _Fields, most: int, sent: int) -> tuple[Message, ...]:
     """
     messages = fields.get("messages")
     if messages is None:
-        raise refuse("Request param contains not messages or messages null", "messages")
+        raise refusal("Request param contains not messages or messages null", "messages")
     if not isinstance(messages, list) or not messages:
-        raise refuse("Request param messages not arr or arr is empty", "messages")
+        raise refusal("Request param messages not arr or arr is empty", "messages")
     for message in messages:
         _check_message(message)
     if sent * _GROWTH > most:
@@ -41,12 +39,13 @@ def read_messages(fields: _Fields, most: int, sent: int) -> tuple[Message, ...]:
 
 def _check_length(messages: list[JSON], most: int) -> None:
     length = count_units(show(messages))
-    parts = [part for m in messages if isinstance(m.get("content"), list) for part in m["content"]]
-    if length - sum(map(count_encoded, parts)) > most:
-        raise refuse(f"Messages len not in (0, {most}, but the length of inputs is {length}", "messages")
+    contents = [as_object(message).get("content") for message in messages]
+    encoded = [count_encoded(part) for content in contents if isinstance(content, list) for part in content]
+    if length - sum(encoded) > most:
+        raise refusal(f"Messages len not in (0, {most}, but the length of inputs is {length}", "messages")
 
 
-def _calls(message: _Fields) -> list[JSON]:
+def _calls(message: Fields) -> list[JSON]:
     """Calls of an assistant, which have been checked; nobody looks at another's."""
     calls = message["tool_calls"]
     return calls if message["role"] == "assistant" and isinstance(calls, list) else []
@@ -54,7 +53,7 @@ def _calls(message: _Fields) -> list[JSON]:
 
 def _check_message(message: JSON) -> None:
     if not isinstance(message, dict) or message.get("role") is None:
-        raise refuse("Request param contains not role or role null", "role")
+        raise refusal("Request param contains not role or role null", "role")
     if message["role"] == "tool":
         _check_tool_message(message)
     if message["role"] == "assistant":
@@ -62,26 +61,26 @@ def _check_message(message: JSON) -> None:
         return
     content = message.get("content")
     if content is None:
-        raise refuse("Request param contains not content or content null", "content")
+        raise refusal("Request param contains not content or content null", "content")
     if isinstance(content, list):
         if not content:
-            raise refuse("Inputs arr is empty", "content")
+            raise refusal("Inputs arr is empty", "content")
         check_elements(content)
     elif not isinstance(content, str):
-        raise refuse("The type of inputs is abnormal", "content")
+        raise refusal("The type of inputs is abnormal", "content")
 
 
-def _check_tool_message(message: _Fields) -> None:
+def _check_tool_message(message: Fields) -> None:
     call_id = message.get("tool_call_id")
     if call_id is None:
-        raise refuse("Request param contains not tool_call_id or tool_call_id null while role is tool", "tool_call_id")
+        raise refusal("Request param contains not tool_call_id or tool_call_id null while role is tool", "tool_call_id")
     if not isinstance(call_id, str):
-        raise refuse("The type of tool_call_id is abnormal", "tool_call_id")
+        raise refusal("The type of tool_call_id is abnormal", "tool_call_id")
     if not call_id:
-        raise refuse("Request param tool_call_id len should not be 0 while role is tool", "tool_call_id")
+        raise refusal("Request param tool_call_id len should not be 0 while role is tool", "tool_call_id")
 
 
-def _check_assistant(message: _Fields) -> None:
+def _check_assistant(message: Fields) -> None:
     """With tool calls the content may be anything."""
     if message.get("tool_calls") is not None:
         calls = message["tool_calls"]
@@ -90,43 +89,43 @@ def _check_assistant(message: _Fields) -> None:
         return
     content = message.get("content")
     if content is None:
-        raise refuse("Request param contains not content or content null", "content")
+        raise refusal("Request param contains not content or content null", "content")
     if not isinstance(content, str):
-        raise refuse('Request param "content" arguments expected to be a string', "content")
+        raise refusal('Request param "content" arguments expected to be a string', "content")
     if not content:
-        raise refuse('Request param "content" should not be empty', "content")
+        raise refusal('Request param "content" should not be empty', "content")
 
 
 def _check_call(call: JSON) -> None:
     if not isinstance(call, dict) or call.get("id") is None:
-        raise refuse("Tool call param contains no id.", "tool_calls")
+        raise refusal("Tool call param contains no id.", "tool_calls")
     if not isinstance(call["id"], str):
-        raise refuse('Tool call param "id" arguments expected to be a string', "tool_calls")
+        raise refusal('Tool call param "id" arguments expected to be a string', "tool_calls")
     if call.get("type") != "function":
-        raise refuse("The type of the tool. Currently, only function is supported.", "tool_calls")
+        raise refusal("The type of the tool. Currently, only function is supported.", "tool_calls")
     _check_called(call.get("function"))
 
 
 def _check_called(function: JSON) -> None:
     if not isinstance(function, dict):
-        raise refuse("Tool call param contains no function that the model called.", "tool_calls")
+        raise refusal("Tool call param contains no function that the model called.", "tool_calls")
     for key, words in (("name", "function name"), ("arguments", "function arguments")):
         if function.get(key) is None:
-            raise refuse(f"Tool call param contains no {words}", "tool_calls")
+            raise refusal(f"Tool call param contains no {words}", "tool_calls")
         if not isinstance(function[key], str):
-            raise refuse(f"Tool call param {words} expected to be a string", "tool_calls")
+            raise refusal(f"Tool call param {words} expected to be a string", "tool_calls")
         if key == "name" and not _FUNCTION_NAME.fullmatch(function[key]):
-            raise refuse(_BAD_NAME + function[key], "tool_calls")
+            raise refusal(_BAD_NAME + function[key], "tool_calls")
 
 
-def read_tools(fields: _Fields) -> tuple[tuple[Tool, ...], ToolChoice, str | None]:
+def read_tools(fields: Fields) -> tuple[tuple[Tool, ...], ToolChoice, str | None]:
     """The tools on offer, whether one must be called, and which."""
     choice, name = _read_choice(fields.get("tool_choice"))
     tools = fields.get("tools")
     if not tools:
         return (), "none", None
     if not isinstance(tools, list):
-        raise refuse("Tools not array", "tools")
+        raise refusal("Tools not array", "tools")
     for tool in tools:
         _check_tool(tool)
     if choice == "none":
@@ -138,39 +137,37 @@ def read_tools(fields: _Fields) -> tuple[tuple[Tool, ...], ToolChoice, str | Non
 
 
 def _read_choice(choice: JSON) -> tuple[ToolChoice, str | None]:
-    if choice is None:
-        return "auto", None
     if isinstance(choice, str):
         if choice not in ("none", "auto", "required"):
-            raise refuse("Parameter tool_choice string not in [none, auto, required]", "tool_choice")
-        return choice, None  # type: ignore[return-value]
-    if not isinstance(choice, dict):
-        raise refuse("Parameter tool_choice not string or object", "tool_choice")
-    _check_tool(choice)
-    return "required", str(choice["function"]["name"])
+            raise refusal("Parameter tool_choice string not in [none, auto, required]", "tool_choice")
+    elif isinstance(choice, dict):
+        _check_tool(choice)
+    elif choice is not None:
+        raise refusal("Parameter tool_choice not string or object", "tool_choice")
+    return read_tool_choice(choice, tools=True)
 
 
 def _check_tool(tool: JSON) -> None:
     if not isinstance(tool, dict) or "type" not in tool:
-        raise refuse("Tool param invalid, tool type not exist", "tools")
+        raise refusal("Tool param invalid, tool type not exist", "tools")
     kind = tool["type"]
     if kind is None:
-        raise refuse("Tool param invalid tool type", "tools")
+        raise refusal("Tool param invalid tool type", "tools")
     if not isinstance(kind, str):
-        raise refuse("Tool param invalid tool string type", "tools")
+        raise refusal("Tool param invalid tool string type", "tools")
     if kind != "function":
-        raise refuse("Tool param not function type", "tools")
+        raise refusal("Tool param not function type", "tools")
     if "function" not in tool:
-        raise refuse("Tool param invalid, tool function not exist", "tools")
+        raise refusal("Tool param invalid, tool function not exist", "tools")
     _check_function(tool["function"])
 
 
 def _check_function(function: JSON) -> None:
     if not isinstance(function, dict):
-        raise refuse("Tool param invalid function object", "tools")
+        raise refusal("Tool param invalid function object", "tools")
     if "name" not in function:
-        raise refuse("Function object invalid, function name not exist", "tools")
+        raise refusal("Function object invalid, function name not exist", "tools")
     if not isinstance(function["name"], str):
-        raise refuse("Function object invalid name type", "tools")
+        raise refusal("Function object invalid name type", "tools")
     if not _FUNCTION_NAME.fullmatch(function["name"]):
-        raise refuse(_BAD_NAME + function["name"], "tools")
+        raise refusal(_BAD_NAME + function["name"], "tools")

@@ -15,11 +15,14 @@ from urllib.parse import urlsplit
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.record import record
-from emulator.vendors.mindie.decoder import count_units, refuse, show
+from emulator.vendors.mindie.decoder import count_units, refusal, show
 
 MAX_MEDIA = 20
 MAX_TOTAL = 1000  # megabytes of all media together
 MAX_URL = 4096
+TOO_LONG = (  # goes after what a route calls them
+    " must be necessary and data type must be string and length in (0, {most}], but the length of inputs is {length}"
+)
 _KEYS = ("image_url", "video_url", "audio_url")
 _EXTENSIONS: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -52,19 +55,34 @@ class Inputs:
     media: int = 0
 
 
-def read_inputs(value: JSON, name: str = "inputs") -> Inputs:
-    """``inputs``, or ``prompt``, that is neither absent nor null."""
+def read_inputs(value: JSON, most: int, too_long: str, name: str = "inputs") -> Inputs:
+    """``inputs``, or what another route calls them, that are neither absent nor null.
+
+    Args:
+        most: characters, in UTF-16 code units.
+        too_long: what empty inputs and longer ones get, ``{most}`` and ``{length}`` filled in.
+    """
+    inputs = _read(value, name)
+    length = _measure_excess(inputs, value, most)
+    if length is not None:
+        raise refusal(too_long.format(most=most, length=length), name)
+    if isinstance(value, list):
+        _fetch_media(value)
+    return inputs
+
+
+def _read(value: JSON, name: str) -> Inputs:
     if isinstance(value, str):
         return Inputs(value, value, value)
     if not isinstance(value, list):
-        raise refuse(f"The type of {name} is abnormal", name)
+        raise refusal(f"The type of {name} is abnormal", name)
     if not value:
-        raise refuse(f"{name.capitalize()} arr is empty", name)
+        raise refusal(f"{name.capitalize()} arr is empty", name)
     check_elements(value)
     parts = [part for part in value if isinstance(part, dict)]
     texts = [part["text"] for part in parts if part.get("type") == "text" and "text" in part]
     if "" in texts:  # documented as not empty; the wording is unverified
-        raise refuse("Request param text must not be empty", "text")
+        raise refusal("Request param text must not be empty", "text")
     media = sum(_has_media(part) for part in parts)
     return Inputs(show(value), "\n".join(texts), texts[0] if texts else "", media)
 
@@ -76,18 +94,18 @@ def check_elements(elements: Sequence[JSON]) -> None:
         if not isinstance(part, dict):
             continue
         if "text" in part and not isinstance(part["text"], str):
-            raise refuse("Request param text must be string", "text")
+            raise refusal("Request param text must be string", "text")
         if not _has_media(part):
             continue
         for key in ("image_url", "audio_url", "video_url"):
             if key in part and part[key] is None:
-                raise refuse(f"Request param {key} null", key)
+                raise refusal(f"Request param {key} null", key)
         media += 1
         if media > MAX_MEDIA:
-            raise refuse(f"The number of multimodal url should be no more than {MAX_MEDIA}")
+            raise refusal(f"The number of multimodal url should be no more than {MAX_MEDIA}")
 
 
-def measure_excess(inputs: Inputs, elements: JSON, most: int) -> int | None:
+def _measure_excess(inputs: Inputs, elements: JSON, most: int) -> int | None:
     """Characters of inputs that are not 1 to ``most``, in UTF-16 code units; ``None`` if they are.
 
     A medium that comes along in base64 has a bound of its own and takes no room here.
@@ -107,62 +125,57 @@ def count_encoded(part: JSON) -> int:
     return sum(len(text) for text in texts if isinstance(text, str) and len(text) > MAX_URL)
 
 
-def check_length(inputs: Inputs, elements: JSON, most: int) -> None:
-    """A text has 1 to ``most`` characters."""
-    length = measure_excess(inputs, elements, most)
-    if length is not None:
-        raise refuse(f"Inputs length must be in (0, {most}], but got {length}", "inputs")
-
-
-def fetch_media(elements: Sequence[JSON]) -> None:
+def _fetch_media(elements: Sequence[JSON]) -> None:
     """Refuse media of a form the server would fail to fetch."""
     total = 0
     for part in elements:
         if not isinstance(part, dict):
             kind = f"<class '{type(part).__name__}'>"
-            raise _fail(f"The input type of '{kind}' is invalid, it should be a List[Dict].")
+            raise _download_refusal(f"The input type of '{kind}' is invalid, it should be a List[Dict].")
         if "type" not in part:
-            raise _fail("'type'", "KeyError")
+            raise _download_refusal("'type'", "KeyError")
         kind = part["type"]
         if kind == "text":
             if "text" not in part:
-                raise _fail("'text'", "KeyError")
+                raise _download_refusal("'text'", "KeyError")
             continue
         if not isinstance(kind, str) or kind not in _EXTENSIONS:
-            raise _fail(f"Input type {kind if isinstance(kind, str) else show(kind)} does not match the mm type.")
+            shown = kind if isinstance(kind, str) else show(kind)
+            raise _download_refusal(f"Input type {shown} does not match the mm type.")
         total += _fetch(kind, part)
         if total > MAX_TOTAL * 1024**2:
-            raise _fail(f"The total media input cannot exceed {MAX_TOTAL}.0 MB.")
+            raise _download_refusal(f"The total media input cannot exceed {MAX_TOTAL}.0 MB.")
 
 
 def _fetch(kind: str, part: Mapping[str, JSON]) -> int:
     """Bytes of one medium that came along; 0 for one that is elsewhere."""
     if kind not in part:
-        raise _fail(f"'{kind}'", "KeyError")
-    value = part[kind].get("url") if isinstance(part[kind], dict) else part[kind]
+        raise _download_refusal(f"'{kind}'", "KeyError")
+    given = part[kind]
+    value = given.get("url") if isinstance(given, dict) else given
     if not isinstance(value, str):
-        raise _fail(f"Input of {kind} should be str or dict.")
+        raise _download_refusal(f"Input of {kind} should be str or dict.")
     if value.startswith(("http://", "https://")):
         _check_url(kind, value)
         return 0
     path = value.removeprefix("file://")
     if _extension(path) in _EXTENSIONS[kind]:
         if not _PATH.fullmatch(path):
-            raise _fail("The media url contains dangerous characters, only allow a-zA-Z0-9_-.")
+            raise _download_refusal("The media url contains dangerous characters, only allow a-zA-Z0-9_-.")
         return 0
     return _measure(kind, value)
 
 
 def _check_url(kind: str, url: str) -> None:
     if len(url) > MAX_URL:
-        raise _fail(f"The length of media_url should be less than {MAX_URL}, but got {len(url)}.")
+        raise _download_refusal(f"The length of media_url should be less than {MAX_URL}, but got {len(url)}.")
     try:
         path = urlsplit(url).path
     except ValueError:
-        raise _fail(f"Invalid URL: {url}") from None
+        raise _download_refusal(f"Invalid URL: {url}") from None
     if _extension(path) not in _EXTENSIONS[kind]:
         allowed = ", ".join(repr(extension) for extension in _EXTENSIONS[kind])
-        raise _fail(f"The media type is {kind}, url must end with one of [{allowed}].")
+        raise _download_refusal(f"The media type is {kind}, url must end with one of [{allowed}].")
 
 
 def _measure(kind: str, value: str) -> int:
@@ -171,25 +184,25 @@ def _measure(kind: str, value: str) -> int:
     if value.startswith("data:"):
         match = _DATA_URL.search(value)
         if match is None:
-            raise _fail("Expected format: data:<mime_type>/<subtype>;base64,<base64_data>")
+            raise _download_refusal("Expected format: data:<mime_type>/<subtype>;base64,<base64_data>")
         encoded = match[1]
     elif kind != "image_url":
-        raise _fail(f"Input type {kind} does not match the mm type.")
+        raise _download_refusal(f"Input type {kind} does not match the mm type.")
     try:
         size = len(base64.b64decode(encoded, validate=True))
     except (binascii.Error, ValueError):
-        raise _fail("Invalid base64 url") from None
+        raise _download_refusal("Invalid base64 url") from None
     if not size:
-        raise _fail("Invalid image content, check the input image", "RuntimeError")
+        raise _download_refusal("Invalid image content, check the input image", "RuntimeError")
     if size > _MEGABYTES[kind] * 1024**2:
-        raise _fail(f"The size of {kind} cannot exceed {_MEGABYTES[kind]}.0 MB")
+        raise _download_refusal(f"The size of {kind} cannot exceed {_MEGABYTES[kind]}.0 MB")
     return size
 
 
-def _fail(text: str, exception: str = "ValueError") -> EmulatedError:
+def _download_refusal(text: str, exception: str = "ValueError") -> EmulatedError:
     """Words of the tokenizer process, cut at the first line."""
     line = text.partition("\n")[0]
-    return refuse(f"[InferTokenizer::DownloadUrl] Download fail: {exception}: {line}", "inputs")
+    return refusal(f"[InferTokenizer::DownloadUrl] Download fail: {exception}: {line}", "inputs")
 
 
 def _extension(path: str) -> str:

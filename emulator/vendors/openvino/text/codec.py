@@ -1,43 +1,93 @@
-"""The codecs, and what they remember of a request."""
+"""Answers of chat.
+
+Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse.
+"""
 
 from __future__ import annotations
 
-from emulator.core.plan import Plan
+from collections.abc import Iterable
+
+from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.record import record
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireResponse, WireStream
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.walk import gather
+from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.shapes import render_chat, render_completion
-from emulator.vendors.openvino.text.stream import stream_chat, stream_completion
+from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, format_logprob, read_apart, render_body
+from emulator.vendors.openvino.text.stream import ChunkTemplate, stream_events, takes_a_second_step
 
 
-@record(frozen=True, slots=True)
-class Remembered:
-    """What a codec wants to know of the request: ``echo`` is the prompt to send back first."""
-
-    include_usage: bool
-    echo: str = ""
-
-
+@record(frozen=True, slots=True, kw_only=True)
 class ChatCodec:
-    """``/v3/chat/completions``."""
+    """``/v3/chat/completions``.
 
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
-        return render_chat(plan, call, service)
+    Fields:
+        prompt: of the last turn.
+        stateful: the servable is.
+        omits_logprobs: an answer in one piece has no such key.
+    """
 
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
-        return stream_chat(plan, call, service)
+    settings: OpenVinoSettings
+    model: str
+    prompt: str
+    include_usage: bool
+    stateful: bool
+    omits_logprobs: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(plan.choices)]
+        settings = self.settings
+        body = render_body(plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=settings)
+        return WireResponse(200, body, settings.json_headers)
+
+    def _render_choice(self, plan: Plan, index: int, choice: Choice) -> bytes:
+        release = self.settings.release
+        logprobs = b'"logprobs":null,'
+        if self.omits_logprobs:
+            logprobs = b""
+        elif choice.logprobs is not None and release.logprobs_content:
+            logprobs = b'"logprobs":%b,' % _render_logprobs(choice.logprobs)
+        reason = finish_reason(choice, release)
+        message = self._render_message(plan, index, choice)
+        return b'{"finish_reason":%b,"index":%d,%b"message":%b}' % (reason, index, logprobs, message)
+
+    def _render_message(self, plan: Plan, index: int, choice: Choice) -> bytes:
+        """Releases that read tool calls always list them."""
+        release = self.settings.release
+        said = gather(read_apart(choice, release, streamed=False))
+        calls = [
+            b'{"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}'
+            % (quote(draw_id(plan, call.id, index, call.number)), quote(call.name), quote_long(call.arguments))
+            for call in said.calls
+        ]
+        return b'{"content":%b,%b"role":"assistant"%b}' % (
+            quote_long(said.text + said.refusal),
+            b'"reasoning_content":%b,' % quote_long(said.reasoning) if said.reasoning else b"",
+            b"" if release.tools == "ignored" else b',"tool_calls":[%b]' % b",".join(calls),
+        )
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        release = self.settings.release
+        choice = plan.choices[0]
+        handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
+        template = ChunkTemplate.make(
+            plan,
+            release,
+            kind=b"chat.completion",
+            model=self.model,
+            usage=self.include_usage,
+            around=(b'"delta":{"content":', b"}"),
+            opening=b'"delta":{"role":"assistant","content":null}' if handshake else b"",
+            empty=b'"delta":{}' if release.empty_delta else b"",
+        )
+        events = stream_events(plan, read_apart(choice, release, streamed=True), template)
+        return WireStream(events, self.settings.stream_headers)
 
 
-class CompletionCodec:
-    """``/v3/completions``."""
-
-    def render(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
-        return render_completion(plan, call, service)
-
-    def stream(self, plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
-        return stream_completion(plan, call, service)
-
-
-CHAT = ChatCodec()
-COMPLETIONS = CompletionCodec()
+def _render_logprobs(entries: Iterable[Logprob]) -> bytes:
+    """Alternatives are never listed."""
+    return b'{"content":[%b]}' % b",".join(
+        b'{"token":%b,"logprob":%b,"bytes":[%b],"top_logprobs":[]}'
+        % (quote(e.token), format_logprob(e.logprob), ",".join(map(str, e.token.encode())).encode())
+        for e in entries
+    )

@@ -1,81 +1,216 @@
-"""What a request to a text graph says, field by field, once checked."""
+"""The fields that chat, completions and Responses share: their checks, in the server's order.
+
+Source: model_server, src/llm/apis/openai_completions.cpp, parseCommonPart; 2026.x: openai_api_handler.cpp.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import isfinite
+from collections.abc import Callable
 
 from emulator.core.json import JSON
-from emulator.vendors.openvino.errors import refuse, refuse_body
-from emulator.vendors.openvino.numbers import UINT32, is_uint32, is_uint64
-from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.decoder import UINT32, is_int32, is_number, is_uint32, is_uint64, read_double
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.request import Accepted, Fields, read_flag
+from emulator.vendors.openvino.sampling import CHECKS
+
+# Their null is a wrong type in every release.
+_NEVER_NULL = frozenset(("model", "messages", "max_tokens", "prompt", "input"))
+_SPEECH = frozenset(("modalities", "audio", "chunk_frames"))
+_SPECULATIVE = ("num_assistant_tokens", "assistant_confidence_threshold")
 
 
-@dataclass(slots=True, eq=False)
-class Fields:
-    """What the request says, once checked.
+def read_fields(accepted: Accepted) -> Fields:
+    """Check the common fields; the first failure wins.
 
-    Fields:
-        body: the request's members, without those that are null where that means absent.
-        numbers: the float fields that were given.
-        max_tokens: ``None``: until the end of the sequence.
-        plain: special tokens are shown, so nothing is read out of the text.
+    Raises:
+        EmulatedError: worded as the calculator does.
     """
-
-    accepted: Accepted
-    release: Release
-    body: dict[str, JSON]
-    numbers: dict[str, float] = field(default_factory=dict)
-    include_usage: bool = False
-    ignore_eos: bool = False
-    max_tokens: int | None = None
-    top_k: int | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] = ()
-    keep_stop: bool = False
-    best_of: int = 1
-    n: int = 1
-    logprobs: bool = False
-    echo: bool = False
-    plain: bool = False
-
-    @property
-    def max_tokens_limit(self) -> int:
-        """The graph's own, else that of the settings."""
-        own: JSON = self.accepted.deployment.traits.get("max_tokens_limit")
-        return own if is_uint32(own) else self.release.max_tokens_limit
+    release = accepted.release
+    body = accepted.body
+    if release.null_is_absent and None in body.values():
+        body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
+    read = Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
+    if "stream_options" in body:
+        _read_stream_options(read)
+    _read_max_tokens(read)
+    for name, check in _CHECKS:
+        if name in body:
+            check(read, name)
+    if release.speculative == "strict":
+        _check_speculative(read)
+    if release.full_checks and "skip_special_tokens" in body:
+        _read_special_tokens(read)
+    if release.modalities and not _SPEECH.isdisjoint(body):
+        _check_modalities(read)
+    return read
 
 
-def read_flag(read: Fields, name: str) -> bool:
-    """A boolean, false if absent."""
-    value = read.body.get(name, False)
-    if not isinstance(value, bool):
-        refuse(f"{name} accepts values true or false")
-    return value
+def _read_stream_options(read: Fields) -> None:
+    options = read.body["stream_options"]
+    if not read.accepted.stream:
+        raise refusal("stream_options provided, but stream not set to true")
+    if not isinstance(options, dict):
+        raise refusal("stream_options is not an object")
+    usage = options.get("include_usage", False)
+    if not isinstance(usage, bool):
+        raise refusal("stream_options.include_usage is not a boolean")
+    if set(options) - {"include_usage"}:
+        raise refusal("Found unexpected stream options. Properties accepted in stream_options: include_usage")
+    read.include_usage = usage
+
+
+def _read_max_tokens(read: Fields) -> None:
+    """``ignore_eos`` and ``max_tokens``: each has a say in the other."""
+    body = read.body
+    if "ignore_eos" in body:
+        read.ignore_eos = read_flag(read, "ignore_eos")
+    if "max_tokens" in body:
+        read.max_tokens = read_limit(read, "max_tokens")
+    elif read.release.max_tokens_limit_is_default:
+        read.max_tokens = read.accepted.servable.max_tokens_limit or None
+    cap = read.release.ignore_eos_limit
+    if read.ignore_eos and cap:
+        if read.max_tokens is None:
+            read.max_tokens = cap
+        elif read.max_tokens > cap:
+            raise refusal(f"when ignore_eos is true max_tokens can not be greater than {cap}")
 
 
 def read_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | None:
-    """A number of tokens, below the graph's limit (or, ``inclusive``, not above it)."""
+    """A number of tokens, below the graph's limit (or, ``inclusive``, not above it).
+
+    Raises:
+        EmulatedError: worded as the calculator does.
+    """
     if name not in read.body:
         return None
     value = read.body[name]
     if not is_uint32(value):
         if is_uint64(value):
-            refuse(f"{name} value can't be greater than {UINT32 - 1}")
-        refuse(f"{name} is not an unsigned integer")
-    limit = read.max_tokens_limit
+            raise refusal(f"{name} value can't be greater than {UINT32 - 1}")
+        raise refusal(f"{name} is not an unsigned integer")
+    limit = read.accepted.servable.max_tokens_limit
     if limit and (value > limit if inclusive else value >= limit):
-        refuse(f"{name} exceeds limit provided in graph config: {limit}")
+        raise refusal(f"{name} exceeds limit provided in graph config: {limit}")
     return value
 
 
-def read_double(value: float) -> float:
-    """A number as a C++ double; a literal too big for one was never JSON to the server's reader."""
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
-    if not isfinite(number):
-        refuse_body("Cannot parse JSON body")
-    return number
+def read_max_completion_tokens(read: Fields) -> None:
+    """Wins over ``max_tokens``.
+
+    Raises:
+        EmulatedError: worded as the calculator does.
+    """
+    release = read.release
+    if not release.max_completion_tokens:
+        return
+    limit = read_limit(read, "max_completion_tokens", inclusive=release.since(2025, 1))
+    cap = release.ignore_eos_limit
+    if read.ignore_eos and cap and limit is not None and limit > cap:
+        raise refusal(f"when ignore_eos is true max_completion_tokens can not be greater than {cap}")
+    read.max_tokens = limit
+
+
+def _read_stop(read: Fields, name: str) -> None:
+    value = read.body[name]
+    limit = read.release.stop_limit
+    if isinstance(value, str):
+        read.stop = (value,)
+        return
+    if not isinstance(value, list):
+        raise refusal("stop is not a string or array of strings")
+    if limit and len(value) > limit:
+        raise refusal(f"stop array must have no more than {limit} strings")
+    if not all(isinstance(text, str) for text in value):
+        raise refusal("stop array contains non string element")
+    read.stop = tuple(value)
+
+
+def _read_keep_stop(read: Fields, name: str) -> None:
+    read.keep_stop = read_flag(read, name)
+    if read.accepted.stream and not read.keep_stop:
+        raise refusal("include_stop_str_in_output cannot be set to false if streaming is used")
+
+
+def _read_best_of(read: Fields, name: str) -> None:
+    limit = read.accepted.servable.best_of_limit
+    read.best_of = _read_count(read, name)
+    if read.best_of >= limit:
+        raise refusal(f"best_of exceeds limit provided in graph config: {limit}")
+    if read.accepted.stream:
+        raise refusal("best_of cannot be used in streaming mode")
+
+
+def _read_n(read: Fields, name: str) -> None:
+    read.n = _read_count(read, name)
+    if read.n > read.best_of:
+        raise refusal("n value cannot be greater than best_of")
+
+
+def _read_count(read: Fields, name: str) -> int:
+    value = read.body[name]
+    if not is_uint32(value):
+        raise refusal(f"{name} is not an unsigned integer")
+    if value == 0:
+        raise refusal(f"{name} value should be greater than 0")
+    return value
+
+
+def _check_speculative(read: Fields) -> None:
+    """The two fields of speculative decoding: needed on its graphs, refused on others."""
+    given = [name for name in _SPECULATIVE if name in read.body]
+    if read.accepted.servable.kind != "speculative":
+        if given:
+            raise refusal(f"{' and '.join(_SPECULATIVE)} are only supported when speculative decoding is enabled.")
+    elif not given:
+        raise refusal(f"Speculative decoding requires either {' or '.join(_SPECULATIVE)} to be set.")
+    elif len(given) == 2:
+        raise refusal(f"{' and '.join(_SPECULATIVE)} are mutually exclusive and cannot both be set.")
+    elif given == ["num_assistant_tokens"]:
+        tokens = read.body["num_assistant_tokens"]
+        if not is_uint32(tokens) or tokens == 0:
+            raise refusal("num_assistant_tokens must be an unsigned integer greater than 0")
+    else:
+        _check_threshold(read.body["assistant_confidence_threshold"])
+
+
+def _check_threshold(value: JSON) -> None:
+    if not is_number(value):
+        raise refusal("assistant_confidence_threshold must be a positive number")
+    if read_double(value) <= 0:
+        raise refusal("assistant_confidence_threshold must be greater than 0")
+
+
+def _read_special_tokens(read: Fields) -> None:
+    value = read.body["skip_special_tokens"]
+    if not isinstance(value, bool):
+        raise refusal("skip_special_tokens is not a bool")
+    read.plain = not value
+
+
+def _check_modalities(read: Fields) -> None:
+    """Of graphs that speak; a text graph checks them, and then has no use for them."""
+    modalities = read.body.get("modalities", [])
+    if not isinstance(modalities, list):
+        raise refusal("modalities is not an array")
+    if not all(isinstance(name, str) for name in modalities):
+        raise refusal("modalities array must contain strings")
+    audio = read.body.get("audio", {})
+    if not isinstance(audio, dict):
+        raise refusal("audio is not an object")
+    if audio.get("format", "wav") not in ("wav", "pcm16"):
+        raise refusal('audio.format must be "wav" or "pcm16"')
+    frames = read.body.get("chunk_frames", 1)
+    if not is_int32(frames):
+        raise refusal("chunk_frames must be a positive integer")
+    if frames < 1:
+        raise refusal("chunk_frames must be >= 1")
+
+
+_CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
+    *CHECKS,
+    ("stop", _read_stop),
+    ("include_stop_str_in_output", _read_keep_stop),
+    ("best_of", _read_best_of),
+    ("n", _read_n),
+)

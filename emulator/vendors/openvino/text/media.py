@@ -10,15 +10,16 @@ import binascii
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from emulator.core.json import JSON
-from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.text.fields import Fields
+from emulator.core.errors import EmulatedError
+from emulator.core.json import Object
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.request import Fields
 
 _STRUCTURE = "Invalid message structure"
 _MAGIC = (b"\x89PNG", b"\xff\xd8", b"BM", b"GIF8", b"RIFF", b"II*\x00", b"MM\x00*", b"8BPS")
 
 
-def check_picture(read: Fields, part: dict[str, JSON]) -> None:
+def check_picture(read: Fields, part: Object) -> None:
     """An ``image_url`` part; the picture's own bytes are looked at no further than their kind.
 
     Raises:
@@ -26,22 +27,26 @@ def check_picture(read: Fields, part: dict[str, JSON]) -> None:
     """
     image = part.get("image_url")
     if not isinstance(image, dict):
-        refuse(f"{_STRUCTURE} - content image_url missing")
+        raise refusal(f"{_STRUCTURE} - content image_url missing")
     url = image.get("url")
     if not isinstance(url, str):
-        refuse(f"{_STRUCTURE} - image_url does not have url field")
-    modern = read.release.model_length
+        raise refusal(f"{_STRUCTURE} - image_url does not have url field")
     _, found, encoded = url.partition("base64,")
     if not found:
-        if not read.release.cors:
-            refuse('Url should contain base64 encoded string followed by "base64," prefix')
+        if not read.release.since(2025, 3):
+            raise refusal('Url should contain base64 encoded string followed by "base64," prefix')
         _check_location(read, url)
         return
     picture = _decode(encoded)
     if not picture:
-        refuse("Image parsing failed" if modern else "Error during string to mat conversion")
+        raise _picture_refusal(read, "Error during string to mat conversion")
     if not picture.startswith(_MAGIC):
-        refuse("Image parsing failed" if modern else "Image size invalid")  # which of its texts: unverified
+        raise _picture_refusal(read, "Image size invalid")  # which of its texts: unverified
+
+
+def _picture_refusal(read: Fields, before: str) -> EmulatedError:
+    """One text since 2025.1, one of several before."""
+    return refusal("Image parsing failed" if read.release.since(2025, 1) else before)
 
 
 def _decode(encoded: str) -> bytes:
@@ -50,7 +55,7 @@ def _decode(encoded: str) -> bytes:
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
-        refuse("Invalid base64 string in request")
+        raise refusal("Invalid base64 string in request") from None
 
 
 def _check_location(read: Fields, url: str) -> None:
@@ -62,20 +67,20 @@ def _check_location(read: Fields, url: str) -> None:
         except ValueError:
             host = None
         if not {host, "all"} & set(settings.allowed_media_domains):
-            refuse("Given url does not match any allowed domain from allowed_media_domains")
+            raise refusal("Given url does not match any allowed domain from allowed_media_domains")
         return
     folder = settings.allowed_local_media_path
     if folder is None:
-        refuse("Loading images from local filesystem is disabled.")
+        raise refusal("Loading images from local filesystem is disabled.")
     path = PurePosixPath(url.removeprefix("file://"))
     if ".." in path.parts or not path.is_relative_to(folder):
-        refuse("Given filepath is not subpath of allowed_local_media_path")
+        raise refusal("Given filepath is not subpath of allowed_local_media_path")
 
 
-def check_audio(part: dict[str, JSON]) -> None:
+def check_audio(part: Object) -> None:
     """An ``input_audio`` part."""
     audio = part.get("input_audio")
     if not isinstance(audio, dict):
-        refuse(f"{_STRUCTURE} - input_audio object missing")
+        raise refusal(f"{_STRUCTURE} - input_audio object missing")
     if not isinstance(audio.get("data"), str):
-        refuse(f"{_STRUCTURE} - input_audio does not have a valid data field")
+        raise refusal(f"{_STRUCTURE} - input_audio does not have a valid data field")

@@ -6,10 +6,10 @@ Source: model_server, src/llm/apis/openai_completions.cpp, parseMessages; src/ll
 from __future__ import annotations
 
 from emulator.core.call import Message, ToolCall
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.dialects.openai import read_tool_call
-from emulator.vendors.openvino.errors import refuse
-from emulator.vendors.openvino.text.fields import Fields
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.request import Fields
 from emulator.vendors.openvino.text.media import check_audio, check_picture
 
 _STRUCTURE = "Invalid message structure"
@@ -23,13 +23,13 @@ def read_messages(read: Fields) -> tuple[Message, ...]:
         EmulatedError: worded as the calculator does.
     """
     if "messages" not in read.body:
-        refuse("Messages missing in request")
+        raise refusal("Messages missing in request")
     messages = read.body["messages"]
     if not isinstance(messages, list):
-        refuse("Messages are not an array")
+        raise refusal("Messages are not an array")
     if not messages:
-        refuse("Messages array cannot be empty")
-    guarded = read.accepted.kind == "vision" and read.release.message_rule == "role"
+        raise refusal("Messages array cannot be empty")
+    guarded = _guards_tags(read)
     return tuple(
         [
             Message(role=message["role"], text=message["content"])
@@ -52,7 +52,7 @@ def _is_simple(message: JSON) -> bool:
 
 def _read_message(read: Fields, message: JSON) -> Message:
     if not isinstance(message, dict):
-        refuse("Message is not a JSON object")
+        raise refusal("Message is not a JSON object")
     rule = read.release.message_rule
     text, media = "", 0
     calls: tuple[ToolCall, ...] = ()
@@ -66,7 +66,7 @@ def _read_message(read: Fields, message: JSON) -> Message:
         elif rule == "role":
             calls = _read_other(name, value) or calls
         else:
-            refuse(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
+            raise refusal(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
     _check_required(message, rule)
     role, call_id = message.get("role"), message.get("tool_call_id")
     return Message(
@@ -78,25 +78,25 @@ def _read_message(read: Fields, message: JSON) -> Message:
     )
 
 
-def _check_required(message: dict[str, JSON], rule: str) -> None:
+def _check_required(message: Object, rule: str) -> None:
     has_role = isinstance(message.get("role"), str)
     if rule == "both" and not (has_role and "content" in message):
-        refuse("Every message must have both 'content' and 'role' fields")
+        raise refusal("Every message must have both 'content' and 'role' fields")
     if rule == "role" and not has_role:
-        refuse("Every message must have 'role' field")
+        raise refusal("Every message must have 'role' field")
 
 
 def _read_other(name: str, value: JSON) -> tuple[ToolCall, ...]:
     """A member that is not a string, where releases since 2025.2 pass over most."""
     if name == "content" and value is not None:
-        refuse(f"{_STRUCTURE} - content should be string or array")
+        raise refusal(f"{_STRUCTURE} - content should be string or array")
     if name != "tool_calls" or not isinstance(value, list):
         return ()
     for call in value:
         if not isinstance(call, dict):
-            refuse("Each tool_call must be an object")
+            raise refusal("Each tool_call must be an object")
         if not isinstance(call.get("function"), dict):
-            refuse("Each tool_call must have a 'function' object")
+            raise refusal("Each tool_call must have a 'function' object")
     return tuple(_default_arguments(read_tool_call(call)) for call in value)
 
 
@@ -105,44 +105,49 @@ def _default_arguments(call: ToolCall) -> ToolCall:
 
 
 def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
-    """The text of a content array, and how many media came with it: 2025.0 keeps its last text only."""
+    """The text of a content array, and how many media came with it: before 2025.2 its last text only."""
     if not parts and not read.release.empty_content:
-        refuse(f"{_STRUCTURE} - content array is empty")
+        raise refusal(f"{_STRUCTURE} - content array is empty")
     texts = []
     media = 0
-    for part in parts:
-        kind = _check_part(part)
+    for element in parts:
+        part, kind = _check_part(element)
         if kind == "text":
-            if not isinstance(part.get("text"), str):
-                refuse(f"{_STRUCTURE} - content text missing")
-            _check_tags(read, part["text"])
-            texts.append(part["text"])
+            text = part.get("text")
+            if not isinstance(text, str):
+                raise refusal(f"{_STRUCTURE} - content text missing")
+            _check_tags(read, text)
+            texts.append(text)
         elif kind == "image_url":
             check_picture(read, part)
             media += 1
-        elif kind == "input_audio" and read.release.modalities:
+        elif kind == "input_audio" and read.release.since(2026, 3):
             check_audio(part)
             media += 1
         else:
-            refuse("Unsupported content type")
-    if read.release.message_rule == "role":
+            raise refusal("Unsupported content type")
+    if read.release.since(2025, 2):
         return "\n".join(texts), media
     return (texts[-1] if texts else ""), media
 
 
-def _check_part(part: JSON) -> str:
+def _check_part(part: JSON) -> tuple[Object, str]:
+    """A part and its type."""
     if not isinstance(part, dict):
-        refuse(f"{_STRUCTURE} - content array should contain objects")
+        raise refusal(f"{_STRUCTURE} - content array should contain objects")
     kind = part.get("type")
     if not isinstance(kind, str):
-        refuse(f"{_STRUCTURE} - content object type missing")
-    return kind
+        raise refusal(f"{_STRUCTURE} - content object type missing")
+    return part, kind
 
 
 def _check_tags(read: Fields, text: str) -> None:
-    accepted = read.accepted
-    if accepted.kind == "vision" and accepted.release.message_rule == "role" and "<ov_genai_image_" in text:
-        refuse("Message contains restricted <ov_genai_image> tag")
+    if "<ov_genai_image_" in text and _guards_tags(read):
+        raise refusal("Message contains restricted <ov_genai_image> tag")
+
+
+def _guards_tags(read: Fields) -> bool:
+    return read.accepted.servable.kind == "vision" and read.release.since(2025, 2)
 
 
 def apply_template(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -151,24 +156,23 @@ def apply_template(read: Fields, messages: tuple[Message, ...]) -> tuple[Message
     Raises:
         EmulatedError: the template's own error, or an empty prompt.
     """
-    accepted = read.accepted
-    if accepted.kind != "vision" and any([message.media for message in messages]):
+    servable = read.accepted.servable
+    if servable.kind != "vision" and any([message.media for message in messages]):
         check_media(read, messages)
         messages = tuple([_without_media(message) for message in messages])
-    if accepted.deployment.traits.get("chat_template") == "stock":
+    if servable.stock_template:
         if len(messages) != 1:
-            refuse("This servable accepts only single message requests")
+            raise refusal("This servable accepts only single message requests")
         if not messages[0].text:
-            refuse(_EMPTY_PROMPT)
-    raw = read.body["messages"]
-    if "content" not in raw[0] and read.release.message_rule != "role" and _has_no_content(raw):
-        refuse(_EMPTY_PROMPT)
+            raise refusal(_EMPTY_PROMPT)
+    if not read.release.since(2025, 2) and _have_no_content(as_array(read.body["messages"])):
+        raise refusal(_EMPTY_PROMPT)
     return messages
 
 
-def _has_no_content(messages: list[dict[str, JSON]]) -> bool:
+def _have_no_content(messages: list[JSON]) -> bool:
     """Nothing to fill a template with; since 2025.2 what is missing is empty text."""
-    return not any("content" in message for message in messages)
+    return not any("content" in as_object(message) for message in messages)
 
 
 def check_media(read: Fields, messages: tuple[Message, ...]) -> None:
@@ -177,9 +181,9 @@ def check_media(read: Fields, messages: tuple[Message, ...]) -> None:
     Raises:
         EmulatedError: there are some.
     """
-    text_only = read.accepted.kind != "vision" and read.release.model_length
+    text_only = read.accepted.servable.kind != "vision" and read.release.since(2025, 1)
     if text_only and any(message.media for message in messages):
-        refuse("This servable supports only text input, but image_url has been provided")
+        raise refusal("This servable supports only text input, but image_url has been provided")
 
 
 def _without_media(message: Message) -> Message:

@@ -1,20 +1,22 @@
-"""Answers of chat and completions in one piece: templates of bytes, filled in.
+"""Parts that answers in one piece and streams share: usage, finish reason, ids, and what is read out of a text.
 
 Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse; no release sends an ``id``.
 """
 
 from __future__ import annotations
 
-from emulator.core.call import Deployment
-from emulator.core.plan import Choice, Plan, Usage
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireResponse
-from emulator.vendors.openvino.decoder import quote, quote_long
-from emulator.vendors.openvino.kinds import kind_of
+from collections.abc import Set
+from dataclasses import replace
+
+from emulator.core.plan import Choice, Plan, Span, SpanKind, Usage
+from emulator.core.seed import draw_alphanumeric
+from emulator.dialects.floats import format_float
+from emulator.dialects.walk import gather, is_only
+from emulator.vendors.openvino.decoder import promote, quote, quote_long
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.logprobs import render_chat_logprobs, render_completion_logprobs
-from emulator.vendors.openvino.text.spans import call_id, flatten, is_plain
+
+_MARKED: Set[SpanKind] = frozenset(("reasoning", "tool_call"))
 
 
 def finish_reason(choice: Choice, release: Release) -> bytes:
@@ -34,83 +36,83 @@ def render_usage(usage: Usage) -> bytes:
     )
 
 
-def _render_body(plan: Plan, call: Call, settings: OpenVinoSettings, choices: list[bytes], kind: bytes) -> bytes:
+def render_body(
+    plan: Plan, choices: list[bytes], kind: bytes, *, model: str, prompt: str, settings: OpenVinoSettings
+) -> bytes:
+    """An answer in one piece; ``prompt`` is shown in a verbose one."""
     release = settings.release
     return b'{"choices":[%b],"created":%d,"model":%b,"object":"%b"%b%b}' % (
         b",".join(choices),
         int(plan.created),
-        quote(call.deployment.name),
+        quote(model),
         kind,
         b"," + render_usage(plan.usage) if release.unary_usage else b"",
-        _render_verbose(plan, call) if settings.verbose_response and release.empty_delta else b"",
+        _render_verbose(plan, prompt) if settings.verbose_response and release.since(2026, 3) else b"",
     )
 
 
-def _render_verbose(plan: Plan, call: Call) -> bytes:
+def _render_verbose(plan: Plan, prompt: str) -> bytes:
     """The prompt shown is the last turn's, without its template: unverified."""
-    content = plan.choices[0].text() if plan.choices else ""
-    return b',"__verbose":{"prompt":%b,"content":%b}' % (quote_long(call.ask.prompt or ""), quote_long(content))
+    content = gather(plan.choices[0]).text if plan.choices else ""
+    return b',"__verbose":{"prompt":%b,"content":%b}' % (quote_long(prompt), quote_long(content))
 
 
-def render_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
-    """A ``chat.completion``."""
-    settings = service.settings
-    release = settings.release
-    choices = []
-    for index, choice in enumerate(plan.choices):
-        logprobs = b'"logprobs":null,'
-        if _omits_logprobs(call.deployment, release):
-            logprobs = b""
-        elif choice.logprobs is not None and release.logprobs_content:
-            logprobs = b'"logprobs":%b,' % render_chat_logprobs(choice.logprobs)
-        message = _render_message(plan, index, choice, release)
-        choices.append(
-            b'{"finish_reason":%b,"index":%d,%b"message":%b}'
-            % (finish_reason(choice, release), index, logprobs, message)
-        )
-    return WireResponse(200, _render_body(plan, call, settings, choices, b"chat.completion"), settings.json_headers)
+def format_logprob(value: float) -> bytes:
+    """A float promoted to a double; no probability is above 1, so such a value is null."""
+    if value > 0:
+        return b"null"
+    return format_float(promote(value)).encode()
 
 
-def _omits_logprobs(deployment: Deployment, release: Release) -> bool:
-    """Stateful and vision graphs of later releases have no such key in an answer in one piece."""
-    return release.finish_reason_last and (kind_of(deployment) == "vision" or bool(deployment.traits.get("stateful")))
+def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
+    """A tool call's id: nine characters out of 0-9A-Za-z, unless a scenario fixes another.
+
+    Source: model_server, src/llm/io_processing/utils.cpp, generateRandomId.
+    """
+    return fixed or draw_alphanumeric(plan.key, 9, "tool_call", choice, call)
 
 
-def _render_message(plan: Plan, index: int, choice: Choice, release: Release) -> bytes:
-    """A message; releases that read tool calls always list them."""
-    if release.tools == "ignored":
-        text = choice.text() if is_plain(choice) else "".join(flatten(choice)[0])
-        return b'{"content":%b,"role":"assistant"}' % quote_long(text)
-    if is_plain(choice):
-        return b'{"content":%b,"role":"assistant","tool_calls":[]}' % quote_long(choice.text())
-    calls = [
-        b'{"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}'
-        % (
-            call_id(plan, span, index, number),
-            quote(span.name),
-            quote_long("".join(choice.tokens[span.start : span.end])),
-        )
-        for number, span in enumerate(s for s in choice.spans if s.kind == "tool_call")
-    ]
-    reasoning = choice.text("reasoning")
-    return b'{"content":%b,%b"role":"assistant","tool_calls":[%b]}' % (
-        quote_long(choice.text() + choice.text("refusal")),
-        b'"reasoning_content":%b,' % quote_long(reasoning) if reasoning else b"",
-        b",".join(calls),
-    )
+def read_apart(choice: Choice, release: Release, *, streamed: bool) -> Choice:
+    """A chat's answer as the release reads it: thoughts since 2025.2, in streams since 2025.3, and calls where it may.
+
+    What is not read apart stays in the text.
+    """
+    if is_only(choice):
+        return choice
+    apart: set[SpanKind] = set()
+    if release.since(2025, 3) or (release.since(2025, 2) and not streamed):
+        apart.add("reasoning")
+    if release.tools == "streamed" or (release.tools == "unary" and not streamed):
+        apart.add("tool_call")
+    return put_in_text(choice, apart) if _MARKED - apart else choice
 
 
-def render_completion(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireResponse:
-    """A ``text_completion``; an echoed prompt opens the text."""
-    settings = service.settings
-    choices = []
-    for index, choice in enumerate(plan.choices):
-        tokens = choice.tokens if is_plain(choice) else flatten(choice)[0]
-        logprobs = b"null"
-        if choice.logprobs is not None:
-            prompt = plan.prompts[choice.prompt] if plan.prompts else None
-            logprobs = render_completion_logprobs(choice.logprobs, prompt)
-        text = quote_long(call.context.echo + "".join(tokens))
-        reason = finish_reason(choice, settings.release)
-        choices.append(b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text))
-    return WireResponse(200, _render_body(plan, call, settings, choices, b"text_completion"), settings.json_headers)
+def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset()) -> Choice:
+    """All but the kinds ``apart`` as text, as a model writes it whose output nobody parses."""
+    if is_only(choice):
+        return choice
+    tokens = list(choice.tokens)
+    spans: list[Span] = []
+    for span in choice.spans:
+        if span.kind in apart:
+            spans.append(span)
+            continue
+        _mark(tokens, span)
+        if spans and spans[-1].kind == "text":
+            spans[-1] = Span("text", spans[-1].start, span.end)
+        else:
+            spans.append(Span("text", span.start, span.end))
+    return replace(choice, tokens=tuple(tokens), spans=tuple(spans))
+
+
+def _mark(tokens: list[str], span: Span) -> None:
+    """Write what tells a model's thoughts or a call from its text into the first and the last token."""
+    if span.start == span.end:
+        return
+    first, last = span.start, span.end - 1
+    if span.kind == "reasoning":
+        tokens[first] = "<think>\n" + tokens[first]
+        tokens[last] += "\n</think>\n\n"
+    elif span.kind == "tool_call":
+        tokens[first] = f'{{"name": {quote(span.name).decode()}, "parameters": {tokens[first]}'
+        tokens[last] += "}"

@@ -7,95 +7,99 @@ src/llm/http_llm_calculator.cc; 2026.x: src/llm/servable.cpp.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from typing import Self
 
-from emulator.core.plan import Choice, Plan, Span
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireStream
-from emulator.dialects.sse import DONE
+from emulator.core.plan import Choice, Plan
+from emulator.core.record import record
+from emulator.core.wire import Event, Mark
+from emulator.dialects import sse
+from emulator.dialects.walk import CallOpened, Run, first_due, last_due, walk
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.release import Release
-from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.shapes import finish_reason, render_usage
-from emulator.vendors.openvino.text.spans import call_id, flatten, is_plain
-from emulator.vendors.openvino.text.split import split_at_blanks, split_with_lag
+from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, render_usage
 
-Events = Iterator[tuple[float, bytes]]
-Last = Generator[tuple[float, bytes], None, bytes]
-_CONTENT = (b'"delta":{"content":', b"}")
+PLAIN = Mark.PLAIN
+_LAST_TEXT = Mark.FINISH | Mark.JOINED
+_USAGE = Mark.USAGE | Mark.JOINED
+_LAG = 2  # tokens still to come before one is sent: of the latest three only the first
+
 _REASONING = (b'"delta":{"reasoning_content":', b"}")
-_TEXT = (b'"text":', b"")
+
+Around = tuple[bytes, bytes]
+Cut = Generator[Event, None, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
-    """One chunk's surroundings: all of it but the delta.
+@record(frozen=True, slots=True, eq=False)
+class ChunkTemplate:
+    """The chunks of one stream, all but their text.
 
     Fields:
         finish: the reason the last chunk gives.
+        around: what stands around the answer's text.
+        opening: what a chunk before any text says; ``b""``: there is none.
+        empty: the last delta if no text is left; ``b""``: the usual one, with empty text.
         tail: what follows the list of choices, up to ``usage``.
         ending: the same to the end of the event.
-        empty: the last delta if no text is left; ``b""``: the usual one, with empty text.
+        usage: the event with the token counts; ``b""``: there is none.
     """
 
     release: Release
     finish: bytes
+    around: Around
+    opening: bytes
+    empty: bytes
     tail: bytes
     ending: bytes
-    empty: bytes
+    usage: bytes
 
-    def wrap(self, before: bytes, after: bytes, finish: bytes = b"null") -> tuple[bytes, bytes]:
+    @classmethod
+    def make(
+        cls,
+        plan: Plan,
+        release: Release,
+        *,
+        kind: bytes,
+        model: str,
+        usage: bool,
+        around: Around,
+        opening: bytes,
+        empty: bytes = b"",
+    ) -> Self:
+        tail = b'],"created":%d,"model":%b,"object":"%b.chunk"' % (int(plan.created), quote(model), kind)
+        return cls(
+            release,
+            finish_reason(plan.choices[0], release),
+            around,
+            opening,
+            empty,
+            tail,
+            tail + (b',"usage":null}\n\n' if usage else b"}\n\n"),
+            b'data: {"choices":[%b,%b}\n\n' % (tail, render_usage(plan.usage)) if usage else b"",
+        )
+
+    def first(self) -> bytes:
+        """The chunk before any text."""
+        return b'data: {"choices":[{"index":0,%b,"finish_reason":null}%b}\n\n' % (self.opening, self.tail)
+
+    def wrap(self, around: Around, finish: bytes = b"null") -> Around:
         """What stands before and after a chunk's text."""
+        before, after = around
         if self.release.finish_reason_last:
             prefix = b'data: {"choices":[{"index":0,"logprobs":null,' + before
             return prefix, b'%b,"finish_reason":%b}%b' % (after, finish, self.ending)
         prefix = b'data: {"choices":[{"finish_reason":%b,"index":0,"logprobs":null,%b' % (finish, before)
         return prefix, after + b"}" + self.ending
 
-    def close(self, around: tuple[bytes, bytes], rest: str) -> bytes:
+    def last(self, around: Around, rest: str) -> bytes:
         """The last chunk: what text is left, and the reason."""
         if not rest and self.empty:
-            prefix, suffix = self.wrap(self.empty, b"", self.finish)
-            return prefix + suffix
-        prefix, suffix = self.wrap(*around, self.finish)
-        return prefix + quote_long(rest) + suffix
+            return b"".join(self.wrap((self.empty, b""), self.finish))
+        before, after = self.wrap(around, self.finish)
+        return before + quote_long(rest) + after
 
 
-def stream_chat(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
-    """``chat.completion.chunk`` events."""
-    events = _stream(plan, call, service.settings.release, chat=True)
-    return WireStream(events, service.settings.stream_headers)
-
-
-def stream_completion(plan: Plan, call: Call, service: Service[OpenVinoSettings, None]) -> WireStream:
-    """``text_completion.chunk`` events: the name is the server's own."""
-    events = _stream(plan, call, service.settings.release, chat=False)
-    return WireStream(events, service.settings.stream_headers)
-
-
-def _stream(plan: Plan, call: Call, release: Release, *, chat: bool) -> Events:
-    """The one choice of a stream; its last text goes out together with all that follows."""
-    usage = call.context.include_usage
-    kind = b"chat.completion" if chat else b"text_completion"
-    tail = b'],"created":%d,"model":%b,"object":"%b.chunk"' % (int(plan.created), quote(call.deployment.name), kind)
-    ending = tail + (b',"usage":null}\n\n' if usage else b"}\n\n")
-    choice = plan.choices[0]
-    empty = b'"delta":{}' if chat and release.empty_delta else b""
-    frame = Frame(release, finish_reason(choice, release), tail, ending, empty)
-    if release.handshake and _starts_slowly(choice) and not call.deployment.traits.get("stateful"):
-        opening = b'"delta":{"role":"assistant","content":null}' if chat else b'"text":""'
-        yield choice.due[0], b'data: {"choices":[{"index":0,%b,"finish_reason":null}%b}\n\n' % (opening, tail)
-    if chat and release.tools == "streamed" and not is_plain(choice):
-        last = yield from _stream_spans(plan, choice, frame)
-    else:
-        last = yield from _stream_text(choice, frame, _CONTENT if chat else _TEXT, call.context.echo)
-    if usage:
-        last += b'data: {"choices":[%b,%b}\n\n' % (tail, render_usage(plan.usage))
-    yield (choice.due[-1] if len(choice.due) else plan.due), last + DONE
-
-
-def _starts_slowly(choice: Choice) -> bool:
-    """The first step gave no text: neither a whole line nor all there is.
+def takes_a_second_step(choice: Choice) -> bool:
+    """The first step gives no text: neither a whole line nor all there is.
 
     A text of one token that came to its natural end takes a second step, for the end.
     """
@@ -105,40 +109,99 @@ def _starts_slowly(choice: Choice) -> bool:
     return len(tokens) > 1 or (choice.finish_reason != "length" and choice.stopped_by is None)
 
 
-def _stream_text(choice: Choice, frame: Frame, around: tuple[bytes, bytes], opening: str) -> Last:
-    tokens, due = (choice.tokens, choice.due) if is_plain(choice) else flatten(choice)
-    prefix, suffix = frame.wrap(*around)
-    split = split_at_blanks if frame.release.chunk_split == "blank" else split_with_lag
-    rest = yield from split(tokens, due, prefix, suffix, opening)
-    if rest and frame.release.closing_chunk:
-        yield (due[-1] if len(due) else 0.0), prefix + quote(rest) + suffix
+def stream_events(plan: Plan, choice: Choice, template: ChunkTemplate, echo: str = "") -> Iterator[Event]:
+    """The one choice of a stream; its last text goes out together with all that follows."""
+    if template.opening:
+        yield first_due(choice, plan.due), template.first(), 0, PLAIN
+    around, rest = yield from _stream_texts(plan, choice, template, echo)
+    due, tokens = last_due(choice, plan.due), len(choice.tokens)
+    if rest and template.release.closing_chunk:
+        before, after = template.wrap(around)
+        yield due, before + quote(rest) + after, tokens, PLAIN
         rest = ""
-    return frame.close(around, rest)
+    yield due, template.last(around, rest), tokens, _LAST_TEXT
+    if template.usage:
+        yield due, template.usage, tokens, _USAGE
+    yield due, sse.DONE, tokens, Mark.DONE
 
 
-def _stream_spans(plan: Plan, choice: Choice, frame: Frame) -> Last:
-    """Thoughts, text and tool calls one after the other, each flushed at its end."""
-    last = frame.close(_CONTENT, "")
-    calls = 0
-    for number, span in enumerate(choice.spans):
-        around = _REASONING if span.kind == "reasoning" else _CONTENT
-        tokens, due = choice.tokens[span.start : span.end], choice.due[span.start : span.end]
-        if span.kind == "tool_call":
-            around = b'"delta":{"tool_calls":[{"index":%d,"function":{"arguments":' % calls, b"}}]}"
-            if tokens:
-                yield due[0], _announce(plan, frame, calls, span)
-            calls += 1
-        prefix, suffix = frame.wrap(*around)
-        rest = yield from split_with_lag(tokens, due, prefix, suffix)
-        if number == len(choice.spans) - 1:
-            last = frame.close(around, rest)
-        elif rest:
-            yield due[-1], prefix + quote(rest) + suffix
-    return last
+def _stream_texts(
+    plan: Plan, choice: Choice, template: ChunkTemplate, echo: str
+) -> Generator[Event, None, tuple[Around, str]]:
+    """``echo``, thoughts, text and tool calls, one after the other; gives back what is left of the last of them."""
+    cut = cut_at_blanks if template.release.chunk_split == "blank" else cut_with_lag
+    around, rest = template.around, echo
+    before, after = template.wrap(around)
+    call: CallOpened | None = None
+    for step in walk(choice, plan.due):
+        if isinstance(step, CallOpened):
+            call = step
+        elif isinstance(step, Run):
+            if rest and step.start:
+                yield choice.due[step.start - 1], before + quote(rest) + after, step.start, PLAIN
+                rest = ""
+            if call is not None and step.start < step.end:
+                yield call.due, _announce(plan, template, call), step.start, PLAIN
+            around = _surround(step, call, template)
+            call = None
+            before, after = template.wrap(around)
+            rest = yield from cut(choice, step, before, after, rest)
+    return around, rest
 
 
-def _announce(plan: Plan, frame: Frame, call: int, span: Span) -> bytes:
+def _surround(run: Run, call: CallOpened | None, template: ChunkTemplate) -> Around:
+    """What stands around the text of a run, or around the arguments of its call."""
+    if call is not None:
+        return b'"delta":{"tool_calls":[{"index":%d,"function":{"arguments":' % call.number, b"}}]}"
+    return _REASONING if run.kind == "reasoning" else template.around
+
+
+def _announce(plan: Plan, template: ChunkTemplate, call: CallOpened) -> bytes:
     """The first delta of a tool call: id and name."""
-    item = b'{"id":%b,"type":"function","index":%d,"function":{"name":' % (call_id(plan, span, 0, call), call)
-    prefix, suffix = frame.wrap(b'"delta":{"tool_calls":[' + item, b"}}]}")
-    return prefix + quote(span.name) + suffix
+    identity = quote(draw_id(plan, call.id, 0, call.number))
+    item = b'{"id":%b,"type":"function","index":%d,"function":{"name":' % (identity, call.number)
+    before, after = template.wrap((b'"delta":{"tool_calls":[' + item, b"}}]}"))
+    return before + quote(call.name) + after
+
+
+def cut_at_blanks(choice: Choice, run: Run, before: bytes, after: bytes, opening: str = "") -> Cut:
+    """Chunks end after a blank or a line; gives back the rest. ``opening`` goes out with the first of them, whole.
+
+    Source: model_server 2025.0, src/llm/llmnoderesources.hpp, TextStreamer.
+    """
+    waiting = opening
+    held = len(opening)
+    for position, token in enumerate(choice.tokens[run.start : run.end], run.start):
+        if not token:
+            continue
+        waiting += token
+        end = len(waiting) if token[-1] == "\n" else waiting.rfind(" ") + 1
+        if end and end >= held:
+            chunk, waiting = waiting[:end], waiting[end:]
+            yield choice.due[position], before + quote(chunk) + after, position if waiting else position + 1, PLAIN
+            held = 0
+    return waiting
+
+
+def cut_with_lag(choice: Choice, run: Run, before: bytes, after: bytes, opening: str = "") -> Cut:
+    """A token is sent when the second after it is there, or a line ends; gives back the rest.
+
+    One that completes no character keeps what is due with it waiting; ``opening`` is as a token before the first.
+    Source: openvino.genai, src/cpp/src/text_streamer.cpp, TextStreamer::write (delay_n_tokens is 3).
+    """
+    tokens, due = choice.tokens, choice.due
+    sent = run.start - 1 if opening else run.start
+    for position, token in enumerate(tokens[run.start : run.end], run.start):
+        if not token:
+            continue
+        end = position + 1 if token[-1] == "\n" else position + 1 - _LAG
+        if end > sent:
+            if opening or end - sent > 1:
+                ready = opening + "".join(tokens[max(sent, run.start) : end])
+                opening = ""
+            else:
+                ready = tokens[sent]
+            if ready:
+                yield due[position], before + quote(ready) + after, end, PLAIN
+            sent = end
+    return opening + "".join(tokens[max(sent, run.start) : run.end])

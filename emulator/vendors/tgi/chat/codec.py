@@ -1,93 +1,51 @@
-"""Answers of ``/v1/chat/completions``.
+"""Answers of ``/v1/chat/completions`` in one piece.
 
-Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion, ChatCompletionChunk) and
-``router/src/chat.rs``. The model writes a call as JSON and the router passes its arguments on as they come;
-where the finish reason of a streamed call stands is unverified.
+Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion) and ``router/src/chat.rs``.
 """
 
-from collections.abc import Iterator, Mapping
-
 from emulator.core.json import JSON, dump_json, dump_text, parse_json
-from emulator.core.plan import Choice, Logprob, Plan, Span
+from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
-from emulator.core.seed import draw_uuid
-from emulator.core.vendor import Call, Service
-from emulator.core.wire import WireResponse, WireStream
-from emulator.dialects.sse import DONE, quote
-from emulator.dialects.tgi import report_counts
-from emulator.vendors.tgi.errors import CORS
-from emulator.vendors.tgi.generate.codec import compute_headers, finish, stream_headers
-from emulator.vendors.tgi.settings import TgiSettings
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.walk import gather
+from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
+from emulator.vendors.tgi.chat.stream import stream_chat
+from emulator.vendors.tgi.headers import answer_headers, stream_headers
 
 CALL_ID = "0"  # of a call in an answer in one piece, whatever came before
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Chat:
-    """What the codec remembers of a chat request.
-
-    Fields:
-        usage: a stream ends with a chunk of token counts.
-        call_id: of a streamed tool call; ``None``: one is drawn.
-    """
-
-    limit: int
-    model: str
-    characters: int
-    usage: bool
-    logprobs: bool
-    top: int
-    call_id: str | None
-
-
-def name_finish(choice: Choice, limit: int) -> str:
-    """``finish_reason`` as OpenAI calls the end of a sequence; a stop string keeps TGI's word."""
-    name = finish(choice, limit)
-    return "stop" if name == "eos_token" else name
-
-
-def shape_usage(prompt: int, completion: int) -> JSON:
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
+@record(frozen=True, slots=True)
 class ChatCodec:
-    """Chat completions, whole or in chunks."""
+    """Words the answer to one chat request."""
 
-    def render(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireResponse:
-        asked: Chat = call.context
+    options: ChatOptions
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        options = self.options
         choice = plan.choices[0]
-        body = {
-            "object": "chat.completion",
-            "id": "",
-            "created": int(plan.created),
-            "model": asked.model,
-            "system_fingerprint": service.settings.fingerprint,
-            "choices": [
-                {
-                    "index": 0,
-                    "message": _message(choice),
-                    "logprobs": _shape_logprobs(choice.logprobs or (), asked) if asked.logprobs else None,
-                    "finish_reason": name_finish(choice, asked.limit),
-                }
-            ],
-            "usage": shape_usage(*report_counts(plan, call.prompt_tokens[0], len(choice.ids))),
+        row: JSON = {
+            "index": 0,
+            "message": _shape_message(choice),
+            "logprobs": shape_logprobs(choice.logprobs or (), options.top) if options.logprobs else None,
+            "finish_reason": name_finish(choice, options.limit),
         }
-        headers = compute_headers(plan, call, service, asked.characters)
-        return WireResponse(200, dump_json(body), (("content-type", "application/json"), *headers, *CORS))
+        head = shape_head(plan, options, "chat.completion")
+        body = dump_json({**head, "choices": [row], "usage": shape_chat_usage(plan, options)})
+        headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        return WireResponse(200, body, headers)
 
-    def stream(self, plan: Plan, call: Call, service: Service[TgiSettings, None]) -> WireStream:
-        asked: Chat = call.context
-        return WireStream(_stream(plan, call, service), stream_headers(service, asked.characters))
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        headers = stream_headers(self.options.settings, self.options.characters)
+        return WireStream(stream_chat(plan, self.options), headers)
 
 
-CHAT = ChatCodec()
-
-
-def _message(choice: Choice) -> JSON:
-    calls = choice.tool_calls
-    if not calls:
-        return {"role": "assistant", "content": choice.text() + choice.text("refusal")}
-    function = {"description": None, "name": calls[0][0], "arguments": _compact(calls[0][1])}
+def _shape_message(choice: Choice) -> JSON:
+    said = gather(choice)
+    if not said.calls:
+        return {"role": "assistant", "content": said.text + said.refusal}
+    call = said.calls[0]
+    function: JSON = {"description": None, "name": call.name, "arguments": _compact(call.arguments)}
     return {"role": "assistant", "tool_calls": [{"id": CALL_ID, "type": "function", "function": function}]}
 
 
@@ -97,82 +55,3 @@ def _compact(arguments: str) -> str:
         return dump_text(parse_json(arguments))
     except ValueError:
         return arguments
-
-
-def _shape_logprobs(entries: tuple[Logprob, ...], asked: Chat) -> JSON:
-    return {"content": [_shape_logprob(entry, asked.top) for entry in entries]}
-
-
-def _shape_logprob(entry: Logprob, top: int) -> JSON:
-    tops = [{"token": text, "logprob": weight} for text, weight in entry.top[:top]]
-    return {"token": entry.token, "logprob": entry.logprob, "top_logprobs": tops}
-
-
-def _stream(plan: Plan, call: Call, service: Service[TgiSettings, None]) -> Iterator[tuple[float, bytes]]:
-    asked: Chat = call.context
-    choice = plan.choices[0]
-    head = _chunk_head(plan, asked, service.settings)
-    calls = [span for span in choice.spans if span.kind == "tool_call"]
-    if calls:
-        call_id = draw_uuid(plan.key, "call") if asked.call_id is None else asked.call_id
-        yield from _stream_call(choice, calls[0], head, quote(call_id), quote(name_finish(choice, asked.limit)))
-    else:
-        yield from _stream_text(choice, head, asked)
-    due = choice.due[-1] if choice.tokens else plan.due
-    if asked.usage:
-        counts = dump_json(shape_usage(*report_counts(plan, call.prompt_tokens[0], len(choice.ids))))
-        yield due, b'%b"choices":[],"usage":%b}\n\n' % (head, counts)
-    yield due, DONE
-
-
-def _chunk_head(plan: Plan, asked: Chat, settings: TgiSettings) -> bytes:
-    head: Mapping[str, JSON] = {
-        "object": "chat.completion.chunk",
-        "id": "",
-        "created": int(plan.created),
-        "model": asked.model,
-        "system_fingerprint": settings.fingerprint,
-    }
-    return b"data: %b," % dump_json(head)[:-1]
-
-
-_CHUNK = b'%b"choices":[{"index":0,"delta":{"role":"assistant",%b},"logprobs":%b,"finish_reason":%b}],"usage":null}\n\n'
-
-
-def _stream_text(choice: Choice, head: bytes, asked: Chat) -> Iterator[tuple[float, bytes]]:
-    last = len(choice.tokens) - 1
-    if last < 0:
-        return
-    if asked.logprobs and choice.logprobs is not None:
-        weights = [dump_json(_shape_logprobs((entry,), asked)) for entry in choice.logprobs]
-    else:
-        weights = [b"null"] * len(choice.tokens)
-    before = head + b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
-    between, after = b'},"logprobs":', b',"finish_reason":null}],"usage":null}\n\n'
-    for moment, token, weight in zip(choice.due, choice.tokens[:last], weights, strict=False):
-        yield moment, b"".join((before, quote(token), between, weight, after))
-    end = (quote(choice.tokens[last]), between, weights[last], quote(name_finish(choice, asked.limit)))
-    yield choice.due[last], b'%b%b%b%b,"finish_reason":%b}],"usage":null}\n\n' % (before, *end)
-
-
-def _stream_call(
-    choice: Choice, span: Span, head: bytes, call_id: bytes, reason: bytes
-) -> Iterator[tuple[float, bytes]]:
-    """The tool's name comes with the opening brace, the rest of the arguments token by token."""
-    start, end = span.start, span.end
-    if start >= len(choice.tokens):
-        return
-    rest = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : end]]
-    while len(rest) > 1 and not rest[-1]:
-        rest.pop()  # the end of the sequence
-    yield choice.due[start], _CHUNK % (head, _delta(call_id, quote(span.name), "{"), b"null", b"null")
-    for offset, text in enumerate(rest):
-        last = offset == len(rest) - 1
-        if text or last:
-            due = choice.due[-1] if last else choice.due[start + offset]
-            yield due, _CHUNK % (head, _delta(call_id, b"null", text), b"null", reason if last else b"null")
-
-
-def _delta(call_id: bytes, name: bytes, arguments: str) -> bytes:
-    call = b'"tool_calls":[{"index":0,"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}]'
-    return call % (call_id, name, quote(arguments))

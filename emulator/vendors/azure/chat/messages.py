@@ -1,0 +1,75 @@
+"""Messages of a conversation: what the container checks of them beyond types, and what they say."""
+
+from collections.abc import Sequence
+
+from pydantic_core import ErrorDetails
+
+from emulator.core.call import Deployment, Message, ToolCall
+from emulator.vendors.azure.catalogue import supports
+from emulator.vendors.azure.chat.fields import CalledTool, ChatMessage, ContentPart
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.settings import AzureSettings
+
+_SPOKEN = frozenset({"system", "developer", "user"})
+
+
+def find_incomplete(messages: Sequence[ChatMessage], settings: AzureSettings) -> list[ErrorDetails]:
+    """Violations of messages without what their role asks for."""
+    errors: list[ErrorDetails] = []
+    for position, message in enumerate(messages):
+        if message.content is None and message.role in _SPOKEN:
+            errors.append(_missing(position, "content", message))
+        elif message.role == "tool" and message.tool_call_id is None and settings.require_tool_call_id:
+            errors.append(_missing(position, "tool_call_id", message))
+    return errors
+
+
+def _missing(position: int, field: str, message: ChatMessage) -> ErrorDetails:
+    value = message.model_dump(mode="json", exclude_unset=True)
+    return {"type": "missing", "loc": ("messages", position, field), "msg": "Field required", "input": value}
+
+
+def check_media(messages: Sequence[ChatMessage], deployment: Deployment) -> None:
+    """Refuse pictures and sounds to a model that does not take them.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
+    """
+    for message in messages:
+        if isinstance(message.content, list):
+            for part in message.content:
+                _check_part(part, deployment)
+
+
+def _check_part(part: ContentPart, deployment: Deployment) -> None:
+    kind = part.type.value
+    feature = "vision" if kind.startswith("image") else "audio"
+    if kind != "text" and not supports(deployment, feature):
+        raise refusals.not_supported(("messages",), kind)
+
+
+def read_message(message: ChatMessage) -> Message:
+    """One turn; the payload of a text part may stand under ``text`` or ``content``."""
+    content = message.content
+    calls = message.tool_calls
+    if isinstance(content, str) and calls is None and message.tool_call_id is None:
+        return Message(role=message.role, text=content)
+    media = 0
+    if isinstance(content, list):
+        text = "\n".join([part.written for part in content if part.type == "text"])
+        media = sum([part.type != "text" for part in content])
+    else:
+        text = content or ""
+    return Message(
+        role=message.role,
+        text=text,
+        media=media,
+        tool_calls=tuple([_read_call(call, position) for position, call in enumerate(calls or ())]),
+        tool_call_id=message.tool_call_id,
+    )
+
+
+def _read_call(call: CalledTool, position: int) -> ToolCall:
+    """A call made before; one without an id gets the container's. Source: azureml-assets, foundation/model/serve."""
+    function = call.function
+    return ToolCall(call.id or f"call_{function.name}_{position}", function.name, function.arguments)

@@ -1,0 +1,82 @@
+"""Reading a body: JSON first, then as pydantic reads it; the real service is a pydantic container."""
+
+import re
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from emulator.core.json import JSON
+from emulator.core.wire import WireRequest
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.settings import AzureSettings
+
+_JSON_TYPE = re.compile(r"application/([\w.+-]+\+)?json\s*(;|$)", re.IGNORECASE)
+
+
+def read_body(request: WireRequest, settings: AzureSettings) -> JSON:
+    """The body as JSON; what a client labels otherwise is a text to the service.
+
+    Raises:
+        EmulatedError: ``INVALID_REQUEST`` (no JSON) or, of a container, ``INVALID_PARAMETER``.
+    """
+    if settings.shape in ("maas", "managed"):
+        return _read_as_container(request)
+    try:
+        body = request.json()
+    except ValueError as error:
+        raise refusals.not_json(str(error)) from None
+    return body if settings.profile in ("foundry", "aoai") or _is_json(request) else _read_text(request)
+
+
+def _read_as_container(request: WireRequest) -> JSON:
+    """As FastAPI: an empty body and a broken one are violations of the schema."""
+    if not request.body:
+        raise refusals.breaks_schema([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
+    if not _is_json(request):
+        return _read_text(request)
+    try:
+        return request.json()
+    except ValueError as error:
+        raise refusals.breaks_json(request.body, str(error)) from None
+
+
+def _is_json(request: WireRequest) -> bool:
+    content_type = request.headers.get("Content-Type", "application/json")
+    return content_type == "application/json" or _JSON_TYPE.match(content_type) is not None
+
+
+def _read_text(request: WireRequest) -> str:
+    return request.body.decode("utf-8", "replace")
+
+
+class WireModel(BaseModel):
+    """Keys inside messages and tools that no one knows are ignored."""
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+
+
+M = TypeVar("M", bound=WireModel)
+
+
+def validate(model: type[M], body: JSON) -> M:
+    """The body as ``model``.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER`` with all violations.
+    """
+    try:
+        # ``from_attributes`` words a wrong type as the container does
+        validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
+    except ValidationError as error:
+        raise refusals.breaks_schema(error.errors(include_url=False)) from None
+    return validated
+
+
+def _read_whole(value: JSON) -> JSON:
+    """JSON has one kind of number: 256.0 is an integer, also where a string is not."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Integer = Annotated[int, BeforeValidator(_read_whole)]
+Count = Annotated[int, BeforeValidator(_read_whole), Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]

@@ -1,0 +1,134 @@
+"""How tokens are chosen and how many there may be: fields of chat and text completions alike.
+
+Sources: as of ``chat.fields``.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_core import ErrorDetails
+
+from emulator.core.call import Deployment, Sampling
+from emulator.core.json import JSON
+from emulator.vendors.azure.catalogue import model_name, supports
+from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.extras import NO_EXTRAS, SharedExtras
+from emulator.vendors.azure.settings import AzureSettings
+
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+Seed = Annotated[Integer, Field(ge=-(2**63), le=2**63 - 1)]
+
+
+class SamplingFields(WireModel):
+    """What chat and text completions have in common."""
+
+    frequency_penalty: Penalty | None = None
+    max_tokens: Count | None = None
+    presence_penalty: Penalty | None = None
+    seed: Seed | None = None
+    stop: str | Annotated[list[str], Field(min_length=1)] | None = None
+    stream: bool | None = None
+    temperature: Temperature | None = None
+    top_p: Fraction | None = None
+    model: str | None = None
+
+
+def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
+    """The violation of a temperature above 1, for those who allow none."""
+    if wire.temperature is None or wire.temperature <= 1:
+        return []
+    return [
+        {
+            "type": "less_than_equal",
+            "loc": ("temperature",),
+            "msg": "Input should be less than or equal to 1",
+            "input": wire.temperature,
+            "ctx": {"le": 1.0},
+        }
+    ]
+
+
+def check_penalties(wire: SamplingFields, deployment: Deployment) -> None:
+    """Refuse penalties to a model that has none.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
+    """
+    if supports(deployment, "penalties"):
+        return
+    for name, value in (
+        ("frequency_penalty", wire.frequency_penalty),
+        ("presence_penalty", wire.presence_penalty),
+    ):
+        if value:
+            raise refusals.not_supported((name,), value)
+
+
+def limit_tokens(
+    requested: int | None, default: int | None, deployment: Deployment, prompt_tokens: int, settings: AzureSettings
+) -> int | None:
+    """Most tokens of an answer: what was asked for, lowered to what model and context leave.
+
+    Args:
+        default: where nothing was asked for.
+
+    Raises:
+        EmulatedError: ``CONTEXT_LENGTH``: the prompt alone is too long, or, as Azure OpenAI counts, both together.
+    """
+    context = deployment.context
+    limit = default if requested is None else requested
+    if context is not None:
+        wanted = requested if settings.profile == "aoai" else None
+        left = context - prompt_tokens
+        if left < (wanted or 0):
+            raise refusals.context_exceeded(context, prompt_tokens, model_name(deployment), wanted)
+        if limit is None or left < limit:
+            limit = left
+    most = deployment.max_output
+    return most if limit is None or (most is not None and most < limit) else limit
+
+
+def read_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None, logprobs: int | None) -> Sampling:
+    """How tokens are chosen; a field at its default is as good as absent."""
+    knobs: list[tuple[str, JSON]] = []
+    temperature = wire.temperature
+    if temperature not in (None, 0, 1):
+        knobs.append(("temperature", temperature))
+    if wire.top_p not in (None, 1):
+        knobs.append(("top_p", wire.top_p))
+    if wire.frequency_penalty:
+        knobs.append(("frequency_penalty", wire.frequency_penalty))
+    if wire.presence_penalty:
+        knobs.append(("presence_penalty", wire.presence_penalty))
+    stop = () if wire.stop is None else _read_stop(wire.stop)
+    greedy = temperature == 0
+    if extras is NO_EXTRAS:
+        return Sampling(max_tokens=limit, greedy=greedy, seed=wire.seed, knobs=tuple(knobs), stop=stop)
+    return Sampling(
+        max_tokens=limit,
+        greedy=greedy or extras.top_k == 1,
+        seed=wire.seed,
+        knobs=(*knobs, *_read_passed_through(extras)),
+        stop=stop,
+        ignore_eos=bool(extras.ignore_eos),
+        n=extras.n or 1,
+        logprobs=logprobs,
+    )
+
+
+def _read_passed_through(extras: SharedExtras) -> tuple[tuple[str, JSON], ...]:
+    """The passed-through fields that change which tokens are sampled."""
+    knobs: tuple[tuple[str, JSON], ...] = (
+        ("top_k", extras.top_k),
+        ("min_p", extras.min_p),
+        ("repetition_penalty", extras.repetition_penalty),
+        ("min_tokens", extras.min_tokens),
+        ("logit_bias", sorted(extras.logit_bias.items()) if extras.logit_bias else None),
+    )
+    return tuple([knob for knob in knobs if knob[1] is not None])
+
+
+def _read_stop(stop: str | list[str]) -> tuple[str, ...]:
+    return tuple([text for text in ((stop,) if isinstance(stop, str) else stop) if text])

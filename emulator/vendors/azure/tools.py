@@ -1,0 +1,49 @@
+"""Tools on offer, and which of them is to be called."""
+
+from collections.abc import Sequence
+
+from pydantic_core import ErrorDetails
+
+from emulator.core.call import Deployment, Tool
+from emulator.dialects.openai import ToolChoice
+from emulator.vendors.azure.catalogue import supports
+from emulator.vendors.azure.chat.fields import ChatRequest, NamedToolChoice, ToolDefinition
+from emulator.vendors.azure.errors import refusals
+
+
+def find_wrong_choice(wire: ChatRequest) -> list[ErrorDetails]:
+    """The violation of a tool chosen by name, for those to whom ``tool_choice`` is a string only."""
+    if not isinstance(wire.tool_choice, NamedToolChoice):
+        return []
+    value = wire.tool_choice.model_dump()
+    return [{"type": "string_type", "loc": ("tool_choice",), "msg": "Input should be a valid string", "input": value}]
+
+
+def check_tools(wire: ChatRequest, deployment: Deployment) -> None:
+    """Refuse tools to a model that has none, and a choice of what is not on offer.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
+    """
+    choice = wire.tool_choice
+    if wire.tools and not supports(deployment, "tools"):
+        raise refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])
+    if choice == "required" and not wire.tools:
+        raise refusals.not_supported(("tool_choice",), choice)
+    if isinstance(choice, NamedToolChoice):
+        names = [tool.function.name for tool in wire.tools or ()]
+        if choice.function.name not in names:
+            raise refusals.not_supported(("tool_choice",), choice.model_dump())
+
+
+def read_tool(tool: ToolDefinition) -> Tool:
+    function = tool.function
+    return Tool(name=function.name, description=function.description or "", parameters=function.parameters)
+
+
+def read_choice(wire: ChatRequest, tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
+    """``tool_choice`` and the one tool it names."""
+    choice = wire.tool_choice
+    if isinstance(choice, NamedToolChoice):
+        return "required", choice.function.name
+    return choice or ("auto" if tools else "none"), None

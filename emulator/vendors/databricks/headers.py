@@ -1,0 +1,32 @@
+"""The headers of answers, and answers that need no more than these and JSON."""
+
+from __future__ import annotations
+
+from emulator.core.json import JSON, dump_json
+from emulator.core.seed import draw_uuid
+from emulator.core.wire import Headers, WireRequest, WireResponse
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+JSON_TYPE = ("Content-Type", "application/json")
+_STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
+
+
+def base_headers(request: WireRequest, settings: DatabricksSettings) -> Headers:
+    """What every answer carries: which request and which workspace."""
+    name = draw_uuid(request.key, "request")
+    return (
+        ("x-request-id", name),
+        ("x-databricks-request-id", name),
+        ("x-databricks-org-id", settings.workspace_id),
+    )
+
+
+def answer_headers(request: WireRequest, settings: DatabricksSettings, served: str, *, stream: bool = False) -> Headers:
+    """Content type, request and workspace, and which served entity answered."""
+    kind = _STREAM_TYPE if stream else JSON_TYPE
+    return (kind, *base_headers(request, settings), ("served-model-name", served))
+
+
+def answer_json(body: JSON, request: WireRequest, settings: DatabricksSettings) -> WireResponse:
+    """An answer of the workspace itself."""
+    return WireResponse(200, dump_json(body), (JSON_TYPE, *base_headers(request, settings)))

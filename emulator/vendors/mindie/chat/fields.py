@@ -1,0 +1,100 @@
+"""``logprobs`` and ``response_format`` of the chat route.
+
+Source: MindIE-LLM, ``utils/infer_param.cpp``.
+"""
+
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON
+from emulator.dialects.openai import Format, read_format
+from emulator.vendors.mindie.decoder import Fields, read_boolean, read_unsigned, refusal
+
+MAX_TOP_LOGPROBS = 20
+_FORMATS = ("json_object", "json_schema", "text")
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+
+
+def read_logprobs(fields: Fields) -> int | None:
+    """How many alternatives to list; either field switches log-probabilities on."""
+    if "logprobs" not in fields and "top_logprobs" not in fields:
+        return None
+    wanted = read_boolean(fields, "logprobs")
+    top = read_unsigned(fields, "top_logprobs")
+    if top is not None and top > MAX_TOP_LOGPROBS:
+        raise refusal(f"Parameter top logprobs must be in [0, {MAX_TOP_LOGPROBS}], got {top}.", "top_logprobs")
+    if wanted is False and top is not None:
+        text = "Value error, when using top_logprobs, logprobs must be true or null in chat completions"
+        raise refusal(text, "top_logprobs")
+    return (top or 0) if wanted or top is not None else None
+
+
+def read_response_format(fields: Fields) -> tuple[Format, JSON]:
+    """``response_format`` as a kind and, for ``json_schema``, the schema."""
+    where = "Parameter response_format"
+    value = fields.get("response_format")
+    if value is None:
+        return "text", None
+    if not isinstance(value, dict):
+        raise _format_refusal(f"{where} must be an object")
+    kind = value.get("type")
+    if kind is None:
+        raise _format_refusal(f"{where} must contain 'type' field")
+    if not isinstance(kind, str):
+        raise _format_refusal(f"{where}.type must be a string")
+    if kind not in _FORMATS:
+        raise _format_refusal(f"{where}.type must be 'json_object', 'json_schema' or 'text', got '{kind}'")
+    if kind == "json_schema":
+        _check_named_schema(value.get("json_schema"), f"{where}.json_schema")
+    return read_format(value)
+
+
+def _format_refusal(text: str) -> EmulatedError:
+    return refusal(text, "response_format")
+
+
+def _check_named_schema(value: JSON, where: str) -> None:
+    if value is None:
+        raise _format_refusal(f"{where} is required when type is 'json_schema'")
+    if not isinstance(value, dict):
+        raise _format_refusal(f"{where} must be an object")
+    name = value.get("name")
+    if name is None:
+        raise _format_refusal(f"{where}.name is required")
+    if not isinstance(name, str):
+        raise _format_refusal(f"{where}.name must be a string")
+    if not 1 <= len(name.encode()) <= 64:
+        raise _format_refusal(f"{where}.name must be 1-64 characters")
+    schema = value.get("schema")
+    if schema is None:
+        raise _format_refusal(f"{where}.schema is required when type is 'json_schema'")
+    if not isinstance(schema, dict):
+        raise _format_refusal(f"{where}.schema must be an object")
+    _check_schema(schema, "schema")
+
+
+def _check_schema(schema: Fields, path: str) -> None:
+    """Types, properties, items and required, at every level."""
+    kind = schema.get("type", "object")
+    if not isinstance(kind, str):
+        raise _format_refusal(f"Invalid json_schema: 'type' at '{path}' must be a string")
+    if kind not in _TYPES:
+        raise _format_refusal(f"Invalid json_schema: unsupported type '{kind}' at '{path}'")
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict):
+        raise _format_refusal(f"Invalid json_schema: 'properties' at '{path}' must be an object")
+    for name, inner in properties.items():
+        if not isinstance(inner, dict):
+            raise _format_refusal(f"Invalid json_schema: property '{name}' at '{path} must be an object")
+        _check_schema(inner, f"{path}.properties.{name}")
+    items = schema.get("items", {})
+    if not isinstance(items, dict):
+        raise _format_refusal(f"Invalid json_schema: 'items' at '{path}' must be an object")
+    if items:
+        _check_schema(items, f"{path}.items")
+    _check_required(schema.get("required", []), path)
+
+
+def _check_required(required: JSON, path: str) -> None:
+    if not isinstance(required, list):
+        raise _format_refusal(f"Invalid json_schema: 'required' at '{path}' must be an array")
+    if any(not isinstance(name, str) for name in required):
+        raise _format_refusal(f"Invalid json_schema: elements of 'required' at '{path}' must be strings")

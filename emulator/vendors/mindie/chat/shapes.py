@@ -1,0 +1,73 @@
+"""What answers of the OpenAI routes hold, whole or streamed.
+
+Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
+``mindie_llm/runtime/models/base/tool_calls_processor.py``.
+"""
+
+from collections.abc import Sequence
+
+from emulator.core.json import JSON, Object
+from emulator.core.plan import Choice, Plan
+from emulator.core.record import record
+from emulator.core.seed import draw_alphanumeric, draw_integer
+from emulator.core.tokenizer import Tokenizer
+from emulator.dialects.openai import shape_logprob
+from emulator.dialects.tgi import report_counts
+from emulator.vendors.mindie.answer import Stops
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class OpenAIAnswer:
+    """What an answer depends on beside what is said.
+
+    Fields:
+        limit: most tokens of a choice; one that reaches it reports ``length``.
+        full_text: what a token brings is all text so far.
+    """
+
+    model: str
+    prompt_tokens: int
+    limit: int
+    stops: Stops
+    tokenizer: Tokenizer
+    full_text: bool
+
+    def name_finish(self, choice: Choice) -> str:
+        """``length``, ``tool_calls``, or ``stop`` for everything else."""
+        if choice.finish_reason == "length" or len(choice.tokens) >= self.limit:
+            return "length"
+        return "tool_calls" if any(span.kind == "tool_call" for span in choice.spans) else "stop"
+
+    def count(self, plan: Plan, choices: Sequence[Choice]) -> tuple[int, int]:
+        """Tokens of the prompt and of these choices."""
+        return report_counts(plan, self.prompt_tokens, sum(len(choice.ids) for choice in choices))
+
+    def shape_usage(self, plan: Plan, choices: Sequence[Choice]) -> JSON:
+        """Token counts of these choices; where the model thinks, its thoughts are counted apart."""
+        prompt, completion = self.count(plan, choices)
+        usage: Object = {"prompt_tokens": prompt, "completion_tokens": completion}
+        if any(map(has_reasoning, choices)):
+            thoughts = sum(span.end - span.start for span in choices[0].spans if span.kind == "reasoning")
+            usage["completion_tokens_details"] = {"reasoning_tokens": thoughts}
+        return {**usage, "total_tokens": prompt + completion}
+
+
+def has_reasoning(choice: Choice) -> bool:
+    return any(span.kind == "reasoning" for span in choice.spans)
+
+
+def pick_id(key: bytes) -> str:
+    """``endpoint_common_<n>``: the server counts its requests."""
+    return f"endpoint_common_{draw_integer(key, 10**6, 'id') + 1}"
+
+
+def pick_call_id(key: bytes, fixed: str, choice: int, number: int) -> str:
+    """Of a tool call: as a scenario fixes it, or drawn."""
+    return fixed or "call_" + draw_alphanumeric(key, 8, "call", choice, number)
+
+
+def shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
+    """Log-probabilities of some tokens, where they are asked for."""
+    if choice.logprobs is None:
+        return None
+    return {"content": [shape_logprob(entry) for entry in choice.logprobs[start:end]]}

@@ -1,0 +1,86 @@
+"""Streamed chat answers: a chunk of the role for every choice, then a chunk per token.
+
+Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
+``mindie_llm/runtime/models/base/tool_calls_processor.py``.
+"""
+
+from collections.abc import Iterator
+from itertools import chain, count, islice, repeat
+
+from emulator.core.json import dump_json
+from emulator.core.plan import Choice, Plan
+from emulator.core.wire import Event, Mark
+from emulator.dialects import sse
+from emulator.dialects.sse import quote
+from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, last_due, walk
+from emulator.vendors.mindie.answer import ENDED, cut_at_id, quote_so_far, time_tokens
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, pick_id, shape_logprobs
+
+_HEAD = b'data: {"id":"%b","object":"chat.completion.chunk","created":%d,"model":%b,'
+_BEFORE = b'"choices":[{"index":%d,"delta":{"role":"assistant",'
+_AFTER = b'},"logprobs":%b,"finish_reason":%b}]}\n\n'
+_CALL = b'"tool_calls":[{"index":%d,"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}]'
+_ARGUMENTS = b'"tool_calls":[{"index":%d,"function":{"arguments":%b}}]'
+
+
+def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
+    """A choice without tokens is not there."""
+    choices = [cut_at_id(choice, answer.stops) for choice in plan.choices if choice.tokens]
+    if not choices:
+        return
+    head = _HEAD % (pick_id(plan.key).encode(), int(plan.created), quote(answer.model))
+    role = b'"content":""' + _AFTER % (b"null", b"null")
+    begin = begins(plan)
+    for index in range(len(choices)):
+        yield begin, head + _BEFORE % index + role, 0, PLAIN
+    yield from interleave([_stream_choice(answer, plan, choice, i, head) for i, choice in enumerate(choices)])
+    yield max(map(last_due, choices)), sse.DONE, 0, Mark.DONE
+
+
+def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes) -> Iterator[Event]:
+    """The last chunk of a choice has its token counts."""
+    times = time_tokens(choice, answer.stops, answer.tokenizer)
+    last = len(times) - 1
+    deltas = chain.from_iterable(_list_deltas(plan.key, choice, index, full_text=answer.full_text))
+    before = _BEFORE % index
+    opening = head + before
+    rows = zip(islice(times, last), deltas, _list_endings(choice), count(1), strict=False)
+    for due, delta, after, position in rows:
+        yield due, b"%b%b%b" % (opening, delta, after), position, PLAIN
+    full = b'"full_text":%b,' % quote(choice.text()) if answer.full_text else b""
+    usage = b'"usage":%b,' % dump_json(answer.shape_usage(plan, [choice]))
+    weight = dump_json(shape_logprobs(choice, last, last + 1))
+    after = _AFTER % (weight, quote(answer.name_finish(choice)))
+    yield times[last], b"".join((head, full, usage, before, next(deltas), after)), len(choice.tokens), ENDED
+
+
+def _list_endings(choice: Choice) -> Iterator[bytes]:
+    """How the chunk of each token ends."""
+    if choice.logprobs is None:
+        return repeat(_AFTER % (b"null", b"null"))
+    shown = (shape_logprobs(choice, index, index + 1) for index in range(len(choice.tokens)))
+    return (_AFTER % (dump_json(logprobs), b"null") for logprobs in shown)
+
+
+def _list_deltas(key: bytes, choice: Choice, index: int, *, full_text: bool) -> Iterator[Iterator[bytes]]:
+    """What each token adds, run by run, as members of ``delta``; ``full_text``: everything so far."""
+    opened: CallOpened | None = None
+    for step in walk(choice):
+        if isinstance(step, CallOpened):
+            opened = step
+        elif isinstance(step, Run):
+            tokens = choice.tokens[step.start : step.end]
+            if opened is not None and step.kind == "tool_call":
+                yield _list_arguments(opened, pick_call_id(key, opened.id, index, opened.number), tokens)
+            else:
+                name = b'"reasoning_content":' if step.kind == "reasoning" else b'"content":'
+                yield map(name.__add__, quote_so_far(tokens) if full_text else map(quote, tokens))
+
+
+def _list_arguments(call: CallOpened, call_id: str, tokens: tuple[str, ...]) -> Iterator[bytes]:
+    """A call opens with its name and the first of its arguments."""
+    for position, token in enumerate(tokens):
+        if position:
+            yield _ARGUMENTS % (call.number, quote(token))
+        else:
+            yield _CALL % (call.number, quote(call_id), quote(call.name), quote(token))

@@ -1,0 +1,146 @@
+"""What the routes read of a request beside their own fields: headers, body, model, ids, and how long all may be.
+
+Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``llm_manager_impl.cpp``.
+"""
+
+import re
+from collections.abc import Sequence
+
+from emulator.core.call import Deployment
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.record import record
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.wire import WireRequest
+from emulator.vendors.mindie.decoder import Fields, read_string, refusal
+from emulator.vendors.mindie.settings import MindieService, MindieSettings
+
+MAX_PROMPT_TOKENS = 1048576
+BROKEN_REQUEST = "Failed to parse request context to json"
+_REQUEST_ID = re.compile(r"[0-9a-fA-F]{1,1024}")
+_TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
+_MODEL = re.compile(r"[\w\-.]+", re.ASCII)
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,256}")
+_BAD_ID = "The id can contain only digits, letters, underscores(_), hyphens(-) and no more than 256 words in length."
+
+
+def check_headers(request: WireRequest, service: MindieService) -> None:
+    """A node of a disaggregated service takes only what a Coordinator sends on."""
+    if service.settings.infer_mode != "dmi":
+        return
+    headers = request.headers
+    valid = (
+        headers.get("req-type", "") == "prefill"
+        and _REQUEST_ID.fullmatch(headers.get("req-id", "")) is not None
+        and _TARGET.fullmatch(headers.get("d-target", "")) is not None
+    )
+    if not valid:
+        text = "DMI request must have req-type, req-id, d-target headers"
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
+
+
+def read_body(request: WireRequest, settings: MindieSettings, broken: str = BROKEN_REQUEST) -> Fields:
+    """The members of the body, whatever its content type; JSON that is no object has none.
+
+    Args:
+        broken: what a body that is no JSON gets.
+    """
+    if len(request.body) > settings.max_request_length * 1024**2:
+        raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
+    max_depth = settings.max_json_depth
+    try:
+        body = request.json()
+    except ValueError:
+        raise format_refusal() if settings.coordinator else refusal(broken) from None
+    brackets = request.body.count(b"{") + request.body.count(b"[")
+    if brackets > max_depth and _is_deeper(body, max_depth):
+        raise refusal(broken)
+    return body if isinstance(body, dict) else {}
+
+
+def _is_deeper(value: JSON, limit: int) -> bool:
+    """More than ``limit`` arrays and objects stand inside one another."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        inner = [v for outer in level for v in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [v for v in inner if isinstance(v, dict | list)]
+    return bool(level)
+
+
+def format_refusal() -> EmulatedError:
+    """What a Coordinator answers before any node has seen the request."""
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message="Request format is invalid", status=400)
+
+
+def find_model(request: WireRequest, service: MindieService) -> Deployment:
+    """The model a path names.
+
+    Raises:
+        EmulatedError: there is none of that name.
+    """
+    name = request.params["model"]
+    if not _MODEL.fullmatch(name):
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+    deployment = service.deployments.get(name)
+    if deployment is None:
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=f"Model {name} not found.")
+    return deployment
+
+
+def read_id(fields: Fields) -> str | None:
+    """``id`` of a request: digits, letters, underscores and hyphens."""
+    value = read_string(fields, "id")
+    if value is not None and not _ID.fullmatch(value):
+        raise refusal(_BAD_ID, "id")
+    return value
+
+
+def check_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:
+    """Every token id is one of the model's vocabulary."""
+    size = tokenizer.vocabulary_size
+    if any(not 0 <= token < size for token in ids):
+        raise refusal("Failed to enqueue inferRequest. Invalid Input Ids", field, 424)
+
+
+@record(frozen=True, slots=True)
+class Lengths:
+    """How many tokens of its prompt a request keeps, and the most its answer may have."""
+
+    prompt: int
+    answer: int
+
+
+def check_tokens(count: int) -> None:
+    """A prompt has 1 to 1048576 tokens."""
+    if not 0 < count <= MAX_PROMPT_TOKENS:
+        raise refusal(f"Inputs token length must be in (0, {MAX_PROMPT_TOKENS}], but got {count}", "inputs")
+
+
+def measure_lengths(service: MindieService, deployment: Deployment, count: int, asked: int) -> Lengths:
+    """Refuse a prompt the engine has no room for, and say how long the answer may get.
+
+    Where prefill and decode are apart, an answer bounded by ``maxIterTimes`` has the prefill's token on top.
+    """
+    settings, bounds = service.settings, service.habits[deployment.name]
+    positions = settings.max_position_embeddings
+    most = bounds.prompt if positions is None else min(bounds.prompt, positions)
+    if settings.truncation:
+        count = min(count, most)
+    if positions is not None and count > positions:
+        raise length_refusal(f"maxPositionEmbeddings {positions}", count)
+    if count > bounds.prompt:
+        raise length_refusal(str(bounds.prompt), count)
+    iterations = bounds.answer
+    if settings.disaggregated and asked > iterations:
+        iterations += 1
+    sequence = bounds.sequence if positions is None else min(bounds.sequence, positions)
+    return Lengths(count, max(1, min(asked, iterations, sequence - count)))
+
+
+def length_refusal(bound: str, count: int) -> EmulatedError:
+    """What the engine answers a prompt longer than it can take."""
+    text = (
+        "Failed to enqueue inferRequest. This model's maximum input ids length "
+        f"cannot be greater than {bound},the input ids length is {count}"
+    )
+    return EmulatedError(ErrorKind.CONTEXT_LENGTH, message=text, status=424)

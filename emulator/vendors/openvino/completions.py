@@ -1,0 +1,141 @@
+"""``/v3/completions``: what it takes, and its answers in one piece.
+
+Source: model_server, src/llm/apis/openai_completions.cpp, parseCompletionsPart and serializeUnaryResponse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from emulator.core.call import CompletionAsk
+from emulator.core.plan import Choice, Logprob, Plan, PromptTokens
+from emulator.core.record import record
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.vendors.openvino.decoder import is_int32, quote, quote_long
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.request import Accepted, Fields, read_flag
+from emulator.vendors.openvino.sampling import settle_sampling
+from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.text.fields import read_fields
+from emulator.vendors.openvino.text.shapes import finish_reason, format_logprob, put_in_text, render_body
+from emulator.vendors.openvino.text.stream import ChunkTemplate, stream_events, takes_a_second_step
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class CompletionCodec:
+    """``/v3/completions``: a text, opened by the prompt if that is to be echoed."""
+
+    settings: OpenVinoSettings
+    model: str
+    prompt: str
+    echo: bool
+    include_usage: bool
+    stateful: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(plan.choices)]
+        settings = self.settings
+        body = render_body(plan, choices, b"text_completion", model=self.model, prompt=self.prompt, settings=settings)
+        return WireResponse(200, body, settings.json_headers)
+
+    def _render_choice(self, plan: Plan, index: int, choice: Choice) -> bytes:
+        logprobs = b"null"
+        if choice.logprobs is not None:
+            prompt = plan.prompts[choice.prompt] if plan.prompts else None
+            logprobs = _render_logprobs(choice.logprobs, prompt)
+        text = quote_long(self._echoed() + "".join(put_in_text(choice).tokens))
+        reason = finish_reason(choice, self.settings.release)
+        return b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        """``text_completion.chunk`` events: the name is the server's own."""
+        release = self.settings.release
+        choice = plan.choices[0]
+        handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
+        template = ChunkTemplate.make(
+            plan,
+            release,
+            kind=b"text_completion",
+            model=self.model,
+            usage=self.include_usage,
+            around=(b'"text":', b""),
+            opening=b'"text":""' if handshake else b"",
+        )
+        events = stream_events(plan, put_in_text(choice), template, self._echoed())
+        return WireStream(events, self.settings.stream_headers)
+
+    def _echoed(self) -> str:
+        return self.prompt if self.echo else ""
+
+
+def _render_logprobs(entries: Iterable[Logprob], prompt: PromptTokens | None) -> bytes:
+    """An echoed prompt's come first, and its first token has none. Offsets are bytes of the text before a token."""
+    echoed = list(prompt.logprobs) if prompt is not None else []
+    tokens, values, tops, offsets = [], [], [], []
+    offset = 0
+    for position, entry in enumerate([*echoed, *entries]):
+        token = quote(entry.token)
+        value = b"null" if echoed and position == 0 else format_logprob(entry.logprob)
+        tokens.append(token)
+        values.append(value)
+        tops.append(b"{%b:%b}" % (token, value))
+        offsets.append(b"%d" % offset)
+        offset += len(entry.token.encode())
+    lists = (b",".join(column) for column in (tokens, values, tops, offsets))
+    return b'{"tokens":[%b],"token_logprobs":[%b],"top_logprobs":[%b],"text_offset":[%b]}' % tuple(lists)
+
+
+def parse_completions(accepted: Accepted) -> Call:
+    """A text to go on with.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    if accepted.servable.kind == "vision" and accepted.release.since(2026, 3):
+        raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
+    read = read_fields(accepted)
+    prompt = _read_prompt(read)
+    _read_logprobs(read)
+    read.echo = read_flag(read, "echo")
+    if read.max_tokens == 0 and not read.echo:
+        raise refusal("max_tokens value should be greater than 0 unless echo is set")
+    deployment = accepted.deployment
+    counted = accepted.service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
+    return Call(
+        deployment=deployment,
+        ask=CompletionAsk(prompts=(prompt,), sampling=settle_sampling(read, counted[0])),
+        codec=CompletionCodec(
+            settings=accepted.settings,
+            model=deployment.name,
+            prompt=prompt,
+            echo=read.echo,
+            include_usage=read.include_usage,
+            stateful=accepted.servable.stateful,
+        ),
+        stream=accepted.stream,
+        prompt_tokens=counted,
+        repeatable=True,
+    )
+
+
+def _read_prompt(read: Fields) -> str:
+    prompt = read.body.get("prompt", "")
+    if not isinstance(prompt, str):
+        raise refusal("prompt is not a string")
+    if not prompt:
+        raise refusal("prompt is missing")
+    return prompt
+
+
+def _read_logprobs(read: Fields) -> None:
+    value = read.body.get("logprobs")
+    if value is None:
+        return
+    if not is_int32(value):
+        raise refusal("logprobs accepts integer values")
+    if value != 1:
+        raise refusal("accepted logprobs value is currently 1 only")
+    if read.accepted.stream:
+        raise refusal("logprobs are not supported in streaming mode.")
+    read.logprobs = True

@@ -1,0 +1,80 @@
+"""What no request changes of a servable: its kind, its name in error texts, and what its graph file sets."""
+
+from __future__ import annotations
+
+from emulator.core.call import Deployment
+from emulator.core.json import JSON
+from emulator.core.record import record
+from emulator.core.vendor import Service
+from emulator.vendors.openvino.decoder import is_uint32
+from emulator.vendors.openvino.settings import OpenVinoSettings
+
+# Names of the same in configuration files; graphs for pictures and sound are there, and take no text.
+_SAME = {"llm": "text", "vlm": "vision", "image": "other", "stt": "other", "tts": "other"}
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Servable:
+    """A model or graph as its files have it; bounds are 0 where there is none.
+
+    Fields:
+        kind: ``text``, ``speculative``, ``vision``, ``classic``, ``embeddings``, ``rerank`` or ``other``.
+        node: the graph's node as error texts show it.
+        stock_template: it has no chat template of its own.
+        thinks: its model thinks aloud.
+        stateful: it is served without continuous batching.
+    """
+
+    kind: str
+    node: str
+    max_tokens_limit: int
+    max_prompt_len: int
+    max_num_batched_tokens: int
+    best_of_limit: int
+    max_allowed_chunks: int
+    stock_template: bool
+    thinks: bool
+    stateful: bool
+
+
+OvmsService = Service[OpenVinoSettings, Servable]
+
+
+def prepare(deployment: Deployment, settings: OpenVinoSettings) -> Servable:
+    """Read a servable's traits; what they leave out is as the settings say."""
+    traits = deployment.traits
+    kind = kind_of(deployment)
+    node = traits.get("node_name")
+    return Servable(
+        kind=kind,
+        node=node if isinstance(node, str) else name_node(kind, settings),
+        max_tokens_limit=_read_bound(traits.get("max_tokens_limit"), settings.release.max_tokens_limit),
+        max_prompt_len=_read_bound(traits.get("max_prompt_len")),
+        max_num_batched_tokens=_read_bound(traits.get("max_num_batched_tokens")),
+        best_of_limit=_read_bound(traits.get("best_of_limit"), settings.best_of_limit),
+        max_allowed_chunks=_read_bound(traits.get("max_allowed_chunks"), settings.max_allowed_chunks),
+        stock_template=traits.get("chat_template") == "stock",
+        thinks=bool(traits.get("reasoning")),
+        stateful=bool(traits.get("stateful")),
+    )
+
+
+def kind_of(deployment: Deployment) -> str:
+    """One of the kinds; a servable that has none is what its task says."""
+    kind = deployment.kind
+    if not kind:
+        return deployment.task if deployment.task in ("embeddings", "rerank") else "text"
+    return _SAME.get(kind, kind)
+
+
+def name_node(kind: str, settings: OpenVinoSettings) -> str:
+    """The node of a graph that names none: the stock names of the export tool, or the calculator's class."""
+    if settings.node_name is not None:
+        return settings.node_name
+    if kind in ("embeddings", "rerank"):
+        return kind.capitalize() + ("Executor" if settings.release.executor_names else "Calculator")
+    return "LLMExecutor"
+
+
+def _read_bound(value: JSON, default: int = 0) -> int:
+    return value if is_uint32(value) else default

@@ -1,0 +1,70 @@
+"""What chat answers are made of, in one piece or chunk by chunk.
+
+Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion, ChatCompletionChunk).
+"""
+
+from collections.abc import Sequence
+
+from emulator.core.json import JSON, Object
+from emulator.core.plan import Choice, Logprob, Plan
+from emulator.core.record import record
+from emulator.dialects.tgi import report_counts
+from emulator.vendors.tgi.generate.shapes import finish_reason
+from emulator.vendors.tgi.settings import TgiSettings
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """How the answer to one chat request is worded.
+
+    Fields:
+        limit: most tokens of the answer; one that reaches it reports ``length``.
+        characters: of all messages.
+        usage: a stream ends with a chunk of token counts.
+        top: likeliest tokens listed beside each token.
+        call_id: of a streamed tool call; ``None``: one is drawn.
+    """
+
+    settings: TgiSettings
+    model: str
+    prompt_tokens: int
+    limit: int
+    characters: int
+    usage: bool
+    logprobs: bool
+    top: int
+    call_id: str | None
+
+
+def name_finish(choice: Choice, limit: int) -> str:
+    """``finish_reason`` as OpenAI calls the end of a sequence; a stop string keeps TGI's word."""
+    name = finish_reason(choice, limit)
+    return "stop" if name == "eos_token" else name
+
+
+def shape_head(plan: Plan, options: ChatOptions, kind: str) -> Object:
+    """The members an answer and each of its chunks begin with."""
+    return {
+        "object": kind,
+        "id": "",
+        "created": int(plan.created),
+        "model": options.model,
+        "system_fingerprint": options.settings.fingerprint,
+    }
+
+
+def shape_usage(prompt: int, completion: int) -> JSON:
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def shape_chat_usage(plan: Plan, options: ChatOptions) -> JSON:
+    return shape_usage(*report_counts(plan, options.prompt_tokens, len(plan.choices[0].ids)))
+
+
+def shape_logprobs(entries: Sequence[Logprob], top: int) -> JSON:
+    return {"content": [_shape_logprob(entry, top) for entry in entries]}
+
+
+def _shape_logprob(entry: Logprob, top: int) -> JSON:
+    tops: list[JSON] = [{"token": text, "logprob": weight} for text, weight in entry.top[:top]]
+    return {"token": entry.token, "logprob": entry.logprob, "top_logprobs": tops}

@@ -1,0 +1,85 @@
+"""Answers of ``/v1/chat/completions``, chunk by chunk.
+
+Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletionChunk) and ``router/src/chat.rs``. The model
+writes a call as JSON and the router passes its arguments on as they come; where the finish reason of a streamed call
+stands is unverified.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from emulator.core.json import dump_json
+from emulator.core.plan import Choice, Plan
+from emulator.core.seed import draw_uuid
+from emulator.core.wire import Event, Mark
+from emulator.dialects.sse import DONE, quote
+from emulator.dialects.walk import FINISH, PLAIN, USAGE, CallOpened, Run, is_only, last_due, walk
+from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
+
+
+def stream_chat(plan: Plan, options: ChatOptions) -> Iterator[Event]:
+    """One chunk a token; of an answer with tool calls, the first call alone."""
+    choice = plan.choices[0]
+    head = b"data: %b," % dump_json(shape_head(plan, options, "chat.completion.chunk"))[:-1]
+    call = None if is_only(choice) else _find_call(choice)
+    if call is None:
+        yield from _stream_text(choice, head, options)
+    else:
+        call_id = draw_uuid(plan.key, "call") if options.call_id is None else options.call_id
+        yield from _stream_call(choice, *call, head, quote(call_id), options.limit)
+    due = last_due(choice, plan.due)
+    if options.usage:
+        yield due, b'%b"choices":[],"usage":%b}\n\n' % (head, dump_json(shape_chat_usage(plan, options))), 0, USAGE
+    yield due, DONE, 0, Mark.DONE
+
+
+_AFTER_TEXT = b'},"logprobs":%b,"finish_reason":%b}],"usage":null}\n\n'
+_NULL = b"null"
+
+
+def _stream_text(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[Event]:
+    total = len(choice.tokens)
+    if not total:
+        return
+    logprobs = choice.logprobs if options.logprobs else None
+    weights = [dump_json(shape_logprobs((entry,), options.top)) for entry in logprobs or ()]
+    before = head + b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
+    after = [_AFTER_TEXT % (weight, _NULL) for weight in weights] or [_AFTER_TEXT % (_NULL, _NULL)] * total
+    for position, moment, token, end in zip(range(1, total), choice.due, choice.tokens, after, strict=False):
+        yield moment, b"".join((before, quote(token), end)), position, PLAIN
+    end = _AFTER_TEXT % (weights[-1] if weights else _NULL, quote(name_finish(choice, options.limit)))
+    yield choice.due[-1], b"".join((before, quote(choice.tokens[-1]), end)), total, FINISH
+
+
+def _find_call(choice: Choice) -> tuple[CallOpened, Run] | None:
+    """The first tool call and its arguments."""
+    for opened, run in pairwise(walk(choice)):
+        if isinstance(opened, CallOpened) and isinstance(run, Run):
+            return opened, run
+    return None
+
+
+_CALL_CHUNK = (
+    b'%b"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":%b,"type":"function",'
+    b'"function":{"name":%b,"arguments":%b}}]},"logprobs":null,"finish_reason":%b}],"usage":null}\n\n'
+)
+
+
+def _stream_call(
+    choice: Choice, opened: CallOpened, run: Run, head: bytes, call_id: bytes, limit: int
+) -> Iterator[Event]:
+    """The tool's name comes with the opening brace, the rest of the arguments token by token."""
+    start = run.start
+    if start >= len(choice.tokens):
+        return
+    texts = [choice.tokens[start].removeprefix("{"), *choice.tokens[start + 1 : run.end]]
+    while len(texts) > 1 and not texts[-1]:
+        texts.pop()  # the end of the sequence
+    named = _CALL_CHUNK % (head, call_id, quote(opened.name), quote("{"), _NULL)
+    yield opened.due, named, start if texts[0] else start + 1, PLAIN
+    for position, text in enumerate(texts[:-1], start):
+        if text:
+            chunk = _CALL_CHUNK % (head, call_id, _NULL, quote(text), _NULL)
+            yield choice.due[position], chunk, position + 1, PLAIN
+    last = _CALL_CHUNK % (head, call_id, _NULL, quote(texts[-1]), quote(name_finish(choice, limit)))
+    yield choice.due[-1], last, len(choice.tokens), FINISH

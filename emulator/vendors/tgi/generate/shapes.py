@@ -1,0 +1,93 @@
+"""What answers of ``/``, ``/generate`` and ``/generate_stream`` are made of, in one piece or event by event.
+
+Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from emulator.core.json import dump_json
+from emulator.core.plan import Choice, Plan
+from emulator.core.record import record
+from emulator.core.tokenizer import Tokenizer
+from emulator.dialects.sse import quote
+from emulator.dialects.tgi import encode_first, pick_seed, reason, report_counts
+from emulator.vendors.tgi.settings import TgiSettings
+
+TOKEN = b'{"id":%d,"text":%b,"logprob":%b,"special":%b}'
+# Names of the end of a sequence, by its id in the families' vocabularies.
+_ENDS = {128009: "<|eot_id|>", 151645: "<|im_end|>", 199999: "<|endoftext|>", 50277: "<|im_end|>"}
+_BEGINNINGS = {128000: "<|begin_of_text|>"}
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class GenerateOptions:
+    """How the answer to one request is worded.
+
+    Fields:
+        limit: most tokens of the answer; one that reaches it reports ``length``.
+        array: an answer in one piece is an array of one object.
+        prefill: ids of the prompt, if they are shown.
+        echo: goes in front of the answer.
+        characters: of the prompt as sent.
+        seed: as asked, or ``None``: one is drawn.
+        seeded: the answer tells its seed, which a greedy one does not.
+        top: likeliest tokens listed beside each token.
+    """
+
+    settings: TgiSettings
+    tokenizer: Tokenizer
+    prompt_tokens: int
+    limit: int
+    array: bool
+    details: bool
+    prefill: tuple[int, ...]
+    echo: str
+    characters: int
+    seed: int | None
+    seeded: bool
+    top: int
+
+
+def finish_reason(choice: Choice, limit: int) -> str:
+    """The limit is looked at first, so it hides an end that falls on it.
+
+    Source: text-generation-inference, ``server/text_generation_server/utils/tokens.py``, StoppingCriteria.
+    """
+    return "length" if len(choice.tokens) >= limit else reason(choice)
+
+
+def special_text(tokenizer: Tokenizer, token: int) -> str:
+    """How a special token is spelled; the text of any other is ``""`` here."""
+    if token == tokenizer.eos:
+        return _ENDS.get(token, "</s>")
+    return _BEGINNINGS.get(token, "<s>") if token == tokenizer.bos else ""
+
+
+def write_summary(plan: Plan, choice: Choice, options: GenerateOptions, number: int = 0) -> str:
+    """The first members of ``details``; ``number`` counts the answers to one prompt."""
+    key = plan.key if number == 0 else plan.key + bytes((number,))
+    seed = pick_seed(key, options.seed) if options.seeded else "null"
+    _, generated = report_counts(plan, 0, len(choice.ids))
+    return f'"finish_reason":"{finish_reason(choice, options.limit)}","generated_tokens":{generated},"seed":{seed}'
+
+
+def list_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[object], ...]:
+    """What goes into :data:`TOKEN`, token by token; only the end of the sequence is special."""
+    texts = list(map(quote, choice.tokens))
+    specials = [b"false"] * len(texts)
+    if texts and choice.ids[-1] == tokenizer.eos and not choice.tokens[-1]:
+        texts[-1] = quote(special_text(tokenizer, tokenizer.eos))
+        specials[-1] = b"true"
+    weights = [b"0.0"] * len(texts)
+    if choice.logprobs:
+        weights = dump_json([entry.logprob for entry in choice.logprobs])[1:-1].split(b",")
+    return choice.ids, texts, weights, specials
+
+
+def write_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterator[bytes]:
+    """The likeliest tokens in each token's place."""
+    for entry in choice.logprobs or ():
+        shown = entry.top[:top]
+        yield b",".join(
+            TOKEN % (encode_first(tokenizer, t), quote(t), dump_json(weight), b"false") for t, weight in shown
+        )

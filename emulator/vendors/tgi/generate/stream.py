@@ -1,0 +1,50 @@
+"""Answers of ``/`` and ``/generate_stream``, event by event.
+
+Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+from emulator.core.json import dump_text
+from emulator.core.plan import Choice, Plan
+from emulator.core.wire import Event
+from emulator.dialects.tgi import report_counts
+from emulator.dialects.walk import FINISH, PLAIN, USAGE
+from emulator.vendors.tgi.generate.shapes import TOKEN, GenerateOptions, list_columns, write_summary, write_top_tokens
+
+
+def stream_answer(plan: Plan, options: GenerateOptions) -> Iterator[Event]:
+    """One event a token; the last repeats the whole text."""
+    choice = plan.choices[0]
+    total = len(choice.tokens)
+    if not total:
+        return
+    template, rows = _list_rows(choice, options)
+    event = template + b',"generated_text":null,"details":null}\n\n'
+    for position, moment, row in zip(range(1, total), choice.due, rows, strict=False):
+        yield moment, event % row, position, PLAIN
+    text = dump_text(options.echo + choice.text()).encode()
+    details, mark = (_write_details(plan, options), FINISH | USAGE) if options.details else (b"null", FINISH)
+    last = (template + b',"generated_text":%b,"details":%b}\n\n') % (*next(rows), text, details)
+    yield choice.due[-1], last, total, mark
+
+
+def _list_rows(choice: Choice, options: GenerateOptions) -> tuple[bytes, Iterator[tuple[object, ...]]]:
+    """How the event of a token begins, and what goes into it, token by token."""
+    columns: list[Iterable[object]] = [*list_columns(choice, options.tokenizer)]
+    template = b'data: {"index":%d,"token":' + TOKEN
+    if options.settings.old:
+        template = b'data:{"token":' + TOKEN
+    else:
+        columns.insert(0, count(1))
+    if options.top:
+        template += b',"top_tokens":[%b]'
+        columns.append(write_top_tokens(choice, options.tokenizer, options.top))
+    return template, zip(*columns, strict=False)
+
+
+def _write_details(plan: Plan, options: GenerateOptions) -> bytes:
+    prompt, _ = report_counts(plan, options.prompt_tokens, 0)
+    length = "" if options.settings.old else f',"input_length":{prompt}'
+    return f"{{{write_summary(plan, plan.choices[0], options)}{length}}}".encode()

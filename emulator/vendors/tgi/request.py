@@ -1,0 +1,126 @@
+"""What the router makes sure of before it generates, whatever the form of a request.
+
+Source: text-generation-inference, ``router/src/validation.rs``.
+"""
+
+from emulator.core.call import CompletionAsk, Deployment, Sampling
+from emulator.core.record import record
+from emulator.dialects.tgi import join_prompt, split_prompt
+from emulator.vendors.tgi.errors import refusal
+from emulator.vendors.tgi.generate.fields import Parameters
+from emulator.vendors.tgi.grammar import Grammar, read_grammar
+from emulator.vendors.tgi.sampling import check_best_of, check_sampling, samples, shape_sampling
+from emulator.vendors.tgi.settings import TgiService, TgiSettings
+
+_CHUNK = 1024  # tokens the router schedules at a time
+_OLD_LENGTH = 20  # max_new_tokens of 0.9.4 where the request sets none
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt as the model reads it.
+
+    Fields:
+        count: its tokens.
+        ids: the tokens themselves, where the answer shows them.
+    """
+
+    text: str
+    count: int
+    ids: tuple[int, ...] = ()
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Validated:
+    """A request that passed every check.
+
+    Fields:
+        limit: most tokens of the answer.
+        sampled: the answer is not greedy.
+    """
+
+    prompt: Prompt
+    limit: int
+    sampling: Sampling
+    sampled: bool
+    grammar: Grammar | None
+
+
+def validate(
+    service: TgiService,
+    deployment: Deployment,
+    inputs: str | Prompt,
+    parameters: Parameters,
+    *,
+    stream: bool,
+    logprobs: bool,
+) -> Validated:
+    """Every check of the router, in its order.
+
+    Args:
+        inputs: as sent, or a conversation in its template.
+        logprobs: the answer tells log-probabilities.
+    """
+    settings = service.settings
+    best_of = check_best_of(parameters, settings, stream=stream)
+    check_sampling(parameters, best_of, settings)
+    prompt = _read_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
+    limit = _measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
+    sampled = samples(parameters)
+    return Validated(
+        prompt=prompt,
+        limit=limit,
+        grammar=read_grammar(parameters.grammar, settings),
+        sampling=shape_sampling(parameters, best_of, limit, sampled=sampled, logprobs=logprobs),
+        sampled=sampled,
+    )
+
+
+def _read_prompt(service: TgiService, deployment: Deployment, inputs: str, parameters: Parameters) -> Prompt:
+    """The prompt, cut at its beginning if ``truncate`` says so."""
+    settings = service.settings
+    if not inputs:
+        raise refusal("`inputs` cannot be empty", "inputs")
+    truncate = parameters.truncate
+    if truncate is not None and not 0 < truncate <= settings.max_input_tokens:
+        most = settings.max_input_tokens
+        raise refusal(f"`truncate` must be strictly positive and less than {most}. Given: {truncate}", "truncate")
+    (count,) = service.count_prompt(CompletionAsk(prompts=(inputs,)), deployment)
+    shown = parameters.decoder_input_details and settings.enable_prefill_logprobs
+    if not shown and (truncate is None or truncate >= count):
+        return Prompt(text=inputs, count=count)
+    rows = split_prompt(service.tokenizer(deployment), inputs)
+    text, ids = join_prompt(rows[-(truncate or len(rows)) :])
+    return Prompt(text=text, count=min(count, truncate or count), ids=ids if shown else ())
+
+
+def measure_input(settings: TgiSettings, deployment: Deployment) -> tuple[int, int]:
+    """Most tokens of a prompt, and of prompt and answer together."""
+    total = deployment.context or settings.max_total_tokens
+    most = min(settings.max_input_tokens, total - 1) if total <= settings.max_total_tokens else total - 1
+    return most, total
+
+
+def _measure_limit(settings: TgiSettings, deployment: Deployment, count: int, asked: int | None) -> int:
+    """Refuse a prompt there is no room for, and say how long the answer may get.
+
+    From 2.0 on the router schedules 1024 tokens at a time, and only the first lot must fit.
+    """
+    most, total = measure_input(settings, deployment)
+    if asked is not None:
+        wanted = asked
+    elif settings.old:
+        wanted = deployment.default_max_tokens or _OLD_LENGTH
+    else:
+        wanted = max(0, min(total - count, deployment.default_max_tokens or total))
+    first = wanted if settings.old else min(wanted, _CHUNK)
+    if count + first > total:
+        text = (
+            f"`inputs` tokens + `max_new_tokens` must be <= {total}. "
+            f"Given: {count} `inputs` tokens and {first} `max_new_tokens`"
+        )
+        raise refusal(text, "max_new_tokens")
+    if count > most:
+        raise refusal(f"`inputs` must have less than {most} tokens. Given: {count}", "inputs")
+    bounds = [wanted, total - count, *([deployment.max_output] if deployment.max_output else [])]
+    return max(1, min(bounds))

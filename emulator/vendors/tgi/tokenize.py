@@ -1,0 +1,49 @@
+"""``POST /tokenize`` and ``POST /chat_tokenize``: texts as tokens, with their places.
+
+Source: text-generation-inference, ``router/src/server.rs``.
+"""
+
+from emulator.core.json import JSON, dump_json
+from emulator.core.tokenizer import Tokenizer
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects.openai import read_message
+from emulator.dialects.tgi import find_served
+from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.chat.fields import CHAT_REQUEST
+from emulator.vendors.tgi.generate.fields import PLAIN
+from emulator.vendors.tgi.headers import JSON_HEADERS
+from emulator.vendors.tgi.settings import TgiService
+
+
+def answer_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
+    """``POST /tokenize``: every token of ``inputs``."""
+    body = serde.read(request, PLAIN)
+    return _answer(_list_tokens(service.tokenizer(find_served(service)), body.inputs))
+
+
+def answer_chat_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
+    """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
+    messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
+    text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
+    tokens = _list_tokens(service.tokenizer(find_served(service)), text)
+    return _answer({"tokenize_response": tokens, "templated_text": text})
+
+
+def _answer(value: JSON) -> WireResponse:
+    return WireResponse(200, dump_json(value), JSON_HEADERS)
+
+
+def _list_tokens(tokenizer: Tokenizer, text: str) -> list[JSON]:
+    """Each token with where it starts and stops, in bytes; a begin-of-sequence token stands at 0.
+
+    Source: text-generation-inference, ``router/src/server.rs``, encoding_to_tokens.
+    """
+    tokens: list[JSON] = []
+    if tokenizer.bos is not None:
+        tokens.append({"id": tokenizer.bos, "text": "", "start": 0, "stop": 0})
+    position = 0
+    for token, piece in zip(tokenizer.encode(text), tokenizer.pieces(text), strict=True):
+        end = position + len(piece.encode())
+        tokens.append({"id": token, "text": piece, "start": position, "stop": end})
+        position = end
+    return tokens

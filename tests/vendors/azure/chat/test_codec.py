@@ -1,0 +1,205 @@
+"""Chat answers of hand-written plans, byte by byte; where a stream says the same, both."""
+
+from dataclasses import replace
+
+import pytest
+
+from emulator.core.plan import Logprob
+from tests.parsed import JSON, parse_json
+from tests.vendors.azure.chat.plans import CALL, HELLO, NAMED, TOOL, chunks, deltas, plan_of, render, say, stream
+from tests.vendors.azure.service import CHAT, accept, chat, make_request
+
+
+def test_seed_answer() -> None:
+    response = render(HELLO)
+    assert response.headers == (("Content-Type", "application/json"),)
+    assert response.body.decode() == (
+        '{"id":"' + parse_json(response.body)["id"] + '","model":"mistral-small-2503","choices":[{"index":0,'
+        '"finish_reason":"stop","message":{"role":"assistant","content":"Hellö."}}],"created":1731461004,'
+        '"object":"chat.completion","usage":{"prompt_tokens":13,"completion_tokens":4,"total_tokens":17},'
+        '"system_fingerprint":"' + parse_json(response.body)["system_fingerprint"] + '"}'
+    )
+
+
+def test_serverless_answer() -> None:
+    response = render(HELLO, "maas", model="mistral-large-2411")
+    identity = parse_json(response.body)["id"]
+    assert len(identity) == 32
+    assert response.body.decode() == (
+        '{"choices":[{"finish_reason":"stop","index":0,"message":{"content":"Hellö.","role":"assistant",'
+        f'"tool_calls":null}}}}],"created":1731461004,"id":"{identity}","model":"mistral-large-2411",'
+        '"object":"chat.completion","usage":{"completion_tokens":4,"prompt_tokens":13,"total_tokens":17}}'
+    )
+    assert [name for name, _ in response.headers] == [
+        "Content-Type",
+        "azureml-model-group",
+        "azureml-model-session",
+        "prompt_token_len",
+        "sampling_token_len",
+        "Request-Context",
+        "X-Request-ID",
+        "x-ms-rai-invoked",
+    ]
+
+
+def test_openai_answer() -> None:
+    answer = parse_json(render(HELLO, "aoai", model="gpt-4o-mini").body)
+    assert list(answer) == [
+        "choices",
+        "created",
+        "id",
+        "model",
+        "object",
+        "prompt_filter_results",
+        "system_fingerprint",
+        "usage",
+    ]
+    choice = answer["choices"][0]
+    assert list(choice) == ["content_filter_results", "finish_reason", "index", "logprobs", "message"]
+    assert choice["message"] == {"content": "Hellö.", "refusal": None, "role": "assistant"}
+    assert answer["id"].startswith("chatcmpl-")
+    assert len(answer["id"]) == len("chatcmpl-") + 29
+    assert answer["prompt_filter_results"][0]["content_filter_results"]["jailbreak"] == {
+        "filtered": False,
+        "detected": False,
+    }
+
+
+def test_foundry_answers_as_its_model_does() -> None:
+    assert "prompt_filter_results" in parse_json(render(HELLO, "foundry", model="gpt-4o-mini").body)
+    assert "prompt_filter_results" not in parse_json(render(HELLO, "foundry", model="DeepSeek-R1").body)
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        pytest.param(
+            "seed",
+            {"id": "", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}},
+            id="seed",
+        ),
+        pytest.param(
+            "maas",
+            {"function": {"arguments": '{"a": 1}', "call_id": None, "name": "f"}, "id": "", "type": "function"},
+            id="maas",
+        ),
+        pytest.param(
+            "aoai", {"function": {"arguments": '{"a": 1}', "name": "f"}, "id": "", "type": "function"}, id="aoai"
+        ),
+    ],
+)
+def test_tool_calls(profile: str, expected: JSON) -> None:
+    choice = parse_json(render(CALL, profile, tools=[TOOL], model="gpt-4o-mini").body)["choices"][0]
+    (call,) = choice["message"]["tool_calls"]
+    assert call["id"].startswith("call_")
+    assert len(call["id"]) == len("call_") + 24
+    assert {**call, "id": ""} == expected
+    assert choice["message"]["content"] == (None if profile == "aoai" else "")
+    assert choice["finish_reason"] == "tool_calls"
+
+
+def test_mistral_has_ids_of_nine_characters() -> None:
+    choice = parse_json(render(CALL, "maas", tools=[TOOL], model="mistral-large-2411").body)["choices"][0]
+    assert len(choice["message"]["tool_calls"][0]["id"]) == 9
+
+
+def test_a_fixed_id_stands() -> None:
+    choice = CALL.choices[0]
+    fixed = plan_of(replace(choice, spans=(replace(choice.spans[0], id="mine"),)))
+    for profile in ("seed", "maas", "aoai"):
+        assert b'"mine"' in render(fixed, profile, tools=[TOOL]).body
+        assert any(b'"mine"' in event for _, event in stream(fixed, profile, tools=[TOOL]))
+
+
+def test_openai_ends_a_named_call_with_stop() -> None:
+    fields = {"tools": [TOOL], "tool_choice": NAMED, "model": "gpt-4o-mini"}
+    assert parse_json(render(CALL, "aoai", **fields).body)["choices"][0]["finish_reason"] == "stop"
+    assert chunks(CALL, "aoai", **fields)[-1]["choices"][0]["finish_reason"] == "stop"
+    assert parse_json(render(CALL, "maas", **fields).body)["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_several_choices_are_numbered() -> None:
+    plan = plan_of(say(("text", ["a"])), say(("text", ["b"])))
+    for profile in ("seed", "maas", "aoai"):
+        choices = parse_json(render(plan, profile, n=2, model="gpt-4o-mini").body)["choices"]
+        assert [choice["index"] for choice in choices] == [0, 1]
+
+
+def test_a_filtered_answer_has_no_text() -> None:
+    plan = plan_of(say(("text", ["bad"]), finish="content_filter"))
+    for profile in ("seed", "maas", "foundry", "aoai"):
+        choice = parse_json(render(plan, profile, model="gpt-4o-mini").body)["choices"][0]
+        assert (choice["message"]["content"], choice["finish_reason"]) == ("", "content_filter")
+
+
+def test_foundry_may_send_a_filtered_answer_as_an_error() -> None:
+    plan = plan_of(say(("text", ["bad"]), finish="content_filter"))
+    response = render(plan, "foundry", "profile=foundry, filtered_output=error", model="gpt-4o-mini")
+    answer = parse_json(response.body)
+    assert (response.status, answer["model"], answer["usage"]) == (400, "", {"prompt_tokens": 13, "total_tokens": 13})
+    assert answer["choices"][0]["content_filter_results"]["error"]["code"] == "content_filter"
+
+
+def test_thoughts_have_a_field_of_their_own() -> None:
+    plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
+    for profile in ("seed", "maas"):
+        message = parse_json(render(plan, profile, model="DeepSeek-R1").body)["choices"][0]["message"]
+        assert (message["reasoning_content"], message["content"]) == ("hmm", "Yes")
+        parts = deltas(plan, profile, model="DeepSeek-R1")
+        assert "".join(part.get("reasoning_content", "") for part in parts) == "hmm"
+        assert "".join(part.get("content", "") for part in parts) == "Yes"
+
+
+def test_older_models_think_inline() -> None:
+    plan = plan_of(say(("reasoning", ["hm", "m"]), ("text", ["Yes"])))
+    scenario = "deployments:\n  - {vendor: azure, name: r1, traits: {reasoning: inline}}\n"
+    whole = parse_json(render(plan, scenario=scenario, model="r1").body)["choices"][0]["message"]
+    assert whole == {"role": "assistant", "content": "<think>\nhmm\n</think>\n\nYes"}
+    events = stream(plan, scenario=scenario, model="r1")[:-1]
+    said = [parse_json(event[6:-2])["choices"][0]["delta"].get("content", "") for _, event in events]
+    assert "".join(said) == whole["content"]
+
+
+def test_refusals() -> None:
+    plan = plan_of(say(("refusal", ["I ", "cannot"])))
+    message = parse_json(render(plan, "aoai", model="gpt-4o-mini").body)["choices"][0]["message"]
+    assert message == {"content": None, "refusal": "I cannot", "role": "assistant"}
+    assert "".join(d.get("refusal") or "" for d in deltas(plan, "aoai", model="gpt-4o-mini")) == "I cannot"
+    assert parse_json(render(plan).body)["choices"][0]["message"]["content"] == "I cannot"
+
+
+LOGPROBS = (Logprob("é", -0.1, (("é", -0.1),)), Logprob("", -0.2), Logprob("!", -0.3))
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
+def test_log_probabilities(profile: str) -> None:
+    plan = plan_of(say(("text", ["é", "", "!"]), logprobs=LOGPROBS))
+    whole = parse_json(render(plan, profile, logprobs=True, model="gpt-4o-mini").body)["choices"][0]["logprobs"]
+    assert [entry["token"] for entry in whole["content"]] == ["é", "", "!"]
+    assert whole["content"][0]["top_logprobs"] == [{"token": "é", "logprob": -0.1, "bytes": [195, 169]}]
+    streamed: list[JSON] = []
+    for chunk in chunks(plan, profile, logprobs=True, model="gpt-4o-mini"):
+        for choice in chunk["choices"]:
+            streamed += (choice["logprobs"] or {"content": []})["content"]
+    assert streamed == whole["content"]
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
+def test_an_empty_answer(profile: str) -> None:
+    plan = plan_of(say(("text", []), finish="length"))
+    choice = parse_json(render(plan, profile, max_tokens=0, model="gpt-4o-mini").body)["choices"][0]
+    assert (choice["message"]["content"], choice["finish_reason"]) == ("", "length")
+    assert [due for due, _ in stream(plan, profile, max_tokens=0, model="gpt-4o-mini")][-1] == 0.0
+
+
+def test_request_ids_come_back() -> None:
+    codec = accept(chat()).codec
+    for answer in (codec.render, codec.stream):
+        for given in ("d9", "da"):
+            request = make_request(CHAT, chat(), {"x-ms-client-request-id": given})
+            assert ("x-ms-client-request-id", given) in answer(HELLO, request).headers
+
+
+def test_gateways_name_their_requests() -> None:
+    names = [name for name, _ in render(HELLO, "aoai", model="gpt-4o-mini").headers]
+    assert names[:3] == ["Content-Type", "apim-request-id", "x-ms-region"]

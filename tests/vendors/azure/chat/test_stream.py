@@ -1,0 +1,148 @@
+"""Streamed chat answers of hand-written plans, byte by byte."""
+
+import pytest
+
+from emulator.core.wire import Mark
+from tests.parsed import JSON, parse_json
+from tests.vendors.azure.chat.plans import (
+    CALL,
+    HELLO,
+    REQUEST,
+    TOOL,
+    call_of,
+    chunks,
+    deltas,
+    events_of,
+    plan_of,
+    say,
+    stream,
+)
+
+
+def test_serverless_stream() -> None:
+    events = stream(HELLO, "maas", model="mistral-large-2411")
+    identity = parse_json(events[0][1][6:-2])["id"]
+    tail = f'"created":1731461004,"id":"{identity}","model":"mistral-large-2411","object":"chat.completion.chunk"'
+    middle = '"finish_reason":null,"index":0,"logprobs":null}],' + tail + "}\n\n"
+    assert [(due, event.decode()) for due, event in events] == [
+        (0.1, 'data: {"choices":[{"delta":{"content":"","role":"assistant"},' + middle),
+        (0.1, 'data: {"choices":[{"delta":{"content":"Hel"},' + middle),
+        (0.3, 'data: {"choices":[{"delta":{"content":"lö"},' + middle),
+        (0.4, 'data: {"choices":[{"delta":{"content":"."},' + middle),
+        (
+            0.4,
+            'data: {"choices":[{"delta":{"content":""},"finish_reason":"stop","index":0,"logprobs":null}],'
+            + tail
+            + ',"usage":{"completion_tokens":4,"prompt_tokens":13,"total_tokens":17}}\n\n',
+        ),
+        (0.4, "data: [DONE]\n\n"),
+    ]
+
+
+def test_serverless_stream_of_a_tool_call() -> None:
+    first, last = chunks(CALL, "maas", tools=[TOOL], model="mistral-large-2411")
+    assert first["choices"][0]["delta"] == {"content": "", "role": "assistant"}
+    (call,) = last["choices"][0]["delta"]["tool_calls"]
+    assert {**call, "id": ""} == {
+        "function": {"arguments": '{"a": 1}', "name": "f"},
+        "id": "",
+        "index": 0,
+        "type": "function",
+    }
+    assert (last["choices"][0]["finish_reason"], last["usage"]["completion_tokens"]) == ("tool_calls", 3)
+
+
+def test_openai_stream() -> None:
+    first, *middle, last = chunks(HELLO, "aoai", model="gpt-4o-mini")
+    assert first == {
+        "choices": [],
+        "created": 0,
+        "id": "",
+        "model": "",
+        "object": "",
+        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
+    }
+    assert [chunk["choices"][0]["delta"] for chunk in middle] == [
+        {"content": "", "refusal": None, "role": "assistant"},
+        {"content": "Hel"},
+        {"content": "lö"},
+        {"content": "."},
+    ]
+    assert list(last) == ["choices", "created", "id", "model", "object", "system_fingerprint"]
+    assert last["choices"] == [
+        {"content_filter_results": {}, "delta": {}, "finish_reason": "stop", "index": 0, "logprobs": None}
+    ]
+
+
+def test_openai_counts_tokens_only_when_asked() -> None:
+    body = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
+    *_, last = chunks(HELLO, "aoai", **body)
+    assert last["choices"] == []
+    assert last["usage"]["total_tokens"] == 17
+
+
+def test_openai_stream_of_tool_calls() -> None:
+    plan = plan_of(say(("call:f", ["{", "}"]), ("call:g", ["{}"]), finish="tool_calls"))
+    role, *calls, end = deltas(plan, "aoai", tools=[TOOL], model="gpt-4o-mini")
+    assert role["content"] is None
+    assert [call["tool_calls"][0].get("id", "")[:5] for call in calls] == ["call_", "", "", "call_", ""]
+    assert [call["tool_calls"][0]["index"] for call in calls] == [0, 0, 0, 1, 1]
+    assert [call["tool_calls"][0]["function"]["arguments"] for call in calls] == ["", "{", "}", "", "{}"]
+    assert end == {}
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
+def test_choices_run_side_by_side(profile: str) -> None:
+    plan = plan_of(say(("text", ["a", "b", "c"])), say(("text", ["d"])))
+    events = stream(plan, profile, n=2, model="gpt-4o-mini")
+    assert [due for due, _ in events] == sorted(due for due, _ in events)
+    said = {0: "", 1: ""}
+    for chunk in chunks(plan, profile, n=2, model="gpt-4o-mini"):
+        for choice in chunk["choices"]:
+            said[choice["index"]] += choice["delta"].get("content") or ""
+    assert said == {0: "abc", 1: "d"}
+    if profile != "aoai":
+        assert ["usage" in parse_json(event[6:-2]) for _, event in events[:-1]][-2:] == [False, True]
+
+
+def test_what_a_token_holds_is_escaped() -> None:
+    tokens = ['"', "\\", "\n", "\x00", "%d", "%b", "{}", "\u2028"]
+    plan = plan_of(say(("text", tokens)))
+    for profile in ("seed", "aoai"):
+        assert "".join(d.get("content") or "" for d in deltas(plan, profile, model="gpt-4o-mini")) == "".join(tokens)
+    plan = plan_of(say(("call:f", tokens), finish="tool_calls"))
+    parts = [d["tool_calls"][0] for d in deltas(plan, "aoai", model="gpt-4o-mini") if "tool_calls" in d]
+    assert "".join(part["function"]["arguments"] for part in parts) == "".join(tokens)
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
+def test_streams_are_event_streams(profile: str) -> None:
+    call = call_of(profile, model="gpt-4o-mini")
+    head = call.codec.stream(HELLO, REQUEST).headers
+    assert head[0] == ("Content-Type", "text/event-stream; charset=utf-8")
+
+
+@pytest.mark.parametrize(
+    ("profile", "last"),
+    [
+        pytest.param("maas", [Mark.FINISH | Mark.USAGE, Mark.DONE], id="serverless"),
+        pytest.param("aoai", [Mark.FINISH, Mark.USAGE, Mark.DONE], id="OpenAI"),
+    ],
+)
+def test_events_say_what_they_mean(profile: str, last: list[Mark]) -> None:
+    fields: JSON = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
+    marks = [mark for _, _, _, mark in events_of(HELLO, profile, **fields)]
+    assert marks[-len(last) :] == last
+    assert set(marks[: -len(last)]) == {Mark.PLAIN}
+
+
+def test_events_count_the_tokens_of_all_choices() -> None:
+    plan = plan_of(say(("text", ["a", "", "b"])), say(("text", ["c"])))
+    said = [(data, tokens) for _, data, tokens, _ in events_of(plan, "maas", n=2) if b'"content":""' not in data]
+    assert [tokens for _, tokens in said] == [1, 2, 4, 0]
+
+
+def test_each_choice_says_why_it_ends_and_one_counts() -> None:
+    plan = plan_of(say(("text", ["a", "b"])), say(("text", ["c"])))
+    marks = [mark for _, _, _, mark in events_of(plan, "maas", n=2) if mark]
+    assert marks == [Mark.FINISH, Mark.FINISH | Mark.USAGE, Mark.DONE]

@@ -1,0 +1,134 @@
+"""Every refusal in every profile."""
+
+from collections.abc import Mapping
+from typing import get_args
+
+import pytest
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.vendors.azure.errors.render import render_late_error
+from emulator.vendors.azure.settings import Profile
+from tests.parsed import parse_json
+from tests.vendors.azure.service import (
+    CHAT,
+    HELLO,
+    VERSION,
+    Refused,
+    chat,
+    headers_of,
+    make_request,
+    refuse,
+    send,
+    serve,
+    word,
+)
+
+PROFILES = get_args(Profile)
+K = ErrorKind
+STATUS: Mapping[ErrorKind, int] = {
+    K.INVALID_REQUEST: 400,
+    K.INVALID_PARAMETER: 422,
+    K.UNAUTHENTICATED: 401,
+    K.FORBIDDEN: 403,
+    K.NOT_FOUND: 404,
+    K.METHOD_NOT_ALLOWED: 405,
+    K.PAYLOAD_TOO_LARGE: 413,
+    K.CONTEXT_LENGTH: 400,
+    K.CONTENT_FILTER: 400,
+    K.RATE_LIMITED: 429,
+    K.OVERLOADED: 503,
+    K.NOT_READY: 503,
+    K.TIMEOUT: 504,
+    K.INTERNAL: 500,
+}
+OTHERS: Mapping[str, Mapping[ErrorKind, int]] = {
+    "foundry": {K.CONTEXT_LENGTH: 413, K.TIMEOUT: 408},
+    "aoai": {K.INVALID_PARAMETER: 400, K.TIMEOUT: 408},
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("kind", ErrorKind)
+def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
+    response = word(EmulatedError(kind), f"profile={profile}")
+    assert response.status == OTHERS.get(profile, {}).get(kind, STATUS[kind])
+    if (profile, kind) != ("maas", K.NOT_FOUND):
+        assert parse_json(response.body)
+    assert ("Retry-After" in headers_of(response)) is (kind is K.RATE_LIMITED)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+class TestOverrides:
+    def test_message_and_status(self, profile: str) -> None:
+        response = word(EmulatedError(K.INTERNAL, "out of paper", status=507), f"profile={profile}")
+        assert response.status == 507
+        assert b"out of paper" in response.body
+
+    def test_a_body_of_json(self, profile: str) -> None:
+        response = word(EmulatedError(K.INTERNAL, body={"a": 1}), f"profile={profile}")
+        assert (response.body, headers_of(response)["Content-Type"]) == (b'{"a":1}', "application/json")
+
+    def test_a_body_of_text(self, profile: str) -> None:
+        response = word(EmulatedError(K.INTERNAL, body="oh"), f"profile={profile}")
+        assert (response.body, headers_of(response)["Content-Type"]) == (b"oh", "text/plain; charset=utf-8")
+
+    def test_the_wait_is_whole_seconds(self, profile: str) -> None:
+        error = EmulatedError(K.OVERLOADED, retry_after=1.2)
+        assert headers_of(word(error, f"profile={profile}"))["Retry-After"] == "2"
+
+
+def test_a_wrong_method_names_the_right_one() -> None:
+    for profile in PROFILES:
+        refused = send(HELLO, CHAT, f"profile={profile}", method="PUT")
+        assert isinstance(refused, Refused)
+        assert (refused.status, refused.headers["Allow"]) == (405, "POST")
+
+
+def test_an_unknown_path_is_not_found() -> None:
+    assert refuse(HELLO, f"/nowhere{VERSION}").status == 404
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_error_repeats_no_number_that_json_lacks(profile: str) -> None:
+    body = b'{"messages":[{"role":"user","content":"x"}],"max_tokens":1e400}'
+    refused = refuse(body, CHAT, f"profile={profile}")
+    assert refused.status in (400, 422)
+    assert refused.json()
+
+
+@pytest.mark.parametrize("body", [b"{bad", b"[]"], ids=["no JSON", "no object"])
+def test_an_injected_error_needs_no_body(body: bytes) -> None:
+    error = EmulatedError(K.INVALID_PARAMETER, param="seed")
+    assert parse_json(word(error, body=body).body)["detail"]["loc"] == ["body", "seed"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "event"),
+    [
+        pytest.param(
+            "managed", "event: error\ndata: Error parsing decoded stream: oh no\n\ndata: [DONE]\n\n", id="managed"
+        ),
+        pytest.param("aoai", 'data: {"error":{"code":"InternalServerError","message":"oh no"}}\n\n', id="aoai"),
+        pytest.param(
+            "maas",
+            'data: {"error":{"code":"Internal Server Error","message":"oh no","status":500}}\n\n',
+            id="maas",
+        ),
+        pytest.param(
+            "seed",
+            'data: {"status":500,"code":"InternalServerError","error":"Internal Server Error","message":"oh no",'
+            '"param":""}\n\n',
+            id="seed",
+        ),
+    ],
+)
+def test_late_failures(profile: str, event: str) -> None:
+    error = EmulatedError(ErrorKind.INTERNAL, "oh no")
+    service = serve(f"profile={profile}")
+    assert render_late_error(error, make_request(CHAT, chat()), service).decode() == event
+
+
+def test_a_late_failure_without_json_has_a_message() -> None:
+    error = EmulatedError(ErrorKind.NOT_FOUND)
+    event = render_late_error(error, make_request(CHAT, chat()), serve("profile=maas"))
+    assert event == b'data: {"error":{"message":"NOT FOUND"}}\n\n'

@@ -1,0 +1,65 @@
+"""What the container checks beyond types, and what a model can do."""
+
+import pytest
+
+from emulator.core.json import dump_text
+from tests.parsed import JSON
+from tests.vendors.azure.service import HELLO, accept, chat, messages, refuse
+
+TOOL: JSON = {"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"a": 1}}}
+NAMED: JSON = {"type": "function", "function": {"name": "get_weather"}}
+PICTURE: JSON = {"type": "image_url", "image_url": {"url": "https://e.org/a.png", "detail": "low"}}
+SCHEMA: JSON = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "loc", "value"),
+    [
+        pytest.param({"response_format": {"type": "json_object"}}, "response_format", "json_object", id="JSON mode"),
+        pytest.param({"response_format": SCHEMA}, "response_format", "json_schema", id="a schema"),
+        pytest.param({"tools": [TOOL]}, "tools", [TOOL], id="tools"),
+        pytest.param({"tool_choice": "required"}, "tool_choice", "required", id="a required tool where none is"),
+        pytest.param({"tool_choice": NAMED}, "tool_choice", NAMED, id="a named tool where none is"),
+        pytest.param({"modalities": ["text", "audio"]}, "modalities", ["text", "audio"], id="an answer in sound"),
+        pytest.param(messages(PICTURE), "messages", "image_url", id="a picture"),
+        pytest.param(
+            messages({"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}}),
+            "messages",
+            "input_audio",
+            id="a sound",
+        ),
+    ],
+)
+def test_what_a_model_lacks_is_unprocessable(fields: JSON, loc: str, value: JSON) -> None:
+
+    refused = refuse(chat(model="llama2-70b-chat", **fields) | fields)
+    assert refused.status == 422
+    assert refused.headers["x-ms-error-code"] == "parameter_not_supported"
+    detail = {"loc": ["body", loc], "value": value if isinstance(value, str) else dump_text(value), "input": value}
+    assert refused.json() == {
+        "status": 422,
+        "code": "parameter_not_supported",
+        "error": "Unprocessable Entity",
+        "message": "One of the parameters contain invalid values.",
+        "detail": detail,
+    }
+
+
+@pytest.mark.parametrize(
+    ("scenario", "body", "loc"),
+    [
+        pytest.param("strict_range=true", chat(temperature=1.1), "temperature", id="a narrow range"),
+        pytest.param(
+            "strict_tool_choice=true", chat(tools=[TOOL], tool_choice=NAMED), "tool_choice", id="a string only"
+        ),
+        pytest.param(
+            "require_tool_call_id=true",
+            {"messages": [*HELLO["messages"], {"role": "tool", "content": "x"}]},
+            "messages",
+            id="tool_call_id required",
+        ),
+    ],
+)
+def test_strict_switches(scenario: str, body: JSON, loc: str) -> None:
+    assert accept(body)
+    assert refuse(body, scenario=scenario).json()["detail"]["loc"][1] == loc

@@ -1,0 +1,90 @@
+"""Headers that are read, repeated, or tell what is left."""
+
+import pytest
+from multidict import CIMultiDict
+
+from emulator.core.vendor import Call
+from emulator.server.routing import Router
+from emulator.vendors.azure import VENDOR
+from tests.conftest import Start
+from tests.parsed import JSON
+from tests.vendors.azure.service import CHAT, HELLO, VERSION, chat, make_request, refuse, serve
+
+
+def test_the_clients_request_id_comes_back() -> None:
+    headers = {"x-ms-client-request-id": "d9a11e7a"}
+    assert refuse({}, headers=headers).headers["x-ms-client-request-id"] == "d9a11e7a"
+    assert "x-ms-client-request-id" not in refuse({}).headers
+
+
+READ: JSON = {
+    "/chat/completions": chat(max_tokens=3, stream=True, tools=[{"type": "function", "function": {"name": "f"}}]),
+    "/completions": {"prompt": ["a", "b"]},
+    "/embeddings": {"input": ["a"]},
+    "/images/embeddings": {"input": [{"image": "data:,a"}]},
+}
+
+
+@pytest.mark.parametrize("route", READ)
+def test_equal_requests_are_read_alike_whatever_else_they_carry(route: str) -> None:
+    service = serve()
+    first, second = (make_request(f"{route}{VERSION}", READ[route]) for _ in range(2))
+    second.key = b"another key 1234"
+    second.headers = CIMultiDict({**second.headers, "x-ms-client-request-id": "i", "User-Agent": "u"})
+    calls = []
+    for request in (first, second):
+        endpoint, request.params = Router(VENDOR.endpoints).resolve(request.method, request.path)
+        call = endpoint.parse(request, service)
+        assert isinstance(call, Call)
+        calls.append(call)
+    for name in ("deployment", "ask", "codec", "stream", "prompt_tokens"):
+        assert getattr(calls[0], name) == getattr(calls[1], name)
+    assert calls[0].repeatable
+    assert calls[1].repeatable
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({"azureml-model-deployment": "nobody"}, 404, id="azureml-model-deployment"),
+        pytest.param({"extra-parameters": "maybe"}, 400, id="extra-parameters"),
+        pytest.param({"x-ms-model-mesh-model-name": "llama2-7b"}, 404, id="x-ms-model-mesh-model-name"),
+        pytest.param({"Content-Type": "text/plain"}, 422, id="Content-Type"),
+        pytest.param({"api-key": "000"}, 401, id="api-key"),
+    ],
+)
+async def test_a_header_that_matters_is_read_each_time(start: Start, headers: dict[str, str], status: int) -> None:
+    running = await start()
+    good = {"api-key": "k"}
+    answers = [await running.ask("azure", CHAT, HELLO, headers=good) for _ in range(3)]
+    assert [answer.status for answer in answers] == [200, 200, 200]
+    assert len({answer.json()["id"] for answer in answers}) == 3
+    assert len({answer.json()["choices"][0]["message"]["content"] for answer in answers}) == 1
+    assert (await running.ask("azure", CHAT, HELLO, headers={**good, **headers})).status == status
+    echoed = await running.ask("azure", CHAT, HELLO, headers={**good, "x-ms-client-request-id": "mine"})
+    assert echoed.header("x-ms-client-request-id") == "mine"
+
+
+KEY = {"api-key": "k", "x-ms-client-request-id": "d9"}
+LIMIT = "limits:\n  - {vendor: azure, unit: requests, amount: 2, window: 60s, strategy: fixed}\n"
+LEFT = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [("seed", True), ("maas", False), ("managed", False), ("foundry", True), ("aoai", True)],
+)
+async def test_the_third_of_two_calls_is_refused(start: Start, profile: str, told: bool) -> None:
+    running = await start(f"vendors: {{azure: {{profile: {profile}}}}}\n{LIMIT}")
+    body = chat(model="gpt-4o-mini", max_tokens=2)
+    answers = [await running.ask("azure", CHAT, body, headers=KEY) for _ in range(3)]
+    assert [answer.status for answer in answers] == [200, 200, 429]
+    assert int(answers[2].header("Retry-After") or 0) == 60
+    left = [[answer.header(name) for name in LEFT] for answer in answers]
+    assert left == ([["2", "1"], ["2", "0"], ["2", "0"]] if told else [[None, None]] * 3)
+    for answer in answers:
+        assert [value for name, value in answer.headers if name == "x-ms-client-request-id"] == ["d9"]
+    if profile == "foundry":
+        assert answers[2].json()["error"]["message"] == (
+            "Rate limit of 2 per 60s exceeded for UserByModelByMinute. Please wait 60 seconds before retrying."
+        )

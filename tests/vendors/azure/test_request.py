@@ -1,0 +1,235 @@
+"""Credentials, API versions, and who answers."""
+
+import pytest
+
+from emulator.vendors.azure import VENDOR
+from tests.parsed import JSON
+from tests.vendors.azure.service import CHAT, FIRST, HELLO, VERSION, accept, chat, make_request, refuse, serve
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"api-key": "k"}, id="a key"),
+        pytest.param({"api-key": "", "Authorization": "Bearer k"}, id="a key as a token"),
+        pytest.param({"api-key": "", "Authorization": "bearer eyJ0.eyJ1.sig"}, id="a token, any case of its scheme"),
+        pytest.param({"api-key": "0000", "Authorization": "Bearer k"}, id="one of both is right"),
+    ],
+)
+def test_good_credentials(headers: dict[str, str]) -> None:
+    assert VENDOR.authenticate(make_request(CHAT, HELLO, headers), serve()) == "default"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"api-key": ""}, id="none"),
+        pytest.param({"api-key": "0" * 32}, id="a key of zeros"),
+        pytest.param({"api-key": "", "Authorization": "Bearer 0000"}, id="a token of zeros"),
+        pytest.param({"api-key": "", "Authorization": "Basic k"}, id="another scheme"),
+        pytest.param({"api-key": "", "Authorization": "Bearer: k"}, id="a colon after the scheme"),
+        pytest.param({"api-key": "", "Authorization": "k"}, id="no scheme"),
+    ],
+)
+def test_bad_credentials(headers: dict[str, str]) -> None:
+    refused = refuse(HELLO, headers=headers)
+    assert refused.headers["x-ms-error-code"] == "Unauthorized"
+    assert refused.json() == {
+        "status": 401,
+        "error": "Unauthorized",
+        "message": "The access token is absent or not valid.",
+    }
+
+
+def test_listed_keys_alone_open() -> None:
+    scenario = "keys:\n  - {token: t, principal: search}\n"
+    for headers in ({"api-key": "t"}, {"api-key": "", "Authorization": "Bearer t"}):
+        assert VENDOR.authenticate(make_request(CHAT, HELLO, headers), serve(scenario)) == "search"
+    assert refuse(HELLO, CHAT, scenario).status == 401
+
+
+@pytest.mark.parametrize("version", ["2024-04-01", "2024-04-01-preview", "2024-05-01-preview", "2025-01-31"])
+def test_api_versions_are_dates(version: str) -> None:
+    assert accept(HELLO, f"/chat/completions?api-version={version}")
+
+
+BAD_VERSIONS = ["", "?api-version=", "?api-version=2024", "?api-version=2024-04-01-beta", "?api-version=24-04-01"]
+
+
+@pytest.mark.parametrize("query", BAD_VERSIONS)
+def test_no_api_version_is_refused(query: str) -> None:
+    refused = refuse(HELLO, f"/chat/completions{query}")
+    error = refused.json()
+    assert (refused.status, error["param"], error["error"]) == (400, "api-version", "Bad Request")
+    assert refused.headers["x-ms-error-code"] == "invalid_api_version"
+
+
+@pytest.mark.parametrize("profile", ["foundry", "aoai"])
+@pytest.mark.parametrize("query", BAD_VERSIONS)
+def test_gateways_know_no_such_version(profile: str, query: str) -> None:
+    refused = refuse(chat(model=FIRST), f"/chat/completions{query}", f"profile={profile}")
+    assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
+
+
+@pytest.mark.parametrize(
+    ("scenario", "target"),
+    [
+        pytest.param("profile=managed", "/chat/completions", id="a container never reads it"),
+        pytest.param("profile=maas", "/chat/completions?api-version=soon", id="nor a serverless endpoint"),
+        pytest.param("api_version_required=false", "/chat/completions", id="switched off"),
+        pytest.param("", "/openai/v1/chat/completions", id="v1 has no dated versions"),
+    ],
+)
+def test_where_no_version_is_asked(scenario: str, target: str) -> None:
+    assert accept(HELLO, target, scenario)
+
+
+def test_listed_api_versions_alone_exist() -> None:
+    scenario = 'vendors: {azure: {api_versions: ["2024-05-01-preview"]}}\n'
+    assert accept(HELLO, "/chat/completions?api-version=2024-05-01-preview", scenario)
+    assert refuse(HELLO, CHAT, scenario).json()["message"] == "API version not supported"
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "/models", "/openai/deployments/gpt-4o-mini", "/some/gateway", "/openai/v1", "/v1"]
+)
+@pytest.mark.parametrize(
+    ("route", "body", "task"),
+    [
+        ("/chat/completions", HELLO, "chat"),
+        ("/completions", {"prompt": "Hi"}, "completions"),
+        ("/embeddings", {"input": ["Hi"]}, "embeddings"),
+    ],
+)
+def test_prefixes_do_not_matter(prefix: str, route: str, body: JSON, task: str) -> None:
+    if "deployments" in prefix and task != "chat":
+        assert refuse(body, f"{prefix}{route}{VERSION}").status == 404
+    else:
+        assert accept(body, f"{prefix}{route}{VERSION}").ask.task == task
+
+
+def named(target: str = CHAT, model: JSON = None, header: str = "", mesh: str = "", scenario: str = "") -> str:
+    body = HELLO if model is None else chat(model=model)
+    headers = {"azureml-model-deployment": header} if header else {}
+    if mesh:
+        headers["x-ms-model-mesh-model-name"] = mesh
+    return accept(body, target, scenario, headers).deployment.name
+
+
+def test_who_answers() -> None:
+    path = f"/openai/deployments/DeepSeek-R1/chat/completions{VERSION}"
+    assert named() == FIRST
+    assert named(model="gpt-4o-mini") == "gpt-4o-mini"
+    assert named(model="GPT-4O-mini") == "gpt-4o-mini"
+    assert named(mesh="gpt-4o-mini") == "gpt-4o-mini"
+    assert named(header="mistral-large-2411") == "mistral-large-2411"
+    assert named(header="mistral-large-2411", model="gpt-4o-mini") == "mistral-large-2411"
+    assert named(path, header="mistral-large-2411", model="gpt-4o-mini") == "DeepSeek-R1"
+
+
+def test_a_model_nobody_has_is_ignored_where_one_model_lives() -> None:
+    for profile in ("seed", "maas", "managed"):
+        assert named(model="anything", scenario=f"profile={profile}") == FIRST
+
+
+ALONE = (
+    "deployments:\n  - {vendor: azure, name: embed-3072, task: embeddings, dimensions: 3072, normalized: true}\n"
+    "vendors: {azure: {profile: PROFILE}}\n"
+)
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
+def test_a_deployment_of_a_scenario_is_named_like_any_other(profile: str) -> None:
+    scenario = ALONE.replace("PROFILE", profile)
+    target = f"/embeddings{VERSION}"
+    by_header = accept({"input": ["a"]}, target, scenario, {"azureml-model-deployment": "embed-3072"})
+    by_model = accept({"input": ["a"], "model": "embed-3072"}, target, scenario)
+    assert by_header.deployment.name == by_model.deployment.name == "embed-3072"
+    if profile != "foundry":
+        assert accept({"input": ["a"]}, target, scenario).deployment.name == "embed-v-4-0"
+
+
+def test_a_name_outside_the_body_is_looked_up_before_the_body() -> None:
+    for name in ("nobody", "llama2-7b"):
+        assert refuse(b"{bad", CHAT, headers={"azureml-model-deployment": name}).status == 404
+    assert refuse(b"{bad", "/openai/deployments/nobody" + CHAT).status == 404
+
+
+@pytest.mark.parametrize(("profile", "status"), [("seed", 422), ("foundry", 422), ("aoai", 400)])
+def test_a_model_that_is_no_string_breaks_the_schema(profile: str, status: int) -> None:
+    refused = refuse(chat(model=5), CHAT, f"profile={profile}")
+    assert refused.status == status
+    assert b"model" in refused.response.body
+
+
+@pytest.mark.parametrize(
+    ("profile", "headers", "model", "target", "status", "code"),
+    [
+        pytest.param("seed", {"azureml-model-deployment": "x"}, None, CHAT, 404, None, id="seed, header"),
+        pytest.param("maas", {"azureml-model-deployment": "x"}, None, CHAT, 404, None, id="maas, header"),
+        pytest.param("foundry", {}, None, CHAT, 400, "no_model_name", id="foundry, nothing"),
+        pytest.param("foundry", {}, "x", CHAT, 400, "unknown_model", id="foundry, unknown"),
+        pytest.param(
+            "aoai",
+            {},
+            None,
+            f"/openai/deployments/x/chat/completions{VERSION}",
+            404,
+            "DeploymentNotFound",
+            id="aoai, path",
+        ),
+        pytest.param("aoai", {}, "x", "/openai/v1/chat/completions", 404, "DeploymentNotFound", id="aoai, model"),
+    ],
+)
+def test_a_name_nobody_has(
+    profile: str, headers: dict[str, str], model: str | None, target: str, status: int, code: str | None
+) -> None:
+    refused = refuse(HELLO if model is None else chat(model=model), target, f"profile={profile}", headers)
+    assert refused.status == status
+    if code is not None:
+        assert refused.json()["error"]["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("profile", "status", "body"),
+    [
+        pytest.param(
+            "seed",
+            404,
+            {"status": 404, "error": "Not Found", "message": "This deployment does not serve the requested route."},
+            id="seed",
+        ),
+        pytest.param("maas", 404, b"NOT FOUND", id="maas"),
+        pytest.param(
+            "managed",
+            400,
+            {
+                "error": {
+                    "code": "Bad Request",
+                    "message": "task_type text-generation not available with chat completions API.",
+                    "status": 400,
+                }
+            },
+            id="managed",
+        ),
+    ],
+)
+def test_a_route_the_model_does_not_serve(profile: str, status: int, body: JSON) -> None:
+    refused = refuse(HELLO, CHAT, f"profile={profile}", {"azureml-model-deployment": "llama2-7b"})
+    assert refused.status == status
+    assert (refused.response.body if isinstance(body, bytes) else refused.json()) == body
+    assert refused.headers["Content-Type"] == ("text/plain" if isinstance(body, bytes) else "application/json")
+
+
+@pytest.mark.parametrize(
+    ("profile", "status", "code"), [("foundry", 404, "404"), ("aoai", 400, "OperationNotSupported")]
+)
+def test_an_operation_the_model_does_not_know(profile: str, status: int, code: str) -> None:
+    refused = refuse(chat(model="embed-v-4-0"), CHAT, f"profile={profile}")
+    assert (refused.status, refused.json()["error"]["code"]) == (status, code)
+
+
+@pytest.mark.parametrize(("state", "status"), [("loading", 503), ("stopped", 503), ("retired", 404)])
+def test_a_deployment_that_is_not_ready(state: str, status: int) -> None:
+    scenario = f"deployments:\n  - {{vendor: azure, name: d, state: {state}}}\n"
+    assert refuse(chat(model="d"), CHAT, scenario).status == status

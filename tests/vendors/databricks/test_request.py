@@ -1,0 +1,33 @@
+"""The way of a request to the entity that answers it."""
+
+import pytest
+
+from emulator.core.call import Deployment
+from tests.vendors.databricks.harness import (
+    USER,
+    mine,
+    send,
+    with_traits,
+)
+
+
+def test_traffic_is_split_and_can_be_addressed() -> None:
+    split = with_traits(served_entities={"a": 0, "b": 100})
+    assert mine(split).headers["served-model-name"] == "b"
+    path = "/serving-endpoints/mine/served-models/{}/invocations"
+    body = {"messages": [USER]}
+    assert send(path.format("a"), body, deployments=split).headers["served-model-name"] == "a"
+    missing = send(path.format("c"), body, deployments=split)
+    assert (missing.status, missing.body["error_code"]) == (404, "ENDPOINT_NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "code"),
+    [
+        ("stopped", 400, "BAD_REQUEST"), ("loading", 503, "TEMPORARILY_UNAVAILABLE"),
+        ("retired", 404, "ENDPOINT_NOT_FOUND"),
+    ],
+)  # fmt: skip
+def test_endpoints_that_are_not_up(state: str, status: int, code: str) -> None:
+    answer = mine((Deployment(vendor="databricks", name="mine", state=state),))
+    assert (answer.status, answer.body["error_code"]) == (status, code)

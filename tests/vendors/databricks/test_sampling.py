@@ -1,0 +1,88 @@
+"""How tokens are chosen, and how many an answer may have."""
+
+import pytest
+
+from tests.parsed import JSON
+from tests.vendors.databricks.harness import CLAUDE, GPT, OSS, PROVISIONED, chat, invoke
+
+
+def test_max_tokens_cut_is_a_length() -> None:
+    answer = chat(max_tokens=3)
+    assert answer.body["choices"][0]["finish_reason"] == "length"
+    assert answer.body["usage"]["completion_tokens"] == 3
+
+
+def test_stop_ends_before_its_first_occurrence() -> None:
+    whole = chat().body["choices"][0]["message"]["content"]
+    word = whole.split(" ")[3]
+    cut = chat(stop=[word]).body["choices"][0]
+    assert cut["message"]["content"] == whole[: whole.index(word)]
+    assert cut["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize("fields", [{"temperature": 0}, {"top_k": 1}], ids=["temperature 0", "one candidate"])
+def test_greedy_ignores_the_seed(fields: JSON) -> None:
+    texts = {chat(**fields, seed=seed).body["choices"][0]["message"]["content"] for seed in (1, 2)}
+    assert len(texts) == 1
+
+
+def test_sampling_heeds_its_knobs() -> None:
+    knobs: JSON = [{}, {"seed": 1}, {"temperature": 0.5}, {"top_p": 0.5}, {"top_k": 5}]
+    texts = {chat(**fields).body["choices"][0]["message"]["content"] for fields in knobs}
+    assert len(texts) == 5
+
+
+def test_n_gives_independent_answers() -> None:
+    answer = chat(PROVISIONED, n=3)
+    choices = answer.body["choices"]
+    assert [c["index"] for c in choices] == [0, 1, 2]
+    assert len({c["message"]["content"] for c in choices}) == 3
+
+
+@pytest.mark.parametrize("top", [-1, 21])
+def test_top_logprobs_is_bounded(top: int) -> None:
+    assert "between 0 and 20" in chat(logprobs=True, top_logprobs=top).message
+
+
+def test_prompt_beyond_the_context_is_refused() -> None:
+    answer = invoke("databricks-llama-2-70b-chat", {"messages": [{"role": "user", "content": "word " * 5000}]})
+    assert answer.status == 400
+    assert answer.message.startswith("Bad request: rpc error: code = InvalidArgument desc = prompt token count (")
+    assert "cannot exceed 4096" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "message"),
+    [
+        pytest.param(
+            OSS, 25001, "max_new_tokens 25001 cannot be greater than max_output_tokens 25000.\n", id="gpt-oss"
+        ),
+        pytest.param(CLAUDE, 64001, "max_tokens: 64001 > 64000, which is the maximum allowed", id="Claude"),
+        pytest.param(GPT, 128001, "max_tokens is too large: 128001. This model supports at most 128000", id="GPT"),
+    ],
+)
+def test_output_limit_is_worded_by_family(name: str, tokens: int, message: str) -> None:
+    assert message in chat(name, max_tokens=tokens).message
+    assert chat(name, max_tokens=5).status == 200
+
+
+def test_sonnet_4_stops_at_its_own_limit() -> None:
+    call = chat("databricks-claude-sonnet-4").call
+    assert call is not None
+    assert call.ask.task == "chat"
+    assert call.ask.sampling.max_tokens == 1000
+    free = chat("databricks-claude-sonnet-4", {"model_max_tokens": False}).call
+    assert free is not None
+    assert free.ask.task == "chat"
+    assert free.ask.sampling.max_tokens == 64000
+
+
+def test_whole_numbers_and_floats_mean_the_same() -> None:
+    assert chat(temperature=1).body["choices"] == chat(temperature=1.0).body["choices"] == chat().body["choices"]
+
+
+def test_newest_claude_refuses_sampling() -> None:
+    for field in ("temperature", "top_p", "top_k"):
+        fields: JSON = {field: 1}
+        answer = chat("databricks-claude-opus-4-8", **fields)
+        assert (answer.status, field in answer.message) == (400, True)

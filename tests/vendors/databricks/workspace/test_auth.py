@@ -1,0 +1,99 @@
+"""Credentials, and tokens that are issued."""
+
+import base64
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.parsed import JSON
+from tests.vendors.databricks.harness import Exchange, send
+
+KEYS = {"dapi-1": "search", "dapi-2": "batch"}
+ME = "/api/2.0/preview/scim/v2/Me"
+
+
+def basic(user: str, password: str) -> JSON:
+    return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+def token(form: str, headers: JSON = None, keys: JSON = None) -> Exchange:
+    return send("/oidc/v1/token", form.encode(), headers=headers or {}, keys=keys)
+
+
+@pytest.mark.parametrize(
+    ("headers", "keys", "status"),
+    [
+        pytest.param({}, None, 200, id="any bearer token"),
+        pytest.param({"Authorization": ""}, None, 401, id="no credential"),
+        pytest.param({"Authorization": "Digest x"}, None, 401, id="an unsupported scheme"),
+        pytest.param({"Authorization": "Bearer 000"}, None, 403, id="the wrong token"),
+        pytest.param(basic("token", "dapi"), None, 200, id="a token as a password"),
+        pytest.param(basic("someone", "dapi"), None, 401, id="a person's password"),
+        pytest.param({"Authorization": "Bearer dapi-1"}, KEYS, 200, id="a configured token"),
+        pytest.param(basic("token", "dapi-2"), KEYS, 200, id="a configured token as a password"),
+        pytest.param({"Authorization": "Bearer dapi-3"}, KEYS, 403, id="a token that is not configured"),
+    ],
+)
+def test_credentials(headers: JSON, keys: JSON, status: int) -> None:
+    answer = send(ME, headers=headers, keys=keys)
+    assert answer.status == status
+    if status != 200:
+        assert answer.body["error_code"] == status
+        assert "[ReqId: " in answer.message
+    if status == 403:
+        assert answer.headers["X-Databricks-Reason-Phrase"] == "Invalid access token."
+
+
+@pytest.mark.parametrize(
+    ("form", "headers"),
+    [
+        pytest.param("grant_type=client_credentials&scope=all-apis", basic("app", "dapi-1"), id="Basic"),
+        pytest.param("grant_type=client_credentials&client_id=app&client_secret=dapi-1", {}, id="form"),
+        pytest.param(
+            "grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token=dapi-1", {}, id="exchange"
+        ),
+        pytest.param("grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion=dapi-1", {}, id="assertion"),
+        pytest.param("grant_type=refresh_token&refresh_token=dapi-1", {}, id="refresh"),
+    ],
+)
+def test_issued_token_opens_what_its_secret_opens(form: str, headers: JSON) -> None:
+    answer = token(form, headers, KEYS)
+    assert (answer.status, answer.body["token_type"], answer.body["expires_in"]) == (200, "Bearer", 3600)
+    issued = answer.body["access_token"]
+    assert issued not in KEYS
+    assert token(form, headers, KEYS).body["access_token"] == issued
+    me = send(ME, headers={"Authorization": f"Bearer {issued}"}, keys=KEYS)
+    assert me.body["displayName"] == "search"
+    assert send(ME, headers={"Authorization": f"Bearer {issued}x"}, keys=KEYS).status == 403
+    assert send(ME, headers={"Authorization": f"Bearer {issued}"}, keys={"dapi-2": "batch"}).status == 403
+
+
+@pytest.mark.parametrize(
+    ("form", "headers", "status", "error"),
+    [
+        pytest.param("grant_type=client_credentials", basic("app", "x"), 401, "invalid_client", id="a wrong secret"),
+        pytest.param("grant_type=client_credentials", {}, 401, "invalid_client", id="no secret"),
+        pytest.param("grant_type=password", {}, 400, "unsupported_grant_type", id="an odd grant"),
+        pytest.param("", {}, 400, "unsupported_grant_type", id="no form"),
+        pytest.param("grant_type=refresh_token&refresh_token=x", {}, 400, "invalid_grant", id="a wrong grant"),
+        pytest.param("{", {}, 400, "unsupported_grant_type", id="half an object"),
+        pytest.param("\udcff", {}, 400, "unsupported_grant_type", id="no text"),
+    ],
+)
+def test_refused_token(form: str, headers: JSON, status: int, error: str) -> None:
+    answer = send(
+        "/oidc/v1/token", form.encode("utf-8", "surrogateescape") or None, method="POST", headers=headers, keys=KEYS
+    )
+    assert (answer.status, answer.body["error"]) == (status, error)
+    assert set(answer.body) == {"error", "error_description"}
+
+
+def test_consent_is_given_at_once() -> None:
+    query = {"redirect_uri": "http://localhost:8020", "state": "s1", "client_id": "databricks-cli"}
+    answer = send("/oidc/v1/authorize", query=query, keys=KEYS)
+    location = urlsplit(answer.headers["Location"])
+    got = parse_qs(location.query)
+    assert (answer.status, location.netloc, got["state"]) == (302, "localhost:8020", ["s1"])
+    form = f"grant_type=authorization_code&code={got['code'][0]}&client_id=databricks-cli&code_verifier=x"
+    assert token(form, keys=KEYS).body["refresh_token"]
+    assert send("/oidc/v1/authorize").body["error"] == "invalid_request"

@@ -1,0 +1,67 @@
+"""Triton's form, text and tensors."""
+
+import json
+
+import pytest
+
+from tests.conftest import Start
+from tests.parsed import JSON
+from tests.vendors.mindie.direct import (
+    MODEL,
+    REPLY,
+    error_of,
+)
+
+INFER = f"/v2/models/{MODEL}/infer"
+
+
+TENSOR = {"name": "input0", "shape": [1, 2], "datatype": "UINT32", "data": [9707, 0]}
+
+
+OUTPUTS = [{"name": "output0"}]
+
+
+async def test_triton(start: Start) -> None:
+    running = await start(REPLY)
+    path = f"/v2/models/{MODEL}/generate"
+    body = {"id": "a-1", "text_input": "Hello", "parameters": {"details": True}}
+    answer = (await running.ask("mindie", path, body)).json()
+    assert list(answer) == ["id", "model_name", "model_version", "text_output", "details"]
+    assert (answer["id"], answer["text_output"]) == ("a-1", " one two three")
+    stream = await running.ask("mindie", f"{path}_stream", body)
+    assert stream.body.startswith(b'data:{"id":"a-1"')
+    assert "".join(row["text_output"] for row in stream.events()) == " one two three"
+    assert ["finish_reason" in row["details"] for row in stream.events()] == [False, False, False, True]
+    tensor = (await running.ask("mindie", INFER, {"id": "a-1", "inputs": [TENSOR], "outputs": OUTPUTS})).json()
+    assert tensor["outputs"][0]["shape"] == [1, len(tensor["outputs"][0]["data"])]
+
+
+TRITON = [
+    ({}, "Req should contain 'inputs' and the type should be array."),
+    ({"inputs": []}, "Inputs count must be 1."),
+    ({"inputs": [{}]}, "Cannot find name in inputs or its type is not string"),
+    ({"inputs": [{**TENSOR, "name": "x" * 257}]}, "The length of name set in inputs exceeds 256."),
+    ({"inputs": [{**TENSOR, "shape": None}]}, "Cannot find shape in inputs or its type is not array"),
+    ({"inputs": [{**TENSOR, "shape": [1, -2]}]}, "Shape element must be integer type."),
+    (
+        {"inputs": [{**TENSOR, "shape": [2, 2]}]},
+        "Shape must be at most two-dimensional, and the last element's value must be in (0,1048576].",
+    ),
+    ({"inputs": [{**TENSOR, "datatype": "FP32"}]}, "Unsupported datatype, got FP32."),
+    ({"inputs": [{**TENSOR, "data": [1]}]}, "Data size should be 2, got 1."),
+    ({"inputs": [TENSOR]}, "Req should contain 'outputs' and the type should be array."),
+    ({"inputs": [TENSOR], "outputs": []}, "Outputs size should be 1, got 0."),
+    (
+        {"inputs": [TENSOR], "outputs": OUTPUTS, "id": "a b"},
+        "The id can contain only digits, letters, underscores(_), hyphens(-) and no more than 256 words in length.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "text"), TRITON, ids=[json.dumps(body)[:60] for body, _ in TRITON])
+def test_triton_refused(body: JSON, text: str) -> None:
+    assert error_of(INFER, body) == text
+
+
+def test_unknown_model() -> None:
+    assert error_of("/v2/models/other/generate", {"text_input": "x"}, status=404) == "Model other not found."

@@ -1,0 +1,114 @@
+"""What has no switch of its own is the release's: no other switch has a say in it."""
+
+import pytest
+
+from emulator.core.call import ChatAsk
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.wire import WireResponse
+from emulator.vendors.openvino import VENDOR
+from emulator.vendors.openvino.release import RELEASES
+from tests.parsed import JSON
+from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, LATEST, PROMPT, make_request, make_server
+from tests.vendors.openvino.plans import make_choice, make_plan, render, say
+
+
+def turn(*parts: JSON) -> JSON:
+    return {**BASE, "messages": [{"role": "user", "content": list(parts)}]}
+
+
+def picture(url: str) -> JSON:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+TAG: JSON = {"type": "text", "text": "<ov_genai_image_0>"}
+
+
+@pytest.mark.parametrize(
+    ("switch", "value", "path", "body"),
+    [
+        pytest.param("cors", False, CHAT, turn(picture("http://here/a.png")), id="where pictures may come from"),
+        pytest.param("model_length", False, CHAT, turn(picture("base64,")), id="what is wrong with a picture"),
+        pytest.param("model_length", False, CHAT, turn(picture("base64,iVBORw==")), id="pictures for a text graph"),
+        pytest.param("modalities", False, CHAT, turn({"type": "input_audio"}), id="a part with a sound"),
+        pytest.param("v1_alias", False, COMPLETIONS, {**PROMPT, "model": "eyes"}, id="completions of a vision graph"),
+        pytest.param("content_type_routing", False, "/v3/", {**BASE, "model": ""}, id="a graph named by its path"),
+        pytest.param("message_rule", "both", CHAT, {**turn(TAG), "model": "eyes"}, id="tags of a vision graph"),
+        pytest.param(
+            "tools", "ignored", CHAT, {**BASE, "chat_template_kwargs": 1}, id="options of the template are an object"
+        ),
+    ],
+)
+def test_a_switch_leaves_other_refusals_alone(switch: str, value: JSON, path: str, body: JSON) -> None:
+    refusal = LATEST.refusal(body, path)
+    assert refusal is not None
+    assert make_server("latest", **{switch: value}).refusal(body, path) == refusal
+
+
+def test_tokenize_is_an_endpoint_without_responses() -> None:
+    refusal = make_server("2026.2", responses_endpoint=False).refusal(BASE, "/v3/other")
+    assert refusal is not None
+    assert refusal.error.endswith("/v3/chat/completions, /v3/completions, /v3/tokenize")
+
+
+@pytest.mark.parametrize("status", [500, 503])
+@pytest.mark.parametrize(("release", "text"), [("2026.1", b"Error while loading a model"), ("2026.2", b"not ready")])
+def test_the_status_of_the_probe_leaves_its_words(release: str, text: bytes, status: int) -> None:
+    server = make_server(release, not_ready_status=status)
+    request = make_request("/v2/health/ready", method="GET")
+    answer = VENDOR.render_error(EmulatedError(ErrorKind.NOT_READY), request, server.service)
+    assert answer.status == status
+    assert text in answer.body
+
+
+def test_the_limit_itself_may_be_asked_for_since_2025_1() -> None:
+    body = {**BASE, "max_completion_tokens": 9}
+    switches: dict[str, JSON] = {"max_tokens_limit": 9, "max_tokens_limit_is_default": False}
+    assert make_server("2025.1", **switches).refusal(body) is None
+    assert make_server("2025.0", **switches).refusal(body) is not None
+
+
+def test_the_default_of_top_k_is_40_since_2026_2() -> None:
+    for profile, top_k in (("2026.2", 40), ("2026.1", -1)):
+        for checks in (True, False):
+            sampling = make_server(profile, full_checks=checks).sampling(top_k=top_k)
+            assert "top_k" not in dict(sampling.knobs)
+
+
+def test_texts_of_a_turn_are_joined_since_2025_2() -> None:
+    body = turn({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
+    assert make_server("2025.2", message_rule="both").call(body).ask.prompt == "a\nb"
+    assert make_server("2025.1", message_rule="role").call(body).ask.prompt == "b"
+
+
+def test_a_vision_graph_has_no_logprobs_key_since_2026_1() -> None:
+    for last in (True, False):
+        assert b"logprobs" not in render(make_server("2026.1", finish_reason_last=last), say("Hi"), model="eyes")
+        assert b"logprobs" in render(make_server("2026.0", finish_reason_last=last), say("Hi"), model="eyes")
+
+
+def test_a_verbose_answer_needs_no_empty_delta() -> None:
+    assert b"__verbose" in render(make_server("latest", verbose_response=True, empty_delta=False), say("Hi"))
+    assert b"__verbose" not in render(make_server("2026.2", verbose_response=True, empty_delta=True), say("Hi"))
+
+
+def test_thoughts_are_read_without_tools() -> None:
+    server = make_server("latest", tools="ignored")
+    ask = server.call({**BASE, "model": "thinker"}).ask
+    assert isinstance(ask, ChatAsk)
+    assert ask.reasoning == "medium"
+    plan = make_plan(make_choice(("reasoning", "", ["Hm"]), ("tool_call", "f", ["{}"])))
+    text = b'{"content":"{\\"name\\": \\"f\\", \\"parameters\\": {}}","reasoning_content":"Hm","role":"assistant"}'
+    assert text in render(server, plan)
+
+
+@pytest.mark.parametrize(("profile", "status"), [("2025.4", 404), ("2026.3", 200)])
+def test_models_are_listed_under_v1_since_2026_3(profile: str, status: int) -> None:
+    for alias in (True, False):
+        answer = make_server(profile, v1_alias=alias).send("/v1/models", method="GET")
+        assert isinstance(answer, WireResponse)
+        assert answer.status == status
+
+
+def test_since() -> None:
+    release = RELEASES["2025.3"]
+    assert [release.since(*version) for version in ((2024, 2), (2025, 3), (2025, 4), (2026, 0))] == [1, 1, 0, 0]

@@ -1,0 +1,35 @@
+"""``messages`` of a chat."""
+
+import json
+
+import pytest
+
+from emulator.core.call import ChatAsk
+from tests.parsed import JSON
+from tests.vendors.tgi.direct import accepted, refused
+
+
+@pytest.mark.parametrize(
+    ("path", "message", "text"),
+    [
+        pytest.param(
+            "/v1/chat/completions",
+            {"role": "user"},
+            "data did not match any variant of untagged enum MessageBody",
+            id="no content",
+        ),
+        pytest.param("/v1/chat/completions", {"content": "x"}, "missing field `role`", id="no role"),
+    ],
+)
+def test_messages(path: str, message: JSON, text: str) -> None:
+    answer = refused(path, json.dumps({"messages": [message]}).encode())
+    assert text in answer.body.decode()
+
+
+@pytest.mark.parametrize("calls", ["abc", 5, [1], {}, [None], [{"id": 5}]], ids=repr)
+@pytest.mark.parametrize("content", ["x", [{"type": "text", "text": "x"}]], ids=["text", "parts"])
+def test_calls_beside_a_users_content_are_ignored(calls: JSON, content: JSON) -> None:
+    message = {"role": "user", "content": content, "tool_calls": calls}
+    call = accepted("/v1/chat/completions", {"model": "tgi", "messages": [message]})
+    assert isinstance(call.ask, ChatAsk)
+    assert (call.ask.prompt, call.ask.messages[0].tool_calls) == ("x", ())

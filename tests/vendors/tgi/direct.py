@@ -1,0 +1,111 @@
+"""Requests put to the vendor's own functions, without a server in between."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+from emulator.core.clock import FrozenClock
+from emulator.core.errors import EmulatedError
+from emulator.core.plan import Plan
+from emulator.core.vendor import Call
+from emulator.core.wire import Event, WireRequest, WireResponse
+from emulator.engine.parts import FixedReply
+from emulator.engine.write import write
+from emulator.scenario.load import load_text
+from emulator.server.metrics import VendorMetrics
+from emulator.server.routing import Router
+from emulator.server.serving import read_vendors, serve
+from emulator.vendors.tgi import VENDOR
+from emulator.vendors.tgi.generate.codec import GenerateCodec
+from emulator.vendors.tgi.generate.shapes import GenerateOptions
+from emulator.vendors.tgi.settings import TgiService
+from tests.parsed import JSON
+from tests.wire import Running
+
+CHAT = "/v1/chat/completions"
+PROMPT = "Tell me about the harbour"
+REPLY = "rules: [{name: fixed, reply: {text: 'one two three'}}]\n"
+CALL = "rules: [{name: call, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}]\n"
+OLD = "vendors: {tgi: {profile: '0.9.4'}}\n"
+HELLO = [{"role": "user", "content": "Hello"}]
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Weather of a city",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+@cache
+def service(section: str = "") -> TgiService:
+    """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
+    loaded = load_text(f"version: 1\nname: direct\n{section}")
+    settings = read_vendors(loaded, [VENDOR])["tgi"]
+    return serve(VENDOR, settings, loaded.scenario, FrozenClock(), VendorMetrics())
+
+
+def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Call | WireResponse:
+    """What a POST becomes: a call, or the answer; refusals are worded."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    sent = {"Content-Type": "application/json", **headers}
+    request = WireRequest(method="POST", path=path, headers=sent, body=raw)
+    endpoint, request.params = Router(VENDOR.endpoints).resolve("POST", path)
+    try:
+        return endpoint.parse(request, service(section))
+    except EmulatedError as error:
+        return VENDOR.render_error(error, request, service(section))
+
+
+def accepted(path: str, body: JSON, section: str = "") -> Call:
+    """The call of a request that must be taken."""
+    outcome = put(path, body, section)
+    assert isinstance(outcome, Call), outcome.body
+    return outcome
+
+
+def refused(path: str, body: JSON | bytes, section: str = "") -> WireResponse:
+    """The answer to a request that must be refused."""
+    outcome = put(path, body, section)
+    assert isinstance(outcome, WireResponse)
+    return outcome
+
+
+def generate_options(path: str, body: JSON, section: str = "") -> GenerateOptions:
+    """How the answer to a request for text is to be worded."""
+    codec = accepted(path, body, section).codec
+    assert isinstance(codec, GenerateCodec)
+    return codec.options
+
+
+def plan_for(call: Call, reply: FixedReply) -> Plan:
+    """What the call would be answered if the model said ``reply``, one token every tenth of a second."""
+    tokenizer = service().tokenizer(call.deployment)
+    draft = write(call.ask, call.deployment, tokenizer, seed=0, prompt_tokens=call.prompt_tokens, reply=reply)
+    choices = tuple([replace(c, due=[0.1 * (i + 1) for i in range(len(c.tokens))]) for c in draft.choices])
+    return Plan(key=bytes(16), created=0.0, choices=choices, usage=draft.usage)
+
+
+def stream(path: str, body: JSON, reply: FixedReply) -> list[Event]:
+    """The events of the answer that says ``reply``."""
+    call = accepted(path, body)
+    return list(call.codec.stream(plan_for(call, reply), WireRequest(method="POST", path=path)).events)
+
+
+def whole(path: str, body: JSON, reply: FixedReply) -> WireResponse:
+    """The answer in one piece that says ``reply``."""
+    call = accepted(path, body)
+    return call.codec.render(plan_for(call, reply), WireRequest(method="POST", path=path))
+
+
+def ask(parameters: JSON, **top: JSON) -> JSON:
+    """The body of a request for text."""
+    return {"inputs": PROMPT, "parameters": parameters, **top}
+
+
+async def post(running: Running, body: JSON, path: str = "/generate") -> JSON:
+    """The answer to a request that must be taken."""
+    answer = await running.ask("tgi", path, body)
+    assert answer.status == 200, answer.body
+    return answer.json()

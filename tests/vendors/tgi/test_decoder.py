@@ -1,0 +1,142 @@
+"""Bodies that do not fit: status, path, words and place, as the deserialiser gives them."""
+
+import pytest
+
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
+from tests.parsed import JSON
+from tests.vendors.tgi.direct import accepted, put, refused
+
+FIT = "Failed to deserialize the JSON body into the target type: "
+
+
+def body(parameters: str) -> bytes:
+    return b'{"inputs":"x","parameters":{' + parameters.encode() + b"}}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        pytest.param(b"{}", "missing field `inputs` at line 1 column 2", id="nothing"),
+        pytest.param(
+            b"5", "invalid type: integer `5`, expected struct CompatGenerateRequest at line 1 column 1", id="5"
+        ),
+        pytest.param(
+            b'{"inputs":5}', "inputs: invalid type: integer `5`, expected a string at line 1 column 11", id="a number"
+        ),
+        pytest.param(
+            b'{"inputs":null}', "inputs: invalid type: null, expected a string at line 1 column 14", id="null inputs"
+        ),
+        pytest.param(
+            b'{"inputs":["x"]}', "inputs: invalid type: sequence, expected a string at line 1 column 10", id="a list"
+        ),
+        pytest.param(
+            b"[]",
+            "invalid length 0, expected struct CompatGenerateRequest with 3 elements at line 1 column 2",
+            id="an empty sequence as the whole",
+        ),
+        pytest.param(
+            b'["x",{"stop":1}]',
+            "[1].stop: invalid type: integer `1`, expected a sequence at line 1 column 14",
+            id="a wrong type inside a sequence",
+        ),
+        pytest.param(
+            b'{"inputs":"x",\n "parameters":null}',
+            "parameters: invalid type: null, expected struct GenerateParameters at line 2 column 18",
+            id="null parameters, on the second line",
+        ),
+        pytest.param(
+            b'{"inputs":"x","stream":null}',
+            "stream: invalid type: null, expected a boolean at line 1 column 27",
+            id="null stream",
+        ),
+        pytest.param(
+            body('"max_new_tokens":20.0'),
+            "parameters.max_new_tokens: invalid type: floating point `20.0`, expected u32 at line 1 column 49",
+            id="a fraction where whole numbers stand",
+        ),
+        pytest.param(
+            body('"max_new_tokens":-1'),
+            "parameters.max_new_tokens: invalid value: integer `-1`, expected u32 at line 1 column 47",
+            id="a number below the type's range",
+        ),
+        pytest.param(
+            body('"stop":null'),
+            "parameters.stop: invalid type: null, expected a sequence at line 1 column 39",
+            id="null stops",
+        ),
+        pytest.param(
+            body('"stop":["a",1]'),
+            "parameters.stop[1]: invalid type: integer `1`, expected a string at line 1 column 41",
+            id="a number among the stops",
+        ),
+        pytest.param(
+            body('"do_sample":null'),
+            "parameters.do_sample: invalid type: null, expected a boolean at line 1 column 44",
+            id="null do_sample",
+        ),
+        pytest.param(
+            body('"temperature":"hot"'),
+            'parameters.temperature: invalid type: string "hot", expected f32 at line 1 column 47',
+            id="a text as temperature",
+        ),
+        pytest.param(
+            body('"temperature":true'),
+            "parameters.temperature: invalid type: boolean `true`, expected f32 at line 1 column 46",
+            id="a boolean as temperature",
+        ),
+        pytest.param(
+            body('"grammar":{"value":{}}'),
+            "parameters.grammar: missing field `type` at line 1 column 50",
+            id="a grammar without a type",
+        ),
+    ],
+)
+def test_mismatch(raw: bytes, text: str) -> None:
+    answer = refused("/", raw)
+    assert (answer.status, answer.body.decode()) == (422, FIT + text)
+    assert dict(answer.headers)["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"{", b'{"inputs": NaN}', b'{"inputs":"\xff"}', b"{} x"],
+    ids=["empty", "half", "NaN", "no UTF-8", "more"],
+)
+def test_no_json(raw: bytes) -> None:
+    answer = refused("/generate", raw)
+    assert answer.status == 400
+    assert answer.body.decode().startswith("Failed to parse the request body as JSON: ")
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded"])
+def test_other_content_type(content_type: str) -> None:
+    answer = put("/", {"inputs": "x"}, **{"Content-Type": content_type})
+    assert isinstance(answer, WireResponse)
+    assert (answer.status, answer.body) == (415, b"Expected request with `Content-Type: application/json`")
+
+
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "application/problem+json"])
+def test_json_by_another_name(content_type: str) -> None:
+    assert isinstance(put("/", {"inputs": "x"}, **{"Content-Type": content_type}), Call)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        pytest.param({"temperature": None, "top_p": None, "seed": None, "truncate": None}, id="null where it may be"),
+        pytest.param({"unknown": 1, "typical": []}, id="fields nobody knows"),
+        pytest.param({"temperature": 1}, id="a whole number as float"),
+        pytest.param({"seed": 2**64 - 1}, id="the largest seed"),
+    ],
+)
+def test_fits(extra: JSON) -> None:
+    assert isinstance(put("/", {"inputs": "x", "parameters": extra}), Call)
+
+
+def test_struct_as_the_sequence_of_its_fields() -> None:
+    plain = accepted("/", {"inputs": "x", "parameters": {"temperature": 0.5, "details": True}, "stream": True})
+    parameters: list[JSON] = [None, 0.5, *[None] * 5, False, None, None, [], None, False, True]
+    flat = accepted("/", ["x", parameters, True])
+    assert (flat.ask, flat.stream, flat.codec) == (plain.ask, plain.stream, plain.codec)
+    assert accepted("/", {"inputs": "x", "parameters": []}).ask == accepted("/", {"inputs": "x", "parameters": {}}).ask

@@ -1,0 +1,28 @@
+"""Headers of answers, in both releases."""
+
+from tests.conftest import Start
+from tests.vendors.tgi.direct import OLD, PROMPT, REPLY, ask
+
+HEADS = [
+    *("content-type", "x-compute-type", "x-compute-time", "x-compute-characters", "x-total-time"),
+    *("x-validation-time", "x-queue-time", "x-inference-time", "x-time-per-token"),
+]
+
+
+async def test_headers(start: Start) -> None:
+    running = await start("version: 1\nname: slow\nlatency: {ttft: 3ms}\n" + REPLY)
+    new = await running.ask("tgi", "/generate", ask({}))
+    assert [name for name, _ in new.headers][:11] == [*HEADS, "x-prompt-tokens", "x-generated-tokens"]
+    assert (new.header("x-compute-time"), new.header("x-total-time")) == ("0.003", "3")
+    assert (new.header("x-compute-characters"), new.header("x-prompt-tokens")) == (str(len(PROMPT)), "6")
+    assert new.header("access-control-allow-origin") == "*"
+    stream = await running.ask("tgi", "/generate_stream", ask({}))
+    assert stream.header("cache-control") == "no-cache"
+    assert stream.header("x-accel-buffering") == "no"
+
+
+async def test_headers_of_the_old_release(start: Start) -> None:
+    answer = await (await start(OLD + REPLY)).ask("tgi", "/generate", ask({}))
+    names = [name for name, _ in answer.headers]
+    assert names[: len(HEADS)] == HEADS
+    assert "x-prompt-tokens" not in names

@@ -1,0 +1,68 @@
+"""What the router refuses after deserialising, and how long an answer may get."""
+
+import json
+
+import pytest
+
+from emulator.core.call import CompletionAsk
+from tests.parsed import JSON
+from tests.vendors.tgi.direct import OLD, accepted, ask, generate_options, refused
+
+PREFIX = "Input validation error: "
+
+
+TIGHT = "vendors: {tgi: {max_input_tokens: 8, max_total_tokens: 12}}\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "asked", "limit"),
+    [
+        pytest.param("", {}, 7, id="none asked"),
+        pytest.param("", {"max_new_tokens": 9}, 9, id="some asked"),
+        pytest.param(OLD, {}, 7, id="none asked of 0.9.4"),
+    ],
+)
+def test_length_a_deployment_sets(section: str, asked: JSON, limit: int) -> None:
+    deployment = "deployments: [{vendor: tgi, name: m, default_max_tokens: 7}]\n"
+    found = accepted("/", ask(asked), section + deployment).ask
+    assert isinstance(found, CompletionAsk)
+    assert found.sampling.max_tokens == limit
+
+
+def test_empty_inputs() -> None:
+    assert json.loads(refused("/", {"inputs": ""}).body)["error"] == f"{PREFIX}`inputs` cannot be empty"
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "words"),
+    [
+        pytest.param(
+            "a b c d",
+            {"max_new_tokens": 9},
+            "`inputs` tokens + `max_new_tokens` must be <= 12. Given: 5 `inputs` tokens and 9 `max_new_tokens`",
+            id="prompt and answer together",
+        ),
+        pytest.param(
+            "a b c d e f g h",
+            {"max_new_tokens": 1},
+            "`inputs` must have less than 8 tokens. Given: 9",
+            id="prompt alone",
+        ),
+    ],
+)
+def test_room(text: str, parameters: JSON, words: str) -> None:
+    answer = refused("/", {"inputs": text, "parameters": parameters}, TIGHT)
+    assert json.loads(answer.body)["error"] == PREFIX + words
+
+
+@pytest.mark.parametrize(
+    ("section", "parameters", "limit"),
+    [
+        pytest.param("", {"max_new_tokens": 7}, 7, id="as asked"),
+        pytest.param(TIGHT, {}, 6, id="what is left where nothing is asked"),
+        pytest.param(OLD, {}, 20, id="twenty in 0.9.4"),
+        pytest.param("", {"max_new_tokens": 100000}, 4090, id="only the first thousand must fit"),
+    ],
+)
+def test_limit(section: str, parameters: JSON, limit: int) -> None:
+    assert generate_options("/", ask(parameters), section).limit == limit
