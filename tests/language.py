@@ -44,6 +44,7 @@ SECTIONS: Rows = {
     "deployments": "tests/scenario/test_schema.py::test_deployment",
     "latency": f"{_PACE}test_merge",
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
+    "journal": "tests/server/test_record.py::test_how_much_is_kept",
     "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
 }
 
@@ -258,7 +259,12 @@ HEADERS: Rows = {
     "x-emulator-ttft": f"{_PLAYER}test_a_header_sets_the_time_to_first_token",
 }
 
+_SESSIONS = "tests/server/test_sessions.py::"
+
 CONTROL: Rows = {
+    "GET /sessions": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
+    "DELETE /sessions/{name}": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
+    "POST /sessions/{name}/listen": f"{_SESSIONS}test_a_port_of_ones_own_lasts_until_the_session_ends",
     "GET /health": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
     "GET /ready": f"{_CLI.format('serve')}test_serve_answers_and_ends_with_0",
     "GET /scenario": f"{_API}test_the_scenario_at_work_is_shown_as_written",

@@ -1,7 +1,7 @@
 """The scenario at work, and how another takes its place."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
@@ -15,6 +15,7 @@ from emulator.scenario import schema
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
+from emulator.server.apps import Apps
 from emulator.server.metrics import VendorMetrics
 from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
@@ -41,29 +42,6 @@ class Overrides:
         if self.strict:
             changes["strict"] = True
         return scenario.model_copy(update=changes) if changes else scenario
-
-
-class Apps(Mapping[str, VendorApp]):
-    """The vendors that are served, each mounted when it is first asked for."""
-
-    def __init__(self, names: Sequence[str], mount: Callable[[str], VendorApp]) -> None:
-        self._names = tuple(names)
-        self._mount = mount
-        self._mounted: dict[str, VendorApp] = {}
-
-    def __getitem__(self, name: str) -> VendorApp:
-        app = self._mounted.get(name)
-        if app is None:
-            if name not in self._names:
-                raise KeyError(name)
-            app = self._mounted[name] = self._mount(name)
-        return app
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
