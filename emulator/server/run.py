@@ -27,6 +27,7 @@ from emulator.settings import Settings, SettingsError
 from emulator.state import StoreError
 from emulator.vendors import VENDORS
 
+_GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no garbage and need not be searched often
 _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
 
 
@@ -102,6 +103,7 @@ async def _serve(
             print(line, file=sys.stderr)
         sys.stderr.flush()
         gc.freeze()
+        gc.set_threshold(*_GARBAGE)
         async with _watching(settings, built, listeners):
             threading.Thread(target=_warm_up, args=(built,), daemon=True).start()  # nobody waits for it at the end
             await stopped
