@@ -17,6 +17,7 @@ from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
+from emulator.server import loop
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
@@ -52,7 +53,7 @@ def run(settings: Settings) -> int:
         return 2
     context, trusted = _context(settings)
     try:
-        stopped = asyncio.run(_serve(settings, loaded, built, context, trusted))
+        stopped = loop.run(_serve(settings, loaded, built, context, trusted))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
