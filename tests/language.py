@@ -64,10 +64,13 @@ FACETS: Rows = {
     "prompt_tokens": f"{_FACET}[prompt tokens, equal]",
     "max_tokens": f"{_FACET}[max tokens]",
     "messages": f"{_FACET}[messages]",
+    "messages.last.role": f"{_FACET}[role of the last message]",
     "body_bytes": f"{_FACET}[body bytes with a unit]",
     "header.<name>": f"{_FACET}[header]",
     "query.<name>": f"{_FACET}[query]",
     "body.<path>": f"{_FACET}[body, deep]",
+    "any": f"{_FACET}[any, one of two]",
+    "not": f"{_FACET}[not, they do not all hold]",
 }
 
 COMPARISONS: Rows = {
@@ -76,6 +79,7 @@ COMPARISONS: Rows = {
     "suffix": f"{_FACET}[prompt, suffix]",
     "regex": f"{_FACET}[prompt, regex searches]",
     "not": f"{_FACET}[prompt, not a string]",
+    "ignore_case": f"{_FACET}[prompt, in any case]",
     "above": f"{_FACET}[above leaves out the bound]",
     "below": f"{_FACET}[below leaves out the bound]",
 }

@@ -14,7 +14,7 @@ from emulator.core.quota import Strategy, Unit
 from emulator.faults import AnyFault
 from emulator.latency import Delay
 from emulator.scenario import asked
-from emulator.scenario.conditions import NAMED_FACETS
+from emulator.scenario.conditions import GROUPS, NAMED_FACETS
 from emulator.scenario.facets import FACETS
 from emulator.scenario.schema import Scope, schema_json
 from tests import language
@@ -63,7 +63,7 @@ TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
     "sections": (language.SECTIONS, keys("Scenario")),
     "facets": (
         language.FACETS,
-        [*FACETS, *(f"{name}.<{'path' if name == 'body' else 'name'}>" for name in NAMED_FACETS)],
+        [*FACETS, *GROUPS, *(f"{name}.<{'path' if name == 'body' else 'name'}>" for name in NAMED_FACETS)],
     ),
     "comparisons": (language.COMPARISONS, keys("Comparison") | keys("Bounds")),
     "times": (language.TIMES, keys("Times")),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from emulator.scenario.comparisons import compile_names
-from emulator.scenario.conditions import Times, When
+from emulator.scenario.conditions import When
 from emulator.scenario.cover import covers, find_contradiction
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Row, nearest
 from emulator.scenario.quota_cover import is_stricter
 from emulator.scenario.schema import Limit, Rule, Scenario
+from emulator.scenario.times import Times
 
 Finding = tuple[KeyPath, str]
 Catalogue = Mapping[str, Collection[str]]

@@ -11,7 +11,7 @@ from emulator.core.call import Deployment, Task
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.values import SIZE_SCHEMA, Closed, Duration, Size, Whole, require
 from emulator.latency import Latency
-from emulator.scenario.conditions import Names, Number, Scope, Text, Times, When
+from emulator.scenario.conditions import Names, Number, Text, When
 from emulator.scenario.outcomes import (
     NOTHING,
     PASS,
@@ -22,6 +22,7 @@ from emulator.scenario.outcomes import (
     ReplyOutcome,
     Step,
 )
+from emulator.scenario.times import Scope, Times
 
 __all__ = [
     "BUILT_IN",

@@ -107,9 +107,8 @@ class Decider:
 
 def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
     """The answer of a strict scenario to a call that no rule takes; no vendor's words."""
-    nearest = describe_nearest(verdicts)
-    log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
-    text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
+    log.warning("no rule matches %s %s: %s", wire.method, wire.path, describe_nearest(verdicts, loggable=True))
+    text = f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}\n"
     return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
 
 

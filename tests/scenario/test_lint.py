@@ -42,6 +42,9 @@ def rules(*whens: str, tail: str = "") -> str:
         pytest.param("{header.X-A: b}", "{header.x-a: b, stream: true}", id="a header in another case"),
         pytest.param("{body.n: 1}", "{body.n: 1.0}", id="an equal value of the body"),
         pytest.param("{body.n: {regex: a}}", "{body.n: banana}", id="a value of the body that matches"),
+        pytest.param("{any: [{stream: true}, {vendor: azure}]}", "{vendor: azure}", id="one item of any"),
+        pytest.param("{not: {vendor: azure}}", "{not: {vendor: azure}, stream: true}", id="the same not"),
+        pytest.param("{prompt: {contains: A, ignore_case: true}}", "{prompt: banana}", id="a text in another case"),
     ],
 )
 def test_a_rule_behind_a_wider_one_is_never_reached(general: str, special: str) -> None:
@@ -63,6 +66,9 @@ def test_a_rule_behind_a_wider_one_is_never_reached(general: str, special: str) 
         pytest.param("{prompt_tokens: {above: 10}}", "{prompt_tokens: {above: 5}}", id="wider bounds"),
         pytest.param("{body.n: 1}", "{body.n: true}", id="a value of another type"),
         pytest.param("{header.a: b}", "{query.a: b}", id="a query parameter and a header"),
+        pytest.param("{any: [{stream: true}, {vendor: azure}]}", "{session: a}", id="no item of any"),
+        pytest.param("{not: {vendor: azure}}", "{stream: true}", id="what another rule leaves out"),
+        pytest.param("{prompt: {contains: a}}", "{prompt: {prefix: a, ignore_case: true}}", id="case"),
     ],
 )
 def test_a_rule_with_calls_of_its_own_is_not_warned_about(first: str, second: str) -> None:
@@ -100,6 +106,12 @@ def test_only_a_rule_that_always_takes_hides_others(times: str, shadows: bool) -
             rules("{prompt_tokens: {above: 5, below: 6}}"), "no number is above 5 and below 6", id="empty bounds"
         ),
         pytest.param(rules("{task: embeddings, tools: a}"), "only a chat has it", id="tools of an embedding"),
+        pytest.param(
+            rules("{any: [{vendor: tgi}, {task: x}]}"), "can hold: tgi is not served; x is not a task", id="empty any"
+        ),
+        pytest.param(
+            rules("{vendor: azure, not: {vendor: 'az*'}}"), "leaves out every call", id="a not that leaves nothing"
+        ),
         pytest.param(
             "rules: [{name: a, times: {probability: 0}, pass: true}]", "0 never comes true", id="no chance at all"
         ),
