@@ -131,6 +131,8 @@ ERROR_KEYS: Rows = {
 
 REPLY_KEYS: Rows = {
     "text": f"{_SAYS}[text]",
+    "file": "tests/scenario/test_answers.py::test_an_answer_is_read_without_its_last_line_break",
+    "template": f"{_APP}test_a_reply_says_of_the_request_what_it_is_told_to",
     "tool_calls": f"{_REPLIES}test_a_tool_is_called",
     "json": f"{_SAYS}[json]",
     "refusal": f"{_SAYS}[refusal]",
@@ -140,6 +142,16 @@ REPLY_KEYS: Rows = {
     "usage": f"{_REPLIES}test_counts_can_be_fixed",
     "chunks": f"{_REPLIES}test_each_chunk_is_an_event",
     "generate": f"{_INSTANCE}[typical]",
+}
+
+_PLACEHOLDER = "tests/scenario/test_template.py::test_placeholder"
+
+PLACEHOLDERS: Rows = {
+    **{
+        name: f"{_PLACEHOLDER}[{name}]"
+        for name in ("prompt", "model", "session", "attempt", "header.x", "query.x", "body.path", "now")
+    },
+    "uuid": "tests/scenario/test_template.py::test_a_uuid_follows_from_the_answers_key_and_its_place",
 }
 
 GENERATE: Rows = {mode: f"{_INSTANCE}[{mode}]" for mode in ("typical", "minimal", "boundary", "adversarial", "invalid")}

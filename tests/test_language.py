@@ -17,6 +17,7 @@ from emulator.scenario import asked
 from emulator.scenario.conditions import GROUPS, NAMED_FACETS
 from emulator.scenario.facets import FACETS
 from emulator.scenario.schema import Scope, schema_json
+from emulator.scenario.template import PLACEHOLDERS
 from tests import language
 from tests.named import find_missing
 
@@ -72,6 +73,7 @@ TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
     "outcomes": (language.OUTCOMES, keys("Step") | {"sequence"}),
     "keys of an error": (language.ERROR_KEYS, keys("ErrorOutcome")),
     "keys of a reply": (language.REPLY_KEYS, keys("ReplyOutcome")),
+    "placeholders": (language.PLACEHOLDERS, PLACEHOLDERS),
     "instances": (language.GENERATE, values("ReplyOutcome", "generate")),
     "error kinds": (language.ERROR_KINDS, list(ErrorKind)),
     "faults": (language.FAULTS, types(AnyFault)),

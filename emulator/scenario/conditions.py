@@ -48,8 +48,13 @@ def _check_regex(pattern: str) -> str:
     return pattern
 
 
+def is_body_path(path: str) -> bool:
+    """A dotted path with ``[n]``."""
+    return _BODY_PATH.fullmatch(path) is not None
+
+
 def _check_body_path(path: str) -> str:
-    if not _BODY_PATH.fullmatch(path):
+    if not is_body_path(path):
         raise PydanticCustomError("key", "expected a dotted path with [n], such as body.messages[0].role")
     return path
 

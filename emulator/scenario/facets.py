@@ -203,6 +203,13 @@ FACETS: Mapping[str, Extract] = {  # cheapest first: so they are checked
 }
 
 
+NAMED: Mapping[str, Callable[[str], Extract]] = {
+    "header": _extract_header,
+    "query": _extract_query,
+    "body": _extract_body,
+}
+
+
 def compile_when(when: When) -> tuple[Check, ...]:
     """One check for each facet the author named, cheapest first; ``any`` and ``not`` are one each, and come last."""
     conditions = when.conditions
