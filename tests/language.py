@@ -252,6 +252,7 @@ STRATEGIES: Rows = dict.fromkeys(
 LIMIT_KEYS: Rows = {
     "vendor": f"{_GATE}test_who_shares_a_quota[one vendor's]",
     "deployment": f"{_GATE}test_who_shares_a_quota[one name's]",
+    "principal": f"{_GATE}test_who_shares_a_quota[one caller's own]",
     "per": f"{_GATE}test_who_shares_a_quota[one for all]",
     "unit": f"{_GATE}test_each_unit_is_charged_and_settled",
     "amount": f"{_LIMITS}test_sixty_a_minute_are_sixty_and_then_a_true_wait",

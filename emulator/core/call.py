@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 from emulator.core.json import JSON
 from emulator.core.record import record
 
 Task = Literal["chat", "completions", "embeddings", "rerank"]
+
+_USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,15 @@ class Deployment:
     state: str = "ready"
     kind: str = ""
     traits: Mapping[str, JSON] = field(default_factory=dict)
+
+    def room_for(self, prompt_tokens: int) -> float:
+        """Most tokens of an answer to such a prompt; infinite without a bound."""
+        left = inf if self.context is None else max(0, self.context - prompt_tokens)
+        return min(left, inf if self.max_output is None else self.max_output)
+
+    def usual_output(self, prompt_tokens: int = 0) -> int:
+        """Tokens that are set aside for an answer if the request sets no limit."""
+        return int(min(self.room_for(prompt_tokens), self.default_max_tokens or _USUAL_OUTPUT))
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -126,6 +126,7 @@ class Limit(Closed):
 
     vendor: Names | None = Field(default=None, description="Calls of this vendor only.")
     deployment: Names | None = Field(default=None, description="Calls to this deployment only.")
+    principal: Names | None = Field(default=None, description="Calls of this principal only.", examples=["batch"])
     per: Literal["principal", "deployment"] | None = Field(
         default=None, description="A quota for each; absent: one for all calls of a session."
     )
