@@ -212,6 +212,7 @@ WRITES: Rows = {
     "line": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[line]",
     "event": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[event]",
     "utf8": f"{_CLIENTS}test_an_answer_that_can_be_read[inside characters]",
+    "across": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[across events]",
 }
 
 LATENCIES: Rows = {

@@ -29,8 +29,17 @@ def find_odd_outcomes(scenario: Scenario, catalogue: Catalogue | None) -> Iterat
         for place, outcome in outcomes:
             if outcome.reply is not None:
                 yield from _find_odd_reply((*place, "reply"), outcome.reply, tasks)
+            if rule.when.stream is False or not tasks & set(_TALKING):
+                yield from _find_idle_faults(place, outcome)
             if outcome.error is not None and outcome.error.after is not None:
                 yield (*place, "error", "after"), "it has no effect: no vendor has a route that changes anything"
+
+
+def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
+    """Faults of streams, where no answer is streamed."""
+    for number, fault in enumerate(outcome.faults):
+        if fault.needs_events:
+            yield (*path, "faults", number), f"{fault.type} does nothing to an answer that is not streamed"
 
 
 def _find_tasks(when: When, catalogue: Catalogue | None) -> set[str]:

@@ -99,7 +99,9 @@ class Decider:
         delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
 
         def word_error(error: EmulatedError) -> bytes:
-            return self._vendor.render_late_error(error, exchange.wire, self._service)
+            if delivery.streamed:
+                return self._vendor.render_late_error(error, exchange.wire, self._service)
+            return self._vendor.render_error(error, exchange.wire, self._service).body
 
         delivery = replace(delivery, word_error=word_error)
         for fault in faults:

@@ -384,6 +384,23 @@ def test_a_limit_of_a_principal_that_is_misspelt() -> None:
         pytest.param("reply: {text: 'Hi {prompt} {{', template: true}", None, id="a template"),
         pytest.param("reply: {text: 'Say {it}, or {\"a\": {}}'}", None, id="braces"),
         pytest.param(
+            "when: {stream: false}, faults: [{type: stall, for: 1s}, {type: reorder}]",
+            "faults[1]: reorder does nothing to an answer that is not streamed",
+            id="events of an answer without any",
+        ),
+        pytest.param(
+            "when: {task: embeddings}, faults: [{type: drop, field: done}]",
+            "faults[0]: drop does nothing to an answer that is not streamed",
+            id="the end of a stream that is none",
+        ),
+        pytest.param(
+            "when: {stream: false}, faults: [{type: split, writes: event}]",
+            "faults[0]: split does nothing to an answer that is not streamed",
+            id="writes that end with an event",
+        ),
+        pytest.param("faults: [{type: reorder}]", None, id="a stream may come"),
+        pytest.param("when: {stream: false}, faults: [{type: drop, field: [done, id]}]", None, id="more than the end"),
+        pytest.param(
             "error: {kind: internal, after: state}",
             "error.after: it has no effect: no vendor has a route that changes anything",
             id="an error after a state",
