@@ -44,6 +44,7 @@ SECTIONS: Rows = {
     "deployments": "tests/scenario/test_schema.py::test_deployment",
     "latency": f"{_PACE}test_merge",
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
+    "timing": "tests/scenario/test_schema.py::test_timing_is_kept",
     "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
 }
 

@@ -28,7 +28,8 @@ class Deployment:
         normalized: embeddings have unit length.
         tokenizer: name of a profile in ``engine.tokenizer.PROFILES``.
         mode: ``pay_per_token``, ``provisioned``, ``external`` or ``custom``.
-        state: ``ready``, ``loading``, ``retired``, ``stopped``.
+        state: ``ready``, ``loading``, ``retired``, ``stopped``; what holds now.
+        state_lasts: seconds since the scenario began after which it is ready; ``None``: it stays.
         kind: what only the vendor tells apart (OVMS: ``text``, ``speculative``, ``classic``).
         traits: further properties only the vendor reads (``vision``, ``reasoning``, …).
     """
@@ -45,6 +46,7 @@ class Deployment:
     tokenizer: str = "llama3"
     mode: str = "pay_per_token"
     state: str = "ready"
+    state_lasts: float | None = None
     kind: str = ""
     traits: Mapping[str, JSON] = field(default_factory=dict)
 

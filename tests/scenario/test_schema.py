@@ -166,6 +166,12 @@ BUILTIN = Deployment(vendor="azure", name="gpt", task="chat", context=1000, mode
             ),
             id="what is given replaces",
         ),
+        pytest.param(
+            {"vendor": "azure", "name": "gpt", "state": {"loading": "20s"}},
+            None,
+            Deployment(vendor="azure", name="gpt", state="loading", state_lasts=20.0),
+            id="a state for a time",
+        ),
     ],
 )
 def test_deployment(entry: JSON, builtin: Deployment | None, expected: Deployment) -> None:
@@ -215,3 +221,8 @@ def test_a_reply_knows_whether_it_has_json(reply: str, has_json: bool, value: JS
 )
 def test_replies_that_go_together(reply: str) -> None:
     assert load_text(f"version: 1\nrules: [{{name: r, reply: {reply}}}]").scenario.rules[0].reply is not None
+
+
+def test_timing_is_kept() -> None:
+    assert load_text("version: 1\ntiming: {invalid_above: 5ms}").scenario.timing.invalid_above == 0.005
+    assert load_text("version: 1").scenario.timing.invalid_above is None
