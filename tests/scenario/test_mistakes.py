@@ -35,7 +35,11 @@ from tests.scenario.texts import HEAD, rows_of
             "{loading: 20s}, got a mapping",
             id="two states",
         ),
-        pytest.param("timing: {invalid: 5ms}", "a.yaml:2:10: timing.invalid: unknown key", id="timing"),
+        pytest.param(
+            "timing: {invalid: 5ms}",
+            "a.yaml:2:10: timing.invalid: unknown key; did you mean invalid_above?",
+            id="timing",
+        ),
         pytest.param("rules: {a: b}", "a.yaml:2:8: rules: expected a list, got a mapping", id="list"),
         pytest.param("latency: [1]", "a.yaml:2:10: latency: expected a mapping, got a list", id="mapping"),
         pytest.param("name: a\nname: b", "a.yaml:3:1: name: duplicate key, first on line 2", id="duplicate key"),
