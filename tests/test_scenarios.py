@@ -214,15 +214,15 @@ async def test_ovms_graph_not_loaded(play: Play) -> None:
     async def ask(path: str) -> Answer:
         return await running.ask("openvino", path)
 
-    assert (await ask("/v2/health/ready")).status == 503
-    assert (await ask("/v2/models/llama3/ready")).status == 503
-    assert "LOADING" in (await ask("/v1/models/llama3")).body.decode()
+    assert (await ask("/v2/health/ready")).status == 500
+    assert (await ask("/v2/models/llama3/ready")).status == 404
+    assert "LOADING" in (await ask("/v1/config")).body.decode()
     assert (await chat(running, "openvino")).status >= 400
     assert (await ask("/v2/health/live")).status == 200
     await advance(running, "30s")
     assert (await ask("/v2/health/ready")).status == 200
     assert (await ask("/v2/models/llama3/ready")).status == 200
-    assert "AVAILABLE" in (await ask("/v1/models/llama3")).body.decode()
+    assert "LOADING" not in (await ask("/v1/config")).body.decode()
     assert (await chat(running, "openvino")).status == 200
 
 

@@ -64,7 +64,7 @@ async def read(served: Running, case: Case, *, stream: bool, fault: str = "") ->
     """
     headers = {"Authorization": "Bearer k", "api-key": "k"}
     if fault:
-        headers |= {"x-emulator-fault": fault, "x-emulator-session": fault}
+        headers |= {"x-emulator-fault": fault, "x-emulator-session": re.sub(r"[^\w.-]", "-", fault)}
     target, payload = case.target(stream=stream), case.payload(stream=stream)
     return await read_until_reset(served, case.vendor, target, payload, headers)
 
