@@ -114,7 +114,7 @@ def _find_order_dependence(loaded: LoadedScenario) -> Iterator[Finding]:
         location = loaded.locations.find(path)
         by_file.setdefault("" if location is None else location.file, []).append(path)
     for first, *others in by_file.values():
-        text = "which calls it meets depends on the order in which they come, so two runs may differ"
+        text = "which calls it hits depends on the order in which they come, so two runs may differ"
         if others:
             text += f"; so it is with {', '.join(map(format_path, others))}"
         if any(path[-1] in ("times", "sequence") for path in (first, *others)):

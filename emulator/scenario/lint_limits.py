@@ -27,7 +27,10 @@ def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: Cata
             yield (*path, facet), f"the limit is never reached: {reason}"
             continue
         if (reserved := _find_reserved(limit, catalogue)) > limit.amount:
-            yield (*path, "amount"), f"no call without max_tokens can ever meet it: {reserved} tokens are set aside"
+            yield (
+                (*path, "amount"),
+                f"no call without max_tokens can ever meet it: {reserved} tokens are set aside for it",
+            )
         if limit.unit == "concurrency" and capacity is not None and limit.amount >= capacity:
             yield (*path, "amount"), f"the limit is never reached: load lets {capacity} calls in at the same time"
             continue

@@ -214,7 +214,7 @@ def test_a_limit_on_places_that_load_never_lets_be_taken() -> None:
     assert "limits[0].amount: the limit is never reached: load lets 8 calls in at the same time" in warn(text)
 
 
-DEPENDS = "which calls it meets depends on the order in which they come, so two runs may differ"
+DEPENDS = "which calls it hits depends on the order in which they come, so two runs may differ"
 COUNTS = "what counts per: request is free of it"
 
 
@@ -331,7 +331,7 @@ def test_a_limit_that_no_call_without_max_tokens_can_meet(limit: str, reserved: 
     if reserved is None:
         assert said == []
     else:
-        assert said == [f"no call without max_tokens can ever meet it: {reserved} tokens are set aside"]
+        assert said == [f"no call without max_tokens can ever meet it: {reserved} tokens are set aside for it"]
 
 
 def test_a_limit_of_a_principal_that_is_misspelt() -> None:
