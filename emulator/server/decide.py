@@ -99,9 +99,8 @@ class Decider:
         delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
 
         def word_error(error: EmulatedError) -> bytes:
-            if delivery.streamed:
-                return self._vendor.render_late_error(error, exchange.wire, self._service)
-            return self._vendor.render_error(error, exchange.wire, self._service).body
+            whole = b"" if delivery.streamed else self._vendor.render_error(error, exchange.wire, self._service).body
+            return whole or self._vendor.render_late_error(error, exchange.wire, self._service)
 
         delivery = replace(delivery, word_error=word_error)
         for fault in faults:
