@@ -27,6 +27,7 @@ _INSTANCE = "tests/test_replies.py::test_an_instance_of_the_requests_schema"
 _REPLIES = "tests/test_replies.py::"
 _API = "tests/control/test_api.py::"
 _APP = "tests/server/test_app.py::"
+_SESSIONS = "tests/server/test_sessions.py::"
 _PLAYER = "tests/server/test_player.py::"
 _MISTAKES = "tests/scenario/test_mistakes.py::"
 _CLI = "tests/cli/test_{}.py::"
@@ -44,6 +45,7 @@ SECTIONS: Rows = {
     "deployments": "tests/scenario/test_schema.py::test_deployment",
     "latency": f"{_PACE}test_merge",
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
+    "journal": "tests/scenario/test_schema.py::test_what_the_journal_keeps",
     "timing": "tests/scenario/test_schema.py::test_timing_is_kept",
     "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
 }
@@ -286,6 +288,9 @@ CONTROL: Rows = {
     "POST /reset": f"{_API}test_sessions_count_apart_and_are_reset_apart",
     "GET /requests": f"{_API}test_the_journal_filters",
     "GET /requests/{id}": f"{_API}test_a_request_explains_itself",
+    "GET /sessions": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
+    "DELETE /sessions/{name}": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
+    "POST /sessions/{name}/listen": f"{_SESSIONS}test_a_port_of_ones_own_lasts_until_the_session_ends",
     "GET /clock": f"{_API}test_every_clock_can_be_moved",
     "POST /clock": f"{_API}test_every_clock_can_be_moved",
     "GET /metrics": f"{_API}test_metrics_count_what_was_answered",
