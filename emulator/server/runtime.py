@@ -221,7 +221,7 @@ class Runtime:
         def mount(name: str) -> VendorApp:
             return VendorApp(
                 known[name],
-                serve(known[name], settings[name], scenario, clock, self._metrics[name]),
+                serve(known[name], settings[name], scenario, clock, self._metrics[name], emulator.started),
                 emulator,
                 self.journal,
                 self._metrics[name],

@@ -262,6 +262,12 @@ async def test_a_bent_stream_is_still_http(start: Start, fault: str, body: bytes
     assert "byte" not in fault or len(answer.chunks) == len(body)
 
 
+async def test_a_late_error_of_an_answer_in_one_piece_is_the_vendors_whole(start: Start) -> None:
+    served = await start(SAY.format("{type: late_error, message: late, after_tokens: 1}"), vendors=[TOY])
+    answer = await ask(served, "/chat", {"prompt": "Hi"})
+    assert (answer.status, answer.body) == (200, b"internal: late {}")
+
+
 async def test_an_old_client_gets_a_bent_stream_without_chunks(start: Start) -> None:
     served = await start(SAY.format("{type: truncate, after_tokens: 2}"), vendors=[TOY])
     async with connect(served, {"stream": True}, version="1.0") as connection:
