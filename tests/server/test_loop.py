@@ -18,7 +18,9 @@ LOOPS = [
 SCENARIO = """version: 1
 name: loops
 latency: {ttft: 20ms, itl: 2ms}
-rules: [{name: r, when: {endpoint: /chat}, reply: {chunks: [one, two, three]}}]
+rules:
+  - {name: quick, when: {prompt: Hi}, reply: {chunks: [one, two, three]}}
+  - {name: slow, latency: {itl: 1h}}
 """
 
 
@@ -40,9 +42,9 @@ async def _leave(served: Running) -> None:
     """A client that hangs up in the midst of a stream leaves no traceback and nothing in flight."""
     url = served.urls["toy"].removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(url[0], int(url[1]))
-    body = b'{"prompt":"Hi","stream":true}'
+    body = b'{"prompt":"Tell me more","max":1000,"stream":true}'
     writer.write(b"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
-    await reader.readuntil(b"one")
+    await reader.readuntil(b"\r\n\r\n")
     writer.transport.abort()
     while served.built.apps[0].service.metrics.in_flight():
         await asyncio.sleep(0.001)
