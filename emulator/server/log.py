@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from emulator.control.explain import describe_nearest
-from emulator.control.journal import Entry
+from emulator.control.entry import Entry
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
 
