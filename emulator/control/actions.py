@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from emulator.control import models
-from emulator.control.explain import describe, summarize
-from emulator.control.journal import Entry
+from emulator.control.entry import Entry
+from emulator.control.explain import describe
 from emulator.control.metrics import render_metrics
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
@@ -120,8 +120,7 @@ class Actions:
             raise ProblemError(404, "No such request", f"The journal has no request {name!r}.")
         fields = models.RequestEntry.model_validate(entry).model_dump()
         verdicts = entry.explain()
-        summary = summarize(entry.rule, verdicts)
-        return models.RequestDetail(**fields, summary=summary, explanation=[_show(verdict) for verdict in verdicts])
+        return models.RequestDetail(**fields, explanation=[_show(verdict) for verdict in verdicts])
 
     async def get_clock(self, query: models.SessionQuery, body: bytes, name: str) -> models.ClockState:
         emulator = self._target.of(query.session).emulator

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from emulator import __version__
 from emulator.control import models
 from emulator.control.actions import Actions
-from emulator.control.journal import Entry
+from emulator.control.entry import Entry
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem
 from emulator.control.routes import Route, find_route
@@ -57,7 +57,8 @@ class ControlPlane:
         """A path of no vendor that is served; the journal has it all the same."""
         active = self._target.of(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
-        detail = f"Nothing is served at {path}; the front port serves {served}."
+        hint = active.hints.explain_front(http.method, path)
+        detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}'}."
         emulator, journal = active.emulator, self._target.journal
         identity = derive("", http.method, path)
         entry = Entry(
@@ -68,6 +69,7 @@ class ControlPlane:
             path=path,
             status=404,
             session=session,
+            arrival=journal.arrive(),
             error="not_found",
             hint=detail,
         )

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TextIO
 
-from emulator.control.explain import describe_nearest
 from emulator.control.entry import Entry
+from emulator.control.explain import describe_nearest
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
 

@@ -1,7 +1,7 @@
 """The scenario at work, and how another takes its place."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
@@ -14,7 +14,9 @@ from emulator.pipeline import Emulator
 from emulator.scenario import schema
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
+from emulator.server.active import ActiveScenario, Apps
 from emulator.server.app import VendorApp
+from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
@@ -43,39 +45,6 @@ class Overrides:
         return scenario.model_copy(update=changes) if changes else scenario
 
 
-class Apps(Mapping[str, VendorApp]):
-    """The vendors that are served, each mounted when it is first asked for."""
-
-    def __init__(self, names: Sequence[str], mount: Callable[[str], VendorApp]) -> None:
-        self._names = tuple(names)
-        self._mount = mount
-        self._mounted: dict[str, VendorApp] = {}
-
-    def __getitem__(self, name: str) -> VendorApp:
-        app = self._mounted.get(name)
-        if app is None:
-            if name not in self._names:
-                raise KeyError(name)
-            app = self._mounted[name] = self._mount(name)
-        return app
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ActiveScenario:
-    """A scenario at work; replaced whole, so a request that has begun ends as it began."""
-
-    loaded: LoadedScenario
-    emulator: Emulator
-    apps: Mapping[str, VendorApp]
-    keys: frozenset[str] = frozenset()
-
-
 class Runtime:
     """Holds the scenario at work, the server's and those of sessions that have their own.
 
@@ -97,6 +66,7 @@ class Runtime:
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget)
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
         self.forgotten: list[Callable[[str], None]] = []
+        self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
         self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
@@ -239,6 +209,7 @@ class Runtime:
             started=started,
         )
         known = {vendor.name: vendor for vendor in self.vendors}
+        hints = Hints([known[name] for name in settings], self.urls)
 
         def mount(name: str) -> VendorApp:
             return VendorApp(
@@ -247,12 +218,13 @@ class Runtime:
                 emulator,
                 self.journal,
                 self._metrics[name],
+                hints=hints,
                 header_faults=self._overrides.header_faults,
                 closing=self.closing,
             )
 
         keys = frozenset(key.token for key in scenario.keys or ())
-        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys)
+        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys, hints)
 
 
 def make_clock(wanted: schema.Clock) -> Clock:
