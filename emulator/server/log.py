@@ -114,6 +114,11 @@ def _as_text(entry: Entry, nearest: str, *, coloured: bool) -> str:
 
 def _parts(entry: Entry) -> Iterator[_Part]:
     """What is said of a call, in order."""
+    yield from _parts_of_request(entry)
+    yield from _parts_of_answer(entry)
+
+
+def _parts_of_request(entry: Entry) -> Iterator[_Part]:
     yield _Part(_stamp(entry.time)[11:-1], _DIM)
     yield _Part(str(entry.status), _colour_of(entry.status))
     yield _Part(_cut(entry.method, 16))
@@ -124,6 +129,9 @@ def _parts(entry: Entry) -> Iterator[_Part]:
         yield _Part(f"session {entry.session}")
     if entry.stream:
         yield _Part("stream")
+
+
+def _parts_of_answer(entry: Entry) -> Iterator[_Part]:
     if entry.deployment is not None:
         yield _Part(f"{entry.prompt_tokens}+{entry.completion_tokens} tokens")
     if entry.ttft is not None:
@@ -151,7 +159,9 @@ def _paint(part: _Part, coloured: bool) -> str:
 
 def _clean(text: str) -> str:
     """Without letters that move the cursor or end the line."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _cut(text: str, most: int) -> str:
