@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import jsonschema_rs
@@ -10,25 +9,15 @@ import pytest
 
 from emulator.core.json import JSON
 from tests.conftest import FROZEN, Start
+from tests.control.asking import KEY, ask, control
 from tests.server.toy import TOY
-from tests.wire import Answer, Running, read_answer
+from tests.wire import Running, read_answer
 
-KEY: Mapping[str, str] = {"x-key": "k"}
 THROTTLED = """
 rules:
   - {name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}
   - {name: second call, times: {nth: 2}, error: {kind: rate_limited, retry_after: 60s}}
 """
-
-
-async def control(running: Running, method: str, target: str, body: JSON | bytes = None) -> Answer:
-    payload = body.encode() if isinstance(body, str) else body
-    return await running.ask("toy", f"/_emulator{target}", payload, method=method)
-
-
-async def ask(running: Running, prompt: str = "Hi", session: str = "", **fields: JSON) -> Answer:
-    headers = {**KEY, **({"x-emulator-session": session} if session else {})}
-    return await running.ask("toy", "/chat", {"prompt": prompt, "max": 3, **fields}, headers=headers)
 
 
 @pytest.fixture
@@ -191,32 +180,6 @@ async def test_sessions_count_apart_and_are_reset_apart(toy: Running) -> None:
 
 
 # Journal
-
-
-@pytest.mark.parametrize(
-    ("query", "prompts"),
-    [
-        pytest.param("", 4, id="all"),
-        pytest.param("?vendor=toy", 4, id="a vendor"),
-        pytest.param("?vendor=other", 0, id="another vendor"),
-        pytest.param("?deployment=toy", 4, id="a deployment"),
-        pytest.param("?status=400", 1, id="a status"),
-        pytest.param("?rule=greets", 2, id="a rule"),
-        pytest.param("?rule=second%20call&status=400", 1, id="two filters"),
-        pytest.param("?matched=false", 1, id="no rule took it"),
-        pytest.param("?matched=true", 3, id="a rule took it"),
-        pytest.param("?session=s", 1, id="a session"),
-        pytest.param("?limit=2", 2, id="the latest two"),
-    ],
-)
-async def test_the_journal_filters(toy: Running, query: str, prompts: int) -> None:
-    for prompt, session in (("Hello", ""), ("one", ""), ("two", ""), ("Hello", "s")):
-        await ask(toy, prompt, session)
-    listed = (await control(toy, "GET", f"/requests{query}")).json()
-    assert len(listed["requests"]) == prompts
-    assert listed["total"] == (4 if "limit" in query else prompts)
-    times = [entry["time"] for entry in listed["requests"]]
-    assert times == sorted(times)
 
 
 async def test_control_requests_are_in_no_journal(toy: Running) -> None:
