@@ -282,6 +282,9 @@ HEADERS: Rows = {
 _SESSIONS = "tests/server/test_sessions.py::"
 
 CONTROL: Rows = {
+    "GET /deployments": "tests/control/test_requests.py::test_what_can_be_asked_for_is_listed",
+    "GET /events": "tests/control/test_events.py::test_what_comes_is_told",
+    "POST /verify": "tests/control/test_verify.py::test_what_was_asked_for_holds",
     "GET /sessions": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
     "DELETE /sessions/{name}": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
     "POST /sessions/{name}/listen": f"{_SESSIONS}test_a_port_of_ones_own_lasts_until_the_session_ends",
@@ -291,7 +294,7 @@ CONTROL: Rows = {
     "PUT /scenario": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
     "GET /scenarios": f"{_API}test_what_is_answered_is_what_is_documented",
     "POST /reset": f"{_API}test_sessions_count_apart_and_are_reset_apart",
-    "GET /requests": f"{_API}test_the_journal_filters",
+    "GET /requests": "tests/control/test_requests.py::test_the_list_filters",
     "GET /requests/{id}": f"{_API}test_a_request_explains_itself",
     "GET /clock": f"{_API}test_every_clock_can_be_moved",
     "POST /clock": f"{_API}test_every_clock_can_be_moved",

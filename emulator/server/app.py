@@ -16,9 +16,10 @@ from emulator.pipeline import Emulator
 from emulator.scenario.asked import AskedError
 from emulator.scenario.match import Verdict
 from emulator.server.address import Addressed
-from emulator.server.decide import Decider, refuse_asked
+from emulator.server.decide import Decider, check_headers, refuse_asked
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
+from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player
 from emulator.server.read import Reader, read_body
@@ -45,6 +46,7 @@ class VendorApp:
         journal: Journal,
         metrics: VendorMetrics,
         *,
+        hints: Hints,
         closing: asyncio.Event,
         header_faults: bool = True,
     ) -> None:
@@ -53,7 +55,7 @@ class VendorApp:
         self.emulator = emulator
         self._metrics = metrics
         self._reader = Reader(vendor, service, emulator)
-        self._decider = Decider(vendor, service, emulator, header_faults=header_faults)
+        self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
         self._recorder = Recorder(
             vendor.name, emulator, journal, metrics, Explainer(vendor.name, self._reader, emulator)
         )
@@ -62,17 +64,8 @@ class VendorApp:
 
     async def serve(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Played:
         """Answer one request; every outcome is played and recorded the same way."""
-        clock = self.emulator.clock
-        wire = WireRequest(
-            method=http.method,
-            path=path,
-            query=http.query if "?" in http.raw_path else _NO_QUERY,
-            headers=found.headers,
-            base_url=base_url,
-            session=found.session,
-        )
-        exchange = Exchange(wire, clock.now(), era=self._journal.era(found.session))
-        player = Player(http, clock, exchange.started, self._closing, self.vendor)
+        exchange = self._receive(http, found, path, base_url)
+        player = Player(http, self.emulator.clock, exchange.started, self._closing, self.vendor)
 
         def record() -> None:
             exchange.sent = player.sent
@@ -92,7 +85,7 @@ class VendorApp:
             left = True
             raise
         except Exception:
-            log.exception("bug in the emulator: %s %s", wire.method, wire.path)
+            log.exception("bug in the emulator: %s %s", http.method, path)
             return player.abort() if player.sent.status else await player.play(_BUG)
         finally:
             self._metrics.running -= 1
@@ -101,10 +94,23 @@ class VendorApp:
                 await self._recorder.settle(exchange, exchange.admission)
             self._recorder.close(exchange, left=left)
 
+    def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
+        wire = WireRequest(
+            method=http.method,
+            path=path,
+            query=http.query if "?" in http.raw_path else _NO_QUERY,
+            headers=found.headers,
+            base_url=base_url,
+            session=found.session,
+        )
+        journal = self._journal
+        return Exchange(wire, self.emulator.clock.now(), era=journal.era(found.session), arrival=journal.arrive())
+
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         wire = exchange.wire
         response: WireResponse | WireStream
         try:
+            check_headers(wire.headers)
             wire.body = await read_body(http, self.vendor.body_limit)
             exchange.parsed = await self._reader.read(exchange)
             response = await self._decider.decide(exchange)
@@ -113,9 +119,11 @@ class VendorApp:
             exchange.plan = None
             if not any(wire.key):
                 await self._reader.identify(exchange)
-            response = self._decider.refuse(error, wire)
+            response = self._decider.refuse(error, exchange)
         except AskedError as error:
-            exchange.error = "asked"
+            exchange.error, exchange.hint = "asked", str(error)
+            if not any(wire.key):
+                await self._reader.identify(exchange)
             return refuse_asked(error)
         return self._decider.bend(response, exchange)
 
