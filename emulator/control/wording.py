@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from emulator.control.calls import UNKEPT, Finding, Value
-from emulator.control.shown import cut_credential
 from emulator.core.json import JSON, dump_text
+from emulator.core.secret import cut_credential
 from emulator.scenario.conditions import Bounds, Comparison, Condition
 from emulator.scenario.facets import ABSENT
 
