@@ -282,6 +282,7 @@ HEADERS: Rows = {
 _SESSIONS = "tests/server/test_sessions.py::"
 
 CONTROL: Rows = {
+    "GET /timing": "tests/server/test_timing.py::test_a_run_that_is_late_is_invalid",
     "GET /deployments": "tests/control/test_requests.py::test_what_can_be_asked_for_is_listed",
     "GET /events": "tests/control/test_events.py::test_what_comes_is_told",
     "POST /verify": "tests/control/test_verify.py::test_what_was_asked_for_holds",

@@ -169,6 +169,13 @@ ROUTES = (
         gives=models.Listening,
         statuses=(400, 404, 422),
     ),
+    Route(
+        method="GET",
+        path="/timing",
+        summary="How well the server kept its own schedule.",
+        action="get_timing",
+        gives=models.TimingReport,
+    ),
     Route(method="GET", path="/metrics", summary="Prometheus text.", action="get_metrics", media="text/plain"),
     Route(method="GET", path="/openapi.json", summary="This document.", action="get_openapi"),
 )

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from emulator.control.journal import Journal
+from emulator.control.timing import Timing
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.vendor import AnyService, AnyVendor
@@ -22,6 +23,7 @@ from emulator.server.explain import Explainer, judge
 from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player
+from emulator.server.pump import TIMING
 from emulator.server.read import Reader, read_body
 from emulator.server.record import Recorder
 
@@ -44,6 +46,7 @@ class VendorApp:
         service: AnyService,
         emulator: Emulator,
         journal: Journal,
+        timing: Timing,
         metrics: VendorMetrics,
         *,
         hints: Hints,
@@ -57,7 +60,7 @@ class VendorApp:
         self._reader = Reader(vendor, service, emulator)
         self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
         self._recorder = Recorder(
-            vendor.name, emulator, journal, metrics, Explainer(vendor.name, self._reader, emulator)
+            vendor.name, emulator, journal, timing, metrics, Explainer(vendor.name, self._reader, emulator)
         )
         self._closing = closing
         self._journal = journal
@@ -77,6 +80,8 @@ class VendorApp:
         try:
             exchange.answer = await self._answer(http, exchange)
             player.extra = exchange.extra = _extra(exchange)
+            if found.headers.get(TIMING) == "1":
+                player.planned_ttft = exchange.planned_ttft or 0.0
             if exchange.admission is not None and _has_left(http):
                 left = True
                 return player.abort()

@@ -12,6 +12,7 @@ from emulator.core.clock import Clock
 from emulator.core.wire import Event, Mark
 
 MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
+TIMING = "x-emulator-timing"
 _CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times are not exact
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
 _PLAIN = Mark.PLAIN
@@ -40,6 +41,11 @@ class Sent:
     whole: bool = False
 
 
+def tell_time(planned: float, actual: float, name: str = "ttft") -> str:
+    """When something was due and when it was done, in milliseconds after admission, as ``Server-Timing`` writes it."""
+    return f"{name};planned={planned * 1000:.3f};dur={actual * 1000:.3f}"
+
+
 class _State(Enum):
     WAITING = auto()  # for the next event's time
     SLOW = auto()  # for the client to read
@@ -51,6 +57,7 @@ class Pump:
     """The events of one stream on their way; ``chunked``: each is a chunk of its own, and the body ends with one.
 
     ``before_end`` is called when all is known of the answer and its last byte is still to be written.
+    ``planned_ttft``: the body is followed by a header that says how well the schedule was kept.
     """
 
     def __init__(
@@ -63,6 +70,7 @@ class Pump:
         before_end: Callable[[], None],
         *,
         chunked: bool,
+        planned_ttft: float | None = None,
     ) -> None:
         self._http = http
         self._clock = clock
@@ -71,6 +79,7 @@ class Pump:
         self._sent = sent
         self._before_end = before_end
         self._chunked = chunked
+        self._planned_ttft = planned_ttft
         self._held: Event | None = None
         self._joined = b""  # what goes out with the next event
         self._reached = -1.0
@@ -132,7 +141,16 @@ class Pump:
             self._sent.reached = self._reached
         self._before_end()
         if self._chunked:
-            waiting.append(b"0\r\n\r\n")
+            waiting.append(b"0\r\n%b\r\n" % self._word_trailer())
+
+    def _word_trailer(self) -> bytes:
+        if self._planned_ttft is None:
+            return b""
+        sent, now = self._sent, self._clock.now() - self._started
+        late = max(sent.lateness, default=0.0)
+        first = sent.first - self._started if sent.first else now
+        told = tell_time(self._planned_ttft, first), tell_time(sent.reached, now, "end")
+        return f"{TIMING}: {', '.join(told)}, late;dur={late * 1000:.3f}\r\n".encode()
 
     def _take_due(self) -> tuple[list[bytes], bool]:
         """The events that are due, as they are written, and whether more may follow."""

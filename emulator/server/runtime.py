@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
+from emulator.control.timing import Timing
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
 from emulator.core.state import State
 from emulator.core.vendor import AnyVendor, Metrics
@@ -62,6 +63,7 @@ class Runtime:
         self.vendors = vendors
         self.library = library
         self.journal = Journal()
+        self.timing = Timing()
         self.closing = asyncio.Event()
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget)
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
@@ -71,6 +73,7 @@ class Runtime:
         self._overrides = overrides
         self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
         self.active = self._build(loaded, make_clock(loaded.scenario.clock))
+        self.timing.hold(loaded.scenario.timing.invalid_above)
 
     @property
     def metrics(self) -> Mapping[str, Metrics]:
@@ -123,6 +126,7 @@ class Runtime:
             active = self._build(loaded, make_clock(loaded.scenario.clock), seed=seed)
             before, self.active = self.active, active
             before.emulator.clock.retire()
+            self.timing.hold(loaded.scenario.timing.invalid_above)
             return
         server = self.active.emulator
         sets = loaded.scenario.model_fields_set
@@ -134,6 +138,7 @@ class Runtime:
     def reset(self) -> None:
         """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
         self.journal.clear()
+        self.timing.reset()
         emulator = self.active.emulator
         self.active = self._build(self.active.loaded, emulator.clock, seed=emulator.seed)
 
@@ -217,6 +222,7 @@ class Runtime:
                 serve(known[name], settings[name], scenario, clock, self._metrics[name], emulator.started),
                 emulator,
                 self.journal,
+                self.timing,
                 self._metrics[name],
                 hints=hints,
                 header_faults=self._overrides.header_faults,

@@ -15,6 +15,7 @@ from emulator.control.models.requests import (
     RuleVerdict,
     ToolCallShown,
 )
+from emulator.control.models.timing import LatenessQuantiles, TimingErrors, TimingReport
 from emulator.control.models.verify import CallCount, Calls, Verified, Verify
 from emulator.control.models.world import (
     Advance,
@@ -49,6 +50,7 @@ __all__ = [
     "Filters",
     "Given",
     "Health",
+    "LatenessQuantiles",
     "Library",
     "LibraryEntry",
     "LimitRow",
@@ -75,6 +77,8 @@ __all__ = [
     "SessionQuery",
     "SessionState",
     "Taken",
+    "TimingErrors",
+    "TimingReport",
     "ToolCallShown",
     "Verified",
     "Verify",
