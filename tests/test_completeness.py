@@ -21,7 +21,7 @@ def test_every_field_names_a_test_that_exists(vendor: str) -> None:
 
 
 def test_every_vendor_of_the_reference_pages_has_a_list() -> None:
-    assert LISTS == ["mindie", "openvino"]
+    assert LISTS == ["openvino"]
 
 
 @pytest.mark.parametrize("vendor", LISTS)
