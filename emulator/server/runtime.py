@@ -1,14 +1,14 @@
 """The scenario at work, and how another takes its place."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
 from emulator.core.state import State
-from emulator.core.vendor import AnyVendor, Metrics
+from emulator.core.vendor import Metrics, Vendors
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario import schema
@@ -17,7 +17,7 @@ from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
 from emulator.server.apps import Apps
 from emulator.server.metrics import VendorMetrics
-from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
+from emulator.server.serving import check_vendors, read_settings, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
 from emulator.state import DEFAULT, open_state
 from emulator.vendors import VENDORS
@@ -66,7 +66,7 @@ class Runtime:
         loaded: LoadedScenario,
         library: Mapping[str, LoadedScenario],
         overrides: Overrides,
-        vendors: Sequence[AnyVendor],
+        vendors: Vendors,
     ) -> None:
         self.vendors = vendors
         self.library = library
@@ -77,7 +77,7 @@ class Runtime:
         self.forgotten: list[Callable[[str], None]] = []
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
-        self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
+        self._metrics = {name: VendorMetrics() for name in vendors}
         self.active = self._build(loaded, make_clock(loaded.scenario.clock))
 
     @property
@@ -207,7 +207,7 @@ class Runtime:
         started: float | None = None,
     ) -> ActiveScenario:
         scenario = self._overrides.apply(loaded.scenario)
-        settings = read_vendors(loaded, self.vendors)
+        served = check_vendors(loaded, self.vendors)
         emulator = Emulator(
             scenario,
             clock=clock,
@@ -216,12 +216,12 @@ class Runtime:
             latency=scenario.latency,
             started=started,
         )
-        known = {vendor.name: vendor for vendor in self.vendors}
 
         def mount(name: str) -> VendorApp:
+            vendor = self.vendors[name]
             return VendorApp(
-                known[name],
-                serve(known[name], settings[name], scenario, clock, self._metrics[name]),
+                vendor,
+                serve(vendor, read_settings(vendor, scenario), scenario, clock, self._metrics[name]),
                 emulator,
                 self.journal,
                 self._metrics[name],
@@ -230,7 +230,7 @@ class Runtime:
             )
 
         keys = frozenset(key.token for key in scenario.keys or ())
-        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys)
+        return ActiveScenario(loaded, emulator, Apps(served, mount), keys)
 
 
 def make_clock(wanted: schema.Clock) -> Clock:
@@ -275,7 +275,7 @@ def build(
     strict: bool = False,
     header_faults: bool = True,
     state_url: str = DEFAULT,
-    vendors: Sequence[AnyVendor] = VENDORS,
+    vendors: Vendors = VENDORS,
 ) -> Built:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
 
