@@ -54,7 +54,7 @@ class Codec(Protocol):
 class VendorSettings(BaseModel):
     """What a scenario's ``vendors.<name>`` section may set: a profile, and each switch of its own."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
 
 S = TypeVar("S", bound=VendorSettings)
