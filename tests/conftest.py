@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -42,15 +42,16 @@ def pytest_collection_finish() -> None:
 
 @asynccontextmanager
 async def running(
-    scenario: str, tls: Path | None = None, vendors: Sequence[AnyVendor] = VENDORS
+    scenario: str, tls: Path | None = None, vendors: Iterable[AnyVendor] | None = None
 ) -> AsyncIterator[Running]:
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
-    built = build(load_text(text), vendors=vendors)
+    served = VENDORS if vendors is None else {vendor.name: vendor for vendor in vendors}
+    built = build(load_text(text), vendors=served)
     listeners = Listeners(built.runtime, built.control)
     files = make_certificate("127.0.0.1", tls) if tls is not None else None
     context = load_context(*files) if files is not None else None
-    ports = number_ports([vendor.name for vendor in vendors], 0)
+    ports = number_ports(served, 0)
     await listeners.open("127.0.0.1", ports, context)
     try:
         yield Running(built, listeners.urls, certificate=files[0] if files is not None else None)
@@ -63,7 +64,7 @@ async def start() -> AsyncIterator[Start]:
     """Start an emulator: ``running = await start("rules: …")``; without a ``version`` line the clock is frozen."""
     opened = []
 
-    async def begin(scenario: str = "", vendors: Sequence[AnyVendor] = VENDORS) -> Running:
+    async def begin(scenario: str = "", vendors: Iterable[AnyVendor] | None = None) -> Running:
         context = running(scenario, vendors=vendors)
         value = await context.__aenter__()
         opened.append(context)

@@ -76,14 +76,13 @@ def _ask_vendors(loaded: LoadedScenario) -> Catalogue:
     Raises:
         ScenarioError: with every mistake.
     """
-    from emulator.server.serving import list_deployments, read_vendors
+    from emulator.server.serving import check_vendors, list_deployments, read_settings
     from emulator.vendors import VENDORS
 
-    settings = read_vendors(loaded, VENDORS)
+    served = (VENDORS[name] for name in check_vendors(loaded, VENDORS))
     return {
-        vendor.name: list_deployments(vendor, settings[vendor.name], loaded.scenario)
-        for vendor in VENDORS
-        if vendor.name in settings
+        vendor.name: list_deployments(vendor, read_settings(vendor, loaded.scenario), loaded.scenario)
+        for vendor in served
     }
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from math import inf
 
 from emulator.control.entry import LimitCheck
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Balance, Charge
-from emulator.core.vendor import AnyService, AnyVendor
+from emulator.core.vendor import AnyService, AnyVendor, Vendors
 from emulator.core.wire import WireRequest
 from emulator.limits import LimitError
 from emulator.scenario.mistakes import nearest
@@ -22,10 +23,16 @@ _MOST_LETTERS = 60  # of a name as it is shown
 class Hints:
     """Knows the vendors that are served, and by ``urls`` their ports once they listen."""
 
-    def __init__(self, vendors: Sequence[AnyVendor], urls: Mapping[str, str]) -> None:
-        self._vendors = {vendor.name: vendor for vendor in vendors}
+    def __init__(self, vendors: Vendors, served: Sequence[str], urls: Mapping[str, str]) -> None:
+        self._all = vendors
+        self._served = served
         self._urls = urls
         self._routers: dict[str, Router] = {}
+
+    @cached_property
+    def _vendors(self) -> Mapping[str, AnyVendor]:
+        """All that are served; they are imported when something has to be explained."""
+        return {name: self._all[name] for name in self._served}
 
     def explain(self, error: EmulatedError, wire: WireRequest, service: AnyService) -> str:
         """Why the emulator itself refuses a request; empty if the refusal says all."""

@@ -26,7 +26,7 @@ from emulator.server.tls import load_context, make_certificate
 from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
 from emulator.state import StoreError
-from emulator.vendors import VENDORS
+from emulator.vendors import VENDORS, environment_of
 
 _GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no garbage and need not be searched often
 _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
@@ -95,7 +95,7 @@ async def _serve(
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
     listeners = Listeners(built.runtime, built.control)
-    ports = number_ports([vendor.name for vendor in VENDORS], settings.port)
+    ports = number_ports(VENDORS, settings.port)
     async with stop_signals() as stopped:
         await listeners.open(settings.host, ports, context)
         if settings.port_file is not None:
@@ -146,10 +146,8 @@ def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: 
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
     yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
     front = listeners.urls["front"]
-    for app in built.apps:
-        name = app.vendor.name
-        variables = app.vendor.environment(listeners.urls[name])
-        exports = " ".join(f"{key}={value}" for key, value in variables.items())
+    for name in built.runtime.active.apps:
+        exports = " ".join(f"{key}={value}" for key, value in environment_of(name, listeners.urls[name]).items())
         yield f"  {name:<11} {front}/{name:<12} {exports}"
     yield f"  {'health':<11} {front}/_emulator/health"
     if trusted is not None:

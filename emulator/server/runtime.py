@@ -1,7 +1,7 @@
 """The scenario at work, and how another takes its place."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
@@ -9,7 +9,7 @@ from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
 from emulator.core.state import State
-from emulator.core.vendor import AnyVendor, Metrics
+from emulator.core.vendor import Metrics, Vendors
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario import schema
@@ -19,7 +19,7 @@ from emulator.server.active import ActiveScenario, Apps
 from emulator.server.app import VendorApp
 from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
-from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
+from emulator.server.serving import check_vendors, read_settings, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
 from emulator.state import DEFAULT, open_state
 from emulator.vendors import VENDORS
@@ -58,7 +58,7 @@ class Runtime:
         loaded: LoadedScenario,
         library: Mapping[str, LoadedScenario],
         overrides: Overrides,
-        vendors: Sequence[AnyVendor],
+        vendors: Vendors,
     ) -> None:
         self.vendors = vendors
         self.library = library
@@ -71,7 +71,7 @@ class Runtime:
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
-        self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
+        self._metrics = {name: VendorMetrics() for name in vendors}
         self.active = self._build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)
 
@@ -204,7 +204,7 @@ class Runtime:
         started: float | None = None,
     ) -> ActiveScenario:
         scenario = self._overrides.apply(loaded.scenario)
-        settings = read_vendors(loaded, self.vendors)
+        served = check_vendors(loaded, self.vendors)
         emulator = Emulator(
             scenario,
             clock=clock,
@@ -213,13 +213,13 @@ class Runtime:
             latency=scenario.latency,
             started=started,
         )
-        known = {vendor.name: vendor for vendor in self.vendors}
-        hints = Hints([known[name] for name in settings], self.urls)
+        hints = Hints(self.vendors, served, self.urls)
 
         def mount(name: str) -> VendorApp:
+            vendor = self.vendors[name]
             return VendorApp(
-                known[name],
-                serve(known[name], settings[name], scenario, clock, self._metrics[name], emulator.started),
+                vendor,
+                serve(vendor, read_settings(vendor, scenario), scenario, clock, self._metrics[name], emulator.started),
                 emulator,
                 self.journal,
                 self.timing,
@@ -230,7 +230,7 @@ class Runtime:
             )
 
         keys = frozenset(key.token for key in scenario.keys or ())
-        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys, hints)
+        return ActiveScenario(loaded, emulator, Apps(served, mount), keys, hints)
 
 
 def make_clock(wanted: schema.Clock) -> Clock:
@@ -275,7 +275,7 @@ def build(
     strict: bool = False,
     header_faults: bool = True,
     state_url: str = DEFAULT,
-    vendors: Sequence[AnyVendor] = VENDORS,
+    vendors: Vendors = VENDORS,
 ) -> Built:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
 

@@ -343,7 +343,7 @@ async def test_what_there_is_not_is_a_problem(start: Start, headers: dict[str, s
 
 
 async def test_headers_can_be_heeded_not() -> None:
-    built = build(load_text("version: 1\nname: test\n"), vendors=[TOY], header_faults=False)
+    built = build(load_text("version: 1\nname: test\n"), vendors={"toy": TOY}, header_faults=False)
     listeners = Listeners(built.runtime, built.control)
     await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
     answer = await ask(Running(built, listeners.urls), "/chat", {"prompt": "Hi", "max": 3}, x_emulator_error="oops")

@@ -41,7 +41,7 @@ deployments:
 
 
 def test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock() -> None:
-    runtime = build(load_text(LOADING), vendors=[TOY]).runtime
+    runtime = build(load_text(LOADING), vendors={"toy": TOY}).runtime
     deployments = runtime.active.apps["toy"].service.deployments
     seen = []
     for seconds in (0.0, 19.9, 0.1, 60.0):
@@ -54,7 +54,7 @@ def test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock() -> None:
 
 
 def test_a_state_lasts_from_the_scenarios_beginning_and_anew_after_a_reset() -> None:
-    runtime = build(load_text(LOADING), vendors=[TOY]).runtime
+    runtime = build(load_text(LOADING), vendors={"toy": TOY}).runtime
     runtime.advance(20.0)
     assert runtime.active.apps["toy"].service.deployments["toy"].state == "ready"  # mounted only now
     runtime.reset()
@@ -62,5 +62,5 @@ def test_a_state_lasts_from_the_scenarios_beginning_and_anew_after_a_reset() -> 
 
 
 def test_what_does_not_change_is_a_plain_mapping() -> None:
-    runtime = build(load_text("version: 1\n"), vendors=[TOY]).runtime
+    runtime = build(load_text("version: 1\n"), vendors={"toy": TOY}).runtime
     assert isinstance(runtime.active.apps["toy"].service.deployments, dict)

@@ -23,7 +23,7 @@ class Folder:
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         loaded, library = load_paths([path], name)
-        self.built: Built = build(loaded, library=library, vendors=[TOY])
+        self.built: Built = build(loaded, library=library, vendors={"toy": TOY})
         self.followed = 0
         self.watcher = Watcher(self.built.runtime, [path], name, self._follow)
 

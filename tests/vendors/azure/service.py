@@ -15,8 +15,8 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.load import load_text
 from emulator.server.routing import Router
 from emulator.server.runtime import build
-from emulator.vendors.azure import VENDOR
 from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.routes import VENDOR
 from tests.parsed import JSON, parse_json
 from tests.reference import Piece
 

@@ -16,8 +16,8 @@ from emulator.scenario.schema import Scenario
 from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
 from emulator.server.serving import serve
-from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
 from tests.parsed import JSON
 from tests.reference import Piece
