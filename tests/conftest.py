@@ -13,9 +13,11 @@ from hypothesis import settings
 
 from emulator.core.vendor import AnyVendor
 from emulator.scenario.load import load_text
+from emulator.server.authority import keep_authority
+from emulator.server.leaf import make_context
 from emulator.server.listen import Listeners, number_ports
 from emulator.server.runtime import build
-from emulator.server.tls import load_context, make_certificate
+from emulator.server.tls import find_names
 from emulator.vendors import VENDORS
 from tests.wire import Running
 
@@ -49,12 +51,13 @@ async def running(
     served = VENDORS if vendors is None else {vendor.name: vendor for vendor in vendors}
     built = build(load_text(text), vendors=served)
     listeners = Listeners(built.runtime, built.control)
-    files = make_certificate("127.0.0.1", tls) if tls is not None else None
-    context = load_context(*files) if files is not None else None
+    authority = keep_authority(tls) if tls is not None else None
+    context = make_context(authority, find_names("127.0.0.1")) if authority is not None else None
+    built.control.authority = authority.pem if authority is not None else None
     ports = number_ports(served, 0)
     await listeners.open("127.0.0.1", ports, context)
     try:
-        yield Running(built, listeners.urls, certificate=files[0] if files is not None else None)
+        yield Running(built, listeners.urls, certificate=authority.path if authority is not None else None)
     finally:
         await listeners.close()
 

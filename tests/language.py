@@ -300,6 +300,7 @@ CONTROL: Rows = {
     "GET /clock": f"{_API}test_every_clock_can_be_moved",
     "POST /clock": f"{_API}test_every_clock_can_be_moved",
     "GET /metrics": f"{_API}test_metrics_count_what_was_answered",
+    "GET /ca.pem": f"{_API}test_the_authority_is_given_to_whoever_asks_where_there_is_one",
     "GET /openapi.json": f"{_API}test_what_is_answered_is_what_is_documented",
 }
 
@@ -311,4 +312,5 @@ COMMANDS: Rows = {
     "instance": f"{_CLI.format('instance')}test_instance_answers_each_line_by_itself",
     "health": f"{_CLI.format('health')}test_health_of_nothing_is_1",
     "env": f"{_CLI.format('env')}test_env_prints_what_to_export",
+    "ca": f"{_CLI.format('ca')}test_it_prints_one_path_and_always_the_same",
 }

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import signal
-import ssl
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -22,7 +21,7 @@ from emulator.server.listen import Listeners, PortInUse, number_ports, stop_sign
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
 from emulator.server.serving import with_vendor_mistakes
-from emulator.server.tls import load_context, make_certificate
+from emulator.server.tls import Tls, open_tls
 from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
 from emulator.state import StoreError
@@ -51,9 +50,9 @@ def run(settings: Settings) -> int:
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 2
-    context, trusted = _context(settings)
+    tls = open_tls(settings)
     try:
-        stopped = loop.run(_serve(settings, loaded, built, context, trusted))
+        stopped = loop.run(_serve(settings, loaded, built, tls))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
@@ -71,36 +70,19 @@ def _latency(settings: Settings) -> Latency | None:
     return Latency.model_validate(given) if given else None
 
 
-def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
-    """The TLS context, and the certificate a client has to trust if it is our own."""
-    if not settings.tls:
-        return None, None
-    try:
-        if settings.tls_cert is not None and settings.tls_key is not None:
-            return load_context(settings.tls_cert, settings.tls_key), None
-        files = make_certificate(settings.host)
-        return load_context(*files), str(files[0])
-    except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"a certificate of our own needs the package {error.name}: pip install 'emulator[tls]'"
-        ) from None
-    except (OSError, ssl.SSLError) as error:
-        raise SettingsError(f"cannot use the TLS certificate: {error}") from None
-
-
-async def _serve(
-    settings: Settings, loaded: LoadedScenario, built: Built, context: ssl.SSLContext | None, trusted: str | None
-) -> signal.Signals:
+async def _serve(settings: Settings, loaded: LoadedScenario, built: Built, tls: Tls) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
     listeners = Listeners(built.runtime, built.control)
     ports = number_ports(VENDORS, settings.port)
     async with stop_signals() as stopped:
-        await listeners.open(settings.host, ports, context)
+        if tls.authority is not None:
+            built.control.authority = tls.authority.pem
+        await listeners.open(settings.host, ports, tls.context)
         if settings.port_file is not None:
             write_port_file(settings.port_file, listeners.urls)
-        for line in banner(loaded, built, listeners, trusted):
+        for line in banner(loaded, built, listeners, tls):
             print(line, file=sys.stderr)
         sys.stderr.flush()
         gc.freeze()
@@ -140,7 +122,7 @@ async def _watching(settings: Settings, built: Built, listeners: Listeners) -> A
         await asyncio.gather(task, return_exceptions=True)
 
 
-def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: str | None) -> Iterator[str]:
+def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, tls: Tls) -> Iterator[str]:
     """What a user copies from: one complete line for each client."""
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
@@ -150,5 +132,5 @@ def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: 
         exports = " ".join(f"{key}={value}" for key, value in environment_of(name, listeners.urls[name]).items())
         yield f"  {name:<11} {front}/{name:<12} {exports}"
     yield f"  {'health':<11} {front}/_emulator/health"
-    if trusted is not None:
-        yield f"  to trust it, give clients  SSL_CERT_FILE={trusted}"
+    if tls.authority is not None:
+        yield f"  to trust it, give clients  SSL_CERT_FILE={tls.authority.path}"

@@ -329,12 +329,22 @@ async def test_metrics_count_what_was_answered(toy: Running) -> None:
     assert {line.partition("{")[0] for line in lines if not line.startswith("#")} == named
 
 
+async def test_the_authority_is_given_to_whoever_asks_where_there_is_one(toy: Running) -> None:
+    refused = await control(toy, "GET", "/ca.pem")
+    assert (refused.status, refused.header("Content-Type")) == (404, "application/problem+json")
+    assert "no authority of its own" in refused.json()["detail"]
+    toy.built.control.authority = b"-----BEGIN CERTIFICATE-----\n"
+    given = await control(toy, "GET", "/ca.pem")
+    assert (given.status, given.header("Content-Type")) == (200, "application/pem-certificate-chain")
+    assert given.body == b"-----BEGIN CERTIFICATE-----\n"
+
+
 async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
     document = (await control(toy, "GET", "/openapi.json")).json()
     assert document["openapi"] == "3.1.0"
     name = (await ask(toy, "Hello")).header("x-emulator-request-id")
     for path, operations in document["paths"].items():
-        if "get" not in operations or path.endswith(("metrics", "openapi.json", "events")):
+        if "get" not in operations or path.endswith(("metrics", "openapi.json", "events", "ca.pem")):
             continue
         answer = await toy.ask("toy", path.replace("{id}", name or ""))
         content = operations["get"]["responses"][str(answer.status)]["content"]["application/json"]
