@@ -64,18 +64,8 @@ class VendorApp:
 
     async def serve(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Played:
         """Answer one request; every outcome is played and recorded the same way."""
-        clock = self.emulator.clock
-        wire = WireRequest(
-            method=http.method,
-            path=path,
-            query=http.query if "?" in http.raw_path else _NO_QUERY,
-            headers=found.headers,
-            base_url=base_url,
-            session=found.session,
-        )
-        journal = self._journal
-        exchange = Exchange(wire, clock.now(), era=journal.era(found.session), arrival=journal.arrive())
-        player = Player(http, clock, exchange.started, self._closing, self.vendor)
+        exchange = self._receive(http, found, path, base_url)
+        player = Player(http, self.emulator.clock, exchange.started, self._closing, self.vendor)
 
         def record() -> None:
             exchange.sent = player.sent
@@ -95,7 +85,7 @@ class VendorApp:
             left = True
             raise
         except Exception:
-            log.exception("bug in the emulator: %s %s", wire.method, wire.path)
+            log.exception("bug in the emulator: %s %s", http.method, path)
             return player.abort() if player.sent.status else await player.play(_BUG)
         finally:
             self._metrics.running -= 1
@@ -103,6 +93,19 @@ class VendorApp:
             if exchange.admission is not None:
                 await self._recorder.settle(exchange, exchange.admission)
             self._recorder.close(exchange, left=left)
+
+    def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
+        journal = self._journal
+        wire = WireRequest(
+            method=http.method,
+            path=path,
+            query=http.query if "?" in http.raw_path else _NO_QUERY,
+            headers=found.headers,
+            base_url=base_url,
+            session=found.session,
+        )
+        now = self.emulator.clock.now()
+        return Exchange(wire, now, era=journal.era(found.session), arrival=journal.arrive())
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         wire = exchange.wire
