@@ -95,7 +95,6 @@ class VendorApp:
             self._recorder.close(exchange, left=left)
 
     def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
-        journal = self._journal
         wire = WireRequest(
             method=http.method,
             path=path,
@@ -104,8 +103,8 @@ class VendorApp:
             base_url=base_url,
             session=found.session,
         )
-        now = self.emulator.clock.now()
-        return Exchange(wire, now, era=journal.era(found.session), arrival=journal.arrive())
+        journal = self._journal
+        return Exchange(wire, self.emulator.clock.now(), era=journal.era(found.session), arrival=journal.arrive())
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         wire = exchange.wire
