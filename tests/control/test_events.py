@@ -67,7 +67,7 @@ async def toy(start: Start) -> Running:
     return await start(RULES, vendors=[TOY])
 
 
-async def test_each_call_comes_as_it_is_made(toy: Running) -> None:
+async def test_what_comes_is_told(toy: Running) -> None:
     await ask(toy, "before")
     async with Viewer(toy) as viewer:
         assert "Content-Type: text/event-stream\r\n" in viewer.head

@@ -64,7 +64,7 @@ async def mismatch(running: Running, **body: JSON) -> list[str]:
         pytest.param({"body.prompt": {"not": "refuse"}}, 3, id="not"),
     ],
 )
-async def test_calls_as_expected_are_counted(toy: Running, calls: Object, count: int) -> None:
+async def test_what_was_asked_for_holds(toy: Running, calls: Object, count: int) -> None:
     ids = [(await ask(toy, text)).header("x-emulator-request-id") for text in ("Hello", "refuse", "bend", "Hello")]
     answer = await verify(toy, calls=calls, times={"exactly": count})
     assert answer.status == 200, answer.json()["detail"]
