@@ -63,7 +63,7 @@ class ControlPlane:
         active = self._target.of(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
         hint = active.hints.explain_front(http.method, path)
-        detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}'}."
+        detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
         emulator, journal = active.emulator, self._target.journal
         identity = derive("", http.method, path)
         entry = Entry(

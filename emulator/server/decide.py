@@ -115,7 +115,7 @@ class Decider:
 
 
 _PREFIX = "x-emulator-"
-_KNOWN = tuple(_PREFIX + name for name in ("session", "error", "fault", "ttft", "timing", "token"))
+_NAMES = ("session", "error", "fault", "ttft", "timing", "token")
 
 
 def check_headers(headers: Iterable[str]) -> None:
@@ -125,10 +125,13 @@ def check_headers(headers: Iterable[str]) -> None:
         AskedError: it names those there are.
     """
     for header in headers:
-        if header[:2] in ("x-", "X-") and (name := header.lower()).startswith(_PREFIX) and name not in _KNOWN:
-            hint = nearest(name, _KNOWN)
-            meant = f"did you mean {hint}? There are" if hint else "there are"
-            raise AskedError(f"{name}: no such header; {meant} {', '.join(_KNOWN)}")
+        if header[:2] not in ("x-", "X-") or not header.lower().startswith(_PREFIX):
+            continue
+        name = header.lower().removeprefix(_PREFIX)
+        if name not in _NAMES:
+            hint = nearest(name, _NAMES)
+            meant = f"did you mean {_PREFIX}{hint}? There are" if hint else "there are"
+            raise AskedError(f"{_PREFIX}{name}: no such header; {meant} {', '.join(map(_PREFIX.__add__, _NAMES))}")
 
 
 def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:

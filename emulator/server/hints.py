@@ -63,7 +63,7 @@ class Hints:
         first, slash, rest = path[1:].partition("/")
         vendors = self.elsewhere(method, path)
         if vendors:
-            return f"{self._list(vendors)}; here it is /{vendors[0]}{path}"
+            return f"{self._list(vendors)}; here it is /{vendors[0]}{path}."
         known = nearest(first, self._vendors)
         return f"did you mean /{known}{slash}{rest}?" if known else ""
 
@@ -104,13 +104,14 @@ def check_limits(error: EmulatedError) -> tuple[LimitCheck, ...]:
     if not isinstance(error, LimitError):
         return ()
     return tuple(
-        LimitCheck(charge.quota.name, charge.quota.unit, charge.cost, balance.left, _known_wait(balance))
+        LimitCheck(charge.quota.name, charge.quota.unit, charge.cost, balance.left, _known_wait(charge, balance))
         for charge, balance in error.refusing
     )
 
 
-def _known_wait(balance: Balance) -> float | None:
-    return None if balance.wait is None or balance.wait == inf else round(balance.wait, 6)
+def _known_wait(charge: Charge, balance: Balance) -> float | None:
+    never = charge.cost > charge.quota.amount
+    return None if never or balance.wait is None or balance.wait == inf else round(balance.wait, 6)
 
 
 def describe_limit(charge: Charge, balance: Balance) -> str:
@@ -119,7 +120,7 @@ def describe_limit(charge: Charge, balance: Balance) -> str:
     unit = "calls at once" if quota.unit == "concurrency" else quota.unit.replace("_", " ")
     if charge.cost > quota.amount:
         return f"{quota.name} can never be met: {charge.cost} {unit} asked, there are {quota.amount} in all"
-    wait = _known_wait(balance)
+    wait = _known_wait(charge, balance)
     then = "nobody knows when there is enough" if wait is None else f"enough in {wait:g} s"
     return f"{quota.name} refuses: {charge.cost} {unit} asked, {balance.left} of {quota.amount} left, {then}"
 
