@@ -10,6 +10,7 @@ from itertools import count
 from typing import Protocol
 
 from emulator.core.json import JSON
+from emulator.core.secret import cut_credential
 from emulator.core.wire import Headers, WireRequest
 from emulator.scenario.match import Match, Verdict
 
@@ -255,14 +256,3 @@ class Journal:
 def shown_headers(headers: Mapping[str, str]) -> dict[str, JSON]:
     """Headers as they may be shown, names in lower case: credentials are cut to four characters."""
     return {name.lower(): cut_credential(name, value) for name, value in headers.items()}
-
-
-_SECRET = frozenset({"authorization", "api-key", "x-api-key", "x-emulator-token", "cookie", "proxy-authorization"})
-
-
-def cut_credential(name: str, value: str) -> str:
-    """``Bearer dapi-search`` → ``Bearer dapi…``; other headers as they are."""
-    if name.lower() not in _SECRET:
-        return value
-    scheme, space, token = value.rpartition(" ")
-    return f"{scheme}{space}{token[:4]}…"

@@ -11,7 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from emulator.core.json import JSON, Object
-from emulator.scenario.document import Document, join_documents, parse_document
+from emulator.scenario.answers import put_answers, read_answers
+from emulator.scenario.document import Document, join_documents
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
@@ -27,7 +28,7 @@ def load_text(text: str | bytes, name: str = "<string>") -> LoadedScenario:
     Raises:
         ScenarioError: with every mistake.
     """
-    return _load([parse_document(text, name)], (), name)
+    return _load([_parse(text, name)], (), name)
 
 
 def load_scenario(paths: Sequence[Path]) -> LoadedScenario:
@@ -117,10 +118,16 @@ def _stem(path: Path) -> str:
 
 def _read(path: Path) -> Document:
     try:
-        return parse_document(path.read_bytes(), str(path))
+        return _parse(path.read_bytes(), str(path))
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         return Document(rows=[Row(str(path), 0, 0, "", reason)])
+
+
+def _parse(text: str | bytes, file: str) -> Document:
+    from emulator.scenario.reader import parse_document  # YAML is slow to import, and the built-in scenario needs none
+
+    return parse_document(text, file)
 
 
 def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -> LoadedScenario:
@@ -131,13 +138,16 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     """
     joined = join_documents(documents)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
+    answers = read_answers(joined, sent=not sources)
+    found += answers.mistakes
     noted = {(row.file, row.line, row.column) for row in joined.rows}
     rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
         part = LoadedScenario(_read_vendor_sections(joined.data, name), sources, joined.data, joined.locations)
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
-    return LoadedScenario(scenario, sources, joined.data, joined.locations)
+    scenario = put_answers(scenario, answers.texts)
+    return LoadedScenario(scenario, sources, joined.data, joined.locations, answers)
 
 
 def _read_vendor_sections(data: JSON, name: str) -> Scenario:

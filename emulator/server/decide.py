@@ -16,12 +16,12 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import AnyService, AnyVendor
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.faults import measure
-from emulator.pipeline import Emulator
+from emulator.pipeline import Emulator, fill_reply
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
 from emulator.scenario.match import Match, Verdict
 from emulator.scenario.outcomes import NOTHING
 from emulator.server.exchange import Exchange
-from emulator.server.explain import judge
+from emulator.server.explain import judge, read_exchange
 
 log = logging.getLogger("emulator")
 NO_WAIT = {"retry-after-ms": "1"}
@@ -61,6 +61,8 @@ class Decider:
         if match.outcome is NOTHING and emulator.strict:
             exchange.error = "unmatched"
             return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
+        if match.outcome.reply is not None and match.outcome.reply.template:
+            match = fill_reply(match, read_exchange(emulator, self._vendor.name, exchange), wire.key, started)
         gate = emulator.gate
         if gate is None or match.outcome.error is not None:
             repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
@@ -97,7 +99,8 @@ class Decider:
         delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
 
         def word_error(error: EmulatedError) -> bytes:
-            return self._vendor.render_late_error(error, exchange.wire, self._service)
+            whole = b"" if delivery.streamed else self._vendor.render_error(error, exchange.wire, self._service).body
+            return whole or self._vendor.render_late_error(error, exchange.wire, self._service)
 
         delivery = replace(delivery, word_error=word_error)
         for fault in faults:
@@ -107,9 +110,8 @@ class Decider:
 
 def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
     """The answer of a strict scenario to a call that no rule takes; no vendor's words."""
-    nearest = describe_nearest(verdicts)
-    log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
-    text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
+    log.warning("no rule matches %s %s: %s", wire.method, wire.path, describe_nearest(verdicts, loggable=True))
+    text = f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}\n"
     return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
 
 

@@ -65,7 +65,7 @@ def _find_nearest(entry: Entry, explained: set[tuple[str | None, ...]]) -> str:
     if entry.rule is not None or entry.deployment is None or entry.evidence is None or alike in explained:
         return ""
     explained.add(alike)
-    return describe_nearest(entry.explain())
+    return describe_nearest(entry.explain(), loggable=True)
 
 
 def _as_text(entry: Entry, nearest: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import chain
 
 from aiohttp import web
 
@@ -71,6 +72,7 @@ class Pump:
         self._before_end = before_end
         self._chunked = chunked
         self._held: Event | None = None
+        self._joined = b""  # what goes out with the next event
         self._reached = -1.0
         self._over = False
         self._woken: asyncio.Future[_State] | None = None
@@ -134,36 +136,39 @@ class Pump:
 
     def _take_due(self) -> tuple[list[bytes], bool]:
         """The events that are due, as they are written, and whether more may follow."""
-        clock, started, sent = self._clock, self._started, self._sent
+        clock, started, sent, chunked = self._clock, self._started, self._sent, self._chunked
         elapsed = clock.now() - started + _CLOSE
         waiting: list[bytes] = []
         size = sent.size
         most = size + _MOST_JOINED
-        event = None
-        while size < most and (event := self._held or next(self._events, None)) is not None:
+        joined = 0
+        prefix = self._joined
+        more = True
+        for event in self._events if self._held is None else chain((self._held,), self._events):
             due, data, _, mark = event
-            if mark is not _PLAIN and Mark.JOINED in mark:
-                due, data, _, _ = event = self._join(event)
             if due > elapsed and due > (elapsed := clock.now() - started + _CLOSE):
                 self._held = event
                 break
-            self._held = None
-            waiting.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+            if mark is not _PLAIN and Mark.JOINED in mark:
+                prefix += data
+                joined += 1
+                continue
+            if prefix:
+                data, prefix = prefix + data, b""
+            waiting.append(b"%x\r\n%b\r\n" % (len(data), data) if chunked else data)
             size += len(data)
             self._reached = due
+            if size >= most:
+                self._held = None
+                break
+        else:
+            self._held = None
+            more = False
+        self._joined = prefix
         if waiting:
             sent.lateness.append(max(0.0, elapsed - _CLOSE - self._reached))
             if not sent.events:
                 sent.first = started + elapsed - _CLOSE
-        sent.events += len(waiting)
+        sent.events += len(waiting) + joined
         sent.size = size
-        return waiting, event is not None
-
-    def _join(self, event: Event) -> Event:
-        """An event and those it goes out with, as one."""
-        parts = []
-        while Mark.JOINED in event[3] and (following := next(self._events, None)) is not None:
-            parts.append(event[1])
-            event = following
-        self._sent.events += len(parts)
-        return event[0], b"".join((*parts, event[1])), event[2], _PLAIN
+        return waiting, more

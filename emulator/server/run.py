@@ -17,6 +17,7 @@ from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
+from emulator.server import loop
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
@@ -27,6 +28,7 @@ from emulator.settings import Settings, SettingsError
 from emulator.state import StoreError
 from emulator.vendors import VENDORS, environment_of
 
+_GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no garbage and need not be searched often
 _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
 
 
@@ -51,7 +53,7 @@ def run(settings: Settings) -> int:
         return 2
     context, trusted = _context(settings)
     try:
-        stopped = asyncio.run(_serve(settings, loaded, built, context, trusted))
+        stopped = loop.run(_serve(settings, loaded, built, context, trusted))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
@@ -102,6 +104,7 @@ async def _serve(
             print(line, file=sys.stderr)
         sys.stderr.flush()
         gc.freeze()
+        gc.set_threshold(*_GARBAGE)
         async with _watching(settings, built, listeners):
             threading.Thread(target=_warm_up, args=(built,), daemon=True).start()  # nobody waits for it at the end
             await stopped

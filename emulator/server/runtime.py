@@ -219,9 +219,10 @@ class Runtime:
 
         def mount(name: str) -> VendorApp:
             vendor = self.vendors[name]
+            settings = read_settings(vendor, scenario)
             return VendorApp(
                 vendor,
-                serve(vendor, read_settings(vendor, scenario), scenario, clock, self._metrics[name]),
+                serve(vendor, settings, scenario, clock, self._metrics[name], emulator.started),
                 emulator,
                 self.journal,
                 self._metrics[name],

@@ -1,7 +1,8 @@
 """What a scenario makes of each vendor: its settings, deployments and keys."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pydantic import ValidationError
 
@@ -16,6 +17,8 @@ from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Row, nearest, sort_rows
 from emulator.scenario.schema import Scenario
+
+_EARLY = 1e-6  # seconds; a state that is over but for the rounding of Unix time is over
 
 
 def check_vendors(loaded: LoadedScenario, vendors: Vendors) -> list[str]:
@@ -90,15 +93,43 @@ def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scen
     return deployments
 
 
+class Changing(Mapping[str, Deployment]):
+    """Deployments as they are now; each becomes ready when the state it began in has lasted long enough."""
+
+    def __init__(self, deployments: Mapping[str, Deployment], clock: Clock, began: float) -> None:
+        self._first = deployments
+        self._ready = {name: replace(found, state="ready", state_lasts=None) for name, found in deployments.items()}
+        self._clock = clock
+        self._began = began
+
+    def __getitem__(self, name: str) -> Deployment:
+        found = self._first[name]
+        if found.state_lasts is None or self._clock.now() - self._began < found.state_lasts - _EARLY:
+            return found
+        return self._ready[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._first)
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+
 def serve(
-    vendor: AnyVendor, settings: VendorSettings, scenario: Scenario, clock: Clock, metrics: Metrics
+    vendor: AnyVendor,
+    settings: VendorSettings,
+    scenario: Scenario,
+    clock: Clock,
+    metrics: Metrics,
+    began: float | None = None,
 ) -> AnyService:
-    """One vendor as it runs under a scenario."""
+    """One vendor as it runs under a scenario that began at a time; absent: now."""
     deployments = list_deployments(vendor, settings, scenario)
+    changes = any(deployment.state_lasts is not None for deployment in deployments.values())
     return Service(
         name=vendor.name,
         settings=settings,
-        deployments=deployments,
+        deployments=Changing(deployments, clock, clock.now() if began is None else began) if changes else deployments,
         habits={name: vendor.prepare(deployment, settings) for name, deployment in deployments.items()},
         keys=None if scenario.keys is None else {key.token: key.principal for key in scenario.keys},
         clock=clock,
