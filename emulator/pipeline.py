@@ -11,7 +11,7 @@ from emulator.core.seed import derive
 from emulator.core.state import State
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.engine.json_schema import Unsatisfiable
+from emulator.engine.budget import Unsatisfiable
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, write

@@ -1,6 +1,7 @@
 """The command line. Each verb imports what it needs when it runs, so that ``--help`` is quick."""
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -158,9 +159,13 @@ def _run_instance(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
-    from emulator.server.run import run
+    gc.disable()  # what is made before it listens stays; then the server looks for garbage again
+    try:
+        from emulator.server.run import run
 
-    return run(settings)
+        return run(settings)
+    finally:
+        gc.enable()
 
 
 def _run_health(options: argparse.Namespace, settings: Settings) -> int:

@@ -8,7 +8,7 @@ has, and a character it lacks into UTF-8 byte tokens.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, count, filterfalse
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -164,10 +164,13 @@ class ProfileTokenizer:
         self._scripts = _place_scripts(profile)
         self._ids = _number_pieces(profile, self._bytes)
         self._longest = measure_longest(profile.fixed)
-        self._texts = dict(zip(self._ids.values(), self._ids, strict=True))
         self._values = {id: value for value, id in enumerate(self._bytes)}
         self._ids_of = _Memo(self._cut_ids).__getitem__
         self._texts_of = _Memo(self._cut_texts).__getitem__
+
+    @cached_property
+    def _texts(self) -> Mapping[int, str]:
+        return dict(zip(self._ids.values(), self._ids, strict=True))
 
     def encode(self, text: str) -> list[int]:
         return list(chain.from_iterable(map(self._ids_of, self._split(text))))
@@ -232,7 +235,7 @@ class ProfileTokenizer:
             id = self._number(piece)
             if id is None:
                 texts += [""] * (len(piece.encode("utf-8", "replace")) - 1)
-            texts.append(piece if id is None else self._texts.get(id, piece))
+            texts.append(piece)
         return tuple(texts)
 
     def _number(self, piece: str) -> int | None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from emulator.core.json import JSON, Object
 from emulator.scenario.answers import put_answers, read_answers
-from emulator.scenario.document import Document, join_documents, parse_document
+from emulator.scenario.document import Document, join_documents
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
@@ -28,7 +28,7 @@ def load_text(text: str | bytes, name: str = "<string>") -> LoadedScenario:
     Raises:
         ScenarioError: with every mistake.
     """
-    return _load([parse_document(text, name)], (), name)
+    return _load([_parse(text, name)], (), name)
 
 
 def load_scenario(paths: Sequence[Path]) -> LoadedScenario:
@@ -118,10 +118,16 @@ def _stem(path: Path) -> str:
 
 def _read(path: Path) -> Document:
     try:
-        return parse_document(path.read_bytes(), str(path))
+        return _parse(path.read_bytes(), str(path))
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         return Document(rows=[Row(str(path), 0, 0, "", reason)])
+
+
+def _parse(text: str | bytes, file: str) -> Document:
+    from emulator.scenario.reader import parse_document  # YAML is slow to import, and the built-in scenario needs none
+
+    return parse_document(text, file)
 
 
 def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -> LoadedScenario:

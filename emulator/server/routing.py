@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import AnyEndpoint
@@ -13,15 +14,18 @@ _Rows = dict[str, AnyEndpoint]
 
 
 class Router:
-    """A vendor's endpoint table, compiled: literal paths by dictionary, patterns in order."""
+    """A vendor's endpoint table: literal paths by dictionary, patterns in order, compiled when first tried."""
 
     def __init__(self, endpoints: Iterable[AnyEndpoint]) -> None:
         self._literal: dict[str, _Rows] = defaultdict(dict)
-        patterns: dict[str, _Rows] = defaultdict(dict)
+        self._others: dict[str, _Rows] = defaultdict(dict)
         for endpoint in endpoints:
-            rows = patterns if "{" in endpoint.path else self._literal
+            rows = self._others if "{" in endpoint.path else self._literal
             rows[endpoint.path][endpoint.method] = endpoint
-        self._patterns = [(_compile(path), rows) for path, rows in patterns.items()]
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], _Rows]]:
+        return [(_compile(path), rows) for path, rows in self._others.items()]
 
     def resolve(self, method: str, path: str) -> tuple[AnyEndpoint, Mapping[str, str]]:
         """The endpoint and what its pattern caught.

@@ -4,14 +4,11 @@ import asyncio
 import gc
 import signal
 import sys
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 from emulator import __version__
 from emulator.core.duration import parse_duration
-from emulator.engine.text import load_bank
-from emulator.engine.tokenizer import tokenizer_for
 from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
@@ -22,13 +19,13 @@ from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
 from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import Tls, open_tls
+from emulator.server.warm import warm_up
 from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
 from emulator.state import StoreError
 from emulator.vendors import VENDORS, environment_of
 
 _GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no garbage and need not be searched often
-_YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
 
 
 def run(settings: Settings) -> int:
@@ -87,23 +84,13 @@ async def _serve(settings: Settings, loaded: LoadedScenario, built: Built, tls: 
         sys.stderr.flush()
         gc.freeze()
         gc.set_threshold(*_GARBAGE)
+        gc.enable()
         async with _watching(settings, built, listeners):
-            threading.Thread(target=_warm_up, args=(built,), daemon=True).start()  # nobody waits for it at the end
+            warm_up(VENDORS, built.runtime.active.apps)
             await stopped
         await listeners.close()
     access.flush()
     return stopped.result()
-
-
-def _warm_up(built: Built) -> None:
-    """Have the prose of each vendor's first model ready, so that no early answer waits for it."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(_YIELD)
-    for app in built.apps:
-        model = next((d.tokenizer for d in app.service.deployments.values() if d.task == "chat"), None)
-        if model is not None:
-            load_bank(tokenizer_for(model), "en_US")
-    sys.setswitchinterval(usual)
 
 
 @asynccontextmanager

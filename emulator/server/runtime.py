@@ -217,9 +217,10 @@ class Runtime:
 
         def mount(name: str) -> VendorApp:
             vendor = self.vendors[name]
+            settings = read_settings(vendor, scenario)
             return VendorApp(
                 vendor,
-                serve(vendor, read_settings(vendor, scenario), scenario, clock, self._metrics[name], emulator.started),
+                serve(vendor, settings, scenario, clock, self._metrics[name], emulator.started),
                 emulator,
                 self.journal,
                 self.timing,

@@ -3,9 +3,10 @@
 Every list is static, so a piece has the same rank, and so the same id, in every process.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 _CAPITALISED = 2000  # as many of the most common English words also begin a sentence
@@ -47,20 +48,20 @@ def load_contractions() -> tuple[str, ...]:
     return tuple(_CONTRACTIONS.split())
 
 
-def measure_longest(more: Iterable[str] = ()) -> dict[str, int]:
+def measure_longest(more: Iterable[str] = ()) -> Mapping[str, int]:
     """By their first three characters, the length of the longest piece of the list or of ``more``.
 
     What no piece of three characters begins like has pieces of two characters at most.
     """
-    longest = _measure_pieces().copy()
-    for piece in more:
-        longest[piece[:3]] = max(len(piece), longest.get(piece[:3], 0))
-    return longest
+    longest = _measure_pieces()
+    beyond = {piece[:3]: len(piece) for piece in sorted(more, key=len) if len(piece) > longest.get(piece[:3], 0)}
+    return {**longest, **beyond} if beyond else longest
 
 
 @cache
-def _measure_pieces() -> dict[str, int]:
-    return {piece[:3]: len(piece) for piece in sorted(load_pieces(), key=len)}
+def _measure_pieces() -> Mapping[str, int]:
+    pieces = sorted(load_pieces(), key=len)
+    return dict(zip(map(itemgetter(slice(3)), pieces), map(len, pieces), strict=True))
 
 
 def _list_symbols() -> Iterator[str]:

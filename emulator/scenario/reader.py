@@ -1,0 +1,163 @@
+"""YAML 1.2 text as JSON values, each with its location in the file."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import yaml
+from yaml import MappingNode, MarkedYAMLError, Node, SafeLoader, ScalarNode
+
+from emulator.core.json import JSON, Object
+from emulator.scenario.document import Document
+from emulator.scenario.locations import KeyPath, Location
+from emulator.scenario.mistakes import Row
+
+_TAG = "tag:yaml.org,2002:"
+_MOST_NODES = 200_000  # of a document once its aliases are expanded
+_DEEPEST = 500  # mappings and lists inside one another
+
+# The core schema of YAML 1.2.2, section 10.3.2: `no` and `on` are strings, `0o17` is octal.
+_SCALARS = (
+    ("null", re.compile(r"(~|null|Null|NULL|)$"), [*"~nN", ""]),
+    ("bool", re.compile(r"(true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
+    ("int", re.compile(r"([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), list("-+0123456789")),
+    (
+        "float",
+        re.compile(r"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"),
+        list("-+.0123456789"),
+    ),
+)
+
+
+def parse_document(text: str | bytes, file: str) -> Document:
+    """Parse one YAML document; one that is not YAML has one row and neither data nor locations."""
+    document = Document()
+    try:
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+        text = data.decode("utf-8-sig")
+        _check_depth(text)
+        root = yaml.compose(text, Loader=_loader())
+        document.locations.values[()] = Location(file, 1, 1, ())
+        if root is not None:
+            document.data = _Reader(file, document).read(root, ())
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        document.rows.append(Row(file, line, 1, "", "not UTF-8"))
+    except yaml.MarkedYAMLError as error:
+        document.rows.append(_syntax_row(file, error))
+    except yaml.YAMLError as error:
+        reason = str(error).splitlines()[0]
+        document.rows.append(Row(file, 1, 1, "", f"not YAML: {reason}"))
+    except RecursionError:
+        document = Document()
+        document.rows.append(Row(file, 1, 1, "", "nested too deeply"))
+    return document
+
+
+def _check_depth(text: str) -> None:
+    """Refuse what would overflow the stack of the parser in C; short texts cannot."""
+    if sum(map(text.count, "[{-:?")) < _DEEPEST:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=_loader()):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise RecursionError
+
+
+def _syntax_row(file: str, error: MarkedYAMLError) -> Row:
+    mark = error.problem_mark or error.context_mark
+    reason = " ".join(part for part in (error.problem, error.context) if part)
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    return Row(file, line, column, "", f"not YAML: {reason}")
+
+
+@cache
+def _loader() -> type[SafeLoader]:
+    """PyYAML's loader, in C where it is built, with the scalars of YAML 1.2."""
+    base: type[SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = type("Loader", (base,), {"yaml_implicit_resolvers": {}})
+    for name, pattern, first in _SCALARS:
+        loader.add_implicit_resolver(_TAG + name, pattern, first)  # type: ignore[attr-defined]  # made just above
+    return loader
+
+
+class _Reader:
+    """Turns nodes into values, remembering locations and mistakes."""
+
+    def __init__(self, file: str, document: Document) -> None:
+        self._file = file
+        self._rows = document.rows
+        self._locations = document.locations
+        self._open: set[int] = set()
+        self._nodes = 0
+
+    def read(self, node: Node, path: KeyPath) -> JSON:
+        self._locations.values[path] = self._locate(node, path)
+        self._nodes += 1
+        if self._nodes > _MOST_NODES:
+            raise RecursionError
+        if isinstance(node, ScalarNode):
+            return self._read_scalar(node, path)
+        if id(node) in self._open:
+            return self._refuse(node, path, "an alias inside what it stands for")
+        if node.tag not in (_TAG + "map", _TAG + "seq"):
+            return self._refuse(node, path, f"unknown tag {node.tag}")
+        self._open.add(id(node))
+        try:
+            if isinstance(node, MappingNode):
+                return self._read_mapping(node, path)
+            return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
+        finally:
+            self._open.discard(id(node))
+
+    def _read_mapping(self, node: MappingNode, path: KeyPath) -> Object:
+        values: Object = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                self._refuse(key_node, path, "expected a key that is a string")
+                continue
+            key = key_node.value
+            here = (*path, key)
+            if key in values:
+                first = self._locations.keys[here].line
+                self._refuse(key_node, here, f"duplicate key, first on line {first}")
+                continue
+            self._locations.keys[here] = self._locate(key_node, here)
+            values[key] = self.read(value_node, here)
+        return values
+
+    def _read_scalar(self, node: ScalarNode, path: KeyPath) -> JSON:
+        text: str = node.value
+        kind = node.tag.removeprefix(_TAG)
+        try:
+            if kind == "str":
+                return text
+            if kind == "null":
+                return None
+            if kind == "bool":
+                return {"true": True, "false": False}[text.lower()]
+            if kind == "int":
+                return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+            if kind == "float":
+                return self._read_float(node, path)
+        except (ValueError, KeyError):
+            return self._refuse(node, path, f"not a value of type {kind}")
+        return self._refuse(node, path, f"unknown tag {node.tag}")
+
+    def _read_float(self, node: ScalarNode, path: KeyPath) -> JSON:
+        if "n" in node.value.lower():
+            return self._refuse(node, path, "infinity and NaN are no JSON numbers")
+        value = float(node.value)
+        if value in (float("inf"), float("-inf")):
+            return self._refuse(node, path, "number too large")
+        return value
+
+    def _locate(self, node: Node, path: KeyPath) -> Location:
+        return Location(self._file, node.start_mark.line + 1, node.start_mark.column + 1, path)
+
+    def _refuse(self, node: Node, path: KeyPath, message: str) -> JSON:
+        """Note a mistake; null stands in for the value."""
+        self._rows.append(Row.at(self._locate(node, path), message))
+        return None
