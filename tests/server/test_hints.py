@@ -7,7 +7,7 @@ import pytest
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
+from emulator.core.json import JSON, as_object, as_text
 from emulator.core.vendor import Call, Endpoint
 from emulator.core.wire import WireRequest, WireResponse
 from tests.conftest import Start
@@ -19,7 +19,7 @@ KEY: Mapping[str, str] = {"x-key": "k"}
 
 def _chat(request: WireRequest, service: ToyService) -> Call | WireResponse:
     """A chat whose body names the model, or whose path names the deployment."""
-    name = request.params.get("name") or request.json()["model"]
+    name = request.params.get("name") or as_text(as_object(request.json())["model"])
     deployment = service.deployments.get(name)
     if deployment is None:
         raise EmulatedError(ErrorKind.NOT_FOUND)
@@ -52,7 +52,7 @@ THIRD = replace(OTHER, name="third", endpoints=(Endpoint(method="*", path="/anyt
 
 async def hint(running: Running, port: str, target: str, body: JSON = None, **headers: str) -> str:
     """What the journal says of the latest call."""
-    await running.ask(port, target, body if body is not None else {}, headers=KEY | headers)
+    await running.ask(port, target, body if body is not None else {}, headers={**KEY, **headers})
     *_, entry = running.built.journal
     assert entry.summary == (entry.hint or entry.summary)
     return entry.summary
