@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
@@ -16,7 +17,8 @@ from emulator.scenario.mistakes import nearest
 from emulator.server.routing import Router
 
 _NAMES = ("name", "model", "deployment", "id")  # what path patterns call a deployment
-_MOST_NAMES = 5
+_MOST_NAMES = 3
+_ANYWHERE = "OPTIONS"  # a method that a vendor may take at any path: the path need not be there
 _MOST_LETTERS = 60  # of a name as it is shown
 
 
@@ -42,11 +44,11 @@ class Hints:
             case ErrorKind.OVERLOADED if "capacity" in error.details:
                 details = error.details
                 return f"no room: {details['capacity']} calls run and {details['queue']} wait, as many as may"
-            case ErrorKind.METHOD_NOT_ALLOWED if "allow" in error.details:
+            case ErrorKind.METHOD_NOT_ALLOWED if error.details.get("allow", _ANYWHERE) != _ANYWHERE:
                 return f"the path takes {error.details['allow']}"
             case ErrorKind.UNAUTHENTICATED if service.keys is not None:
                 return "no key of the scenario came with it"
-            case ErrorKind.NOT_FOUND if self._rank(service.name, wire.method, wire.path) is None:
+            case ErrorKind.NOT_FOUND | ErrorKind.METHOD_NOT_ALLOWED if "path" in error.details:
                 return self._explain_path(service.name, wire)
             case ErrorKind.NOT_FOUND | ErrorKind.NOT_READY:
                 return _explain_deployment(wire, service)
@@ -69,13 +71,13 @@ class Hints:
 
     def _explain_path(self, vendor: str, wire: WireRequest) -> str:
         says = f"{self._vendors[vendor].title} has no such path"
-        others = self.elsewhere(wire.method, wire.path, vendor)
-        if others:
-            return f"{says}; {self._list(others)}"
         first, _, rest = wire.path[1:].partition("/")
         if first in self._vendors and self._rank(first, wire.method, f"/{rest}") is not None:
             at = f" {self._where(first)}" if first != vendor else ""
             return f"{says}; /{first} is for the front port, without it{at} has it"
+        others = self.elsewhere(wire.method, wire.path, vendor)
+        if others:
+            return f"{says}; {self._list(others)}"
         known = nearest(wire.path, [row.path for row in self._vendors[vendor].endpoints])
         return f"{says}; did you mean {known}?" if known else says
 
@@ -88,15 +90,20 @@ class Hints:
         return f"{vendor} (port {port})" if port else vendor
 
     def _rank(self, vendor: str, method: str, path: str) -> int | None:
-        """How vaguely a vendor names a path: 0 in full, 1 with a name in it, 2 with any rest; ``None``: not at all."""
+        """How vaguely a vendor names a path: 0 in full, 1 with a name in it, 2 with any rest; ``None``: not at all.
+
+        A row that takes any path whatever it begins with names none.
+        """
         router = self._routers.get(vendor)
         if router is None:
             router = self._routers[vendor] = Router(self._vendors[vendor].endpoints)
         try:
             pattern = router.resolve(method, path)[0].path
-        except EmulatedError as error:
-            return None if error.kind is ErrorKind.NOT_FOUND else 2
-        return 2 if ":path}" in pattern else int("{" in pattern)
+        except EmulatedError:
+            return None
+        if ":path}" not in pattern:
+            return int("{" in pattern)
+        return None if pattern.startswith("/{") else 2
 
 
 def check_limits(error: EmulatedError) -> tuple[LimitCheck, ...]:
@@ -138,7 +145,8 @@ def _explain_deployment(wire: WireRequest, service: AnyService) -> str:
     if meant is not None:
         return f"no deployment `{_cut(name)}`; did you mean `{meant}`?"
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
-    there = f"there are {', '.join(known[:_MOST_NAMES])}{more}" if known else "there are none"
+    alike = sorted(known, key=lambda other: -difflib.SequenceMatcher(None, name, other).ratio())[:_MOST_NAMES]
+    there = f"there are {', '.join(alike)}{more}" if known else "there are none"
     return f"no deployment `{_cut(name)}`; {there}"
 
 
