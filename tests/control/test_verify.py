@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from emulator.control.entry import LimitCheck
-from emulator.core.json import JSON, Object
+from emulator.core.json import Object
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting
+from tests.parsed import JSON
 from tests.server.toy import TOY
 from tests.wire import Answer, Running
 

@@ -7,10 +7,11 @@ import pytest
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, as_object, as_text
+from emulator.core.json import as_object, as_text
 from emulator.core.vendor import Call, Endpoint
 from emulator.core.wire import WireRequest, WireResponse
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.server.toy import TOY, ToyService
 from tests.wire import Running
 
