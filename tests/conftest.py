@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from emulator.core.vendor import AnyVendor
 from emulator.scenario.load import load_text
@@ -22,7 +22,13 @@ from emulator.vendors import VENDORS
 from tests.wire import Running
 
 Start = Callable[..., Awaitable[Running]]
-settings.register_profile("emulator", deadline=None, derandomize=True, max_examples=8)
+settings.register_profile(
+    "emulator",
+    deadline=None,
+    derandomize=True,
+    max_examples=8,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine decides no test
+)
 settings.load_profile("emulator")
 FROZEN = "version: 1\nname: test\nclock: frozen\n"
 

@@ -196,8 +196,7 @@ class ProfileTokenizer:
         text = self._texts.get(id) or self._character(id)
         if text is not None:
             return text.encode()
-        value = self._values.get(id)
-        if value is not None:
+        if (value := self._values.get(id)) is not None:
             return bytes((value,))
         if not 0 <= id < self.vocabulary_size:
             raise ValueError(f"token id {id} is outside the vocabulary of {self.vocabulary_size}")
