@@ -80,7 +80,7 @@ def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
         return load_context(*files), str(files[0])
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"a certificate of our own needs the package {error.name}: pip install 'emulator[tls]'"
+            f"a certificate of our own needs the package {error.name}: pip install 'llm-emulator[tls]'"
         ) from None
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(f"cannot use the TLS certificate: {error}") from None
