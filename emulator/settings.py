@@ -8,6 +8,7 @@ from pathlib import Path
 
 PREFIX = "EMULATOR_"
 FRONT_PORT = 4010
+LAST_PORT = 65535
 
 
 class SettingsError(Exception):
@@ -85,7 +86,7 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = 
 def _convert(name: str, value: object, source: str) -> object:
     text = str(value)
     if name in ("port", "seed"):
-        return _integer(text, source, 65535 if name == "port" else 2**63 - 1)
+        return _integer(text, source, LAST_PORT if name == "port" else 2**63 - 1)
     if name in _SWITCHES:
         if text.lower() not in _BOOLEANS:
             raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
@@ -98,7 +99,8 @@ def _convert(name: str, value: object, source: str) -> object:
 
 def _integer(text: str, source: str, most: int) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) > most:
-        raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}")
+        hint = "; 0 takes free ports" if most == LAST_PORT else ""
+        raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}{hint}")
     return int(text)
 
 

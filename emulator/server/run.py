@@ -2,12 +2,13 @@
 
 import asyncio
 import gc
+import logging
 import signal
 import ssl
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 
 from emulator import __version__
 from emulator.core.duration import parse_duration
@@ -17,16 +18,18 @@ from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
+from emulator.server.complain import explain_certificate, explain_file
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
 from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import load_context, make_certificate
 from emulator.server.watch import Watcher
-from emulator.settings import Settings, SettingsError
+from emulator.settings import LAST_PORT, Settings, SettingsError
 from emulator.state import StoreError
 from emulator.vendors import VENDORS
 
+log = logging.getLogger("emulator")
 _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
 
 
@@ -50,12 +53,25 @@ def run(settings: Settings) -> int:
         print(error, file=sys.stderr)
         return 2
     context, trusted = _context(settings)
+    ports = _number_ports(settings.port)
     try:
-        stopped = asyncio.run(_serve(settings, loaded, built, context, trusted))
+        stopped = asyncio.run(_serve(settings, loaded, built, ports, context, trusted))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
     return 130 if stopped is signal.SIGINT else 0
+
+
+def _number_ports(front: int) -> Mapping[str, int]:
+    ports = number_ports([vendor.name for vendor in VENDORS], front)
+    last = max(ports.values())
+    if last > LAST_PORT:
+        most = LAST_PORT - len(VENDORS)
+        raise SettingsError(
+            f"the port {front} is too high: the vendors take the {len(VENDORS)} that follow it; "
+            f"try --port 0, which takes free ports, or at most {most}"
+        )
+    return ports
 
 
 def _latency(settings: Settings) -> Latency | None:
@@ -82,32 +98,64 @@ def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
         raise SettingsError(
             f"a certificate of our own needs the package {error.name}: pip install 'llm-emulator[tls]'"
         ) from None
-    except (OSError, ssl.SSLError) as error:
-        raise SettingsError(f"cannot use the TLS certificate: {error}") from None
+    except OSError as error:
+        if settings.tls_cert is None or settings.tls_key is None:
+            raise SettingsError(f"cannot make a certificate: {explain_file(error)}") from None
+        reason = explain_certificate(settings.tls_cert, settings.tls_key, error)
+        raise SettingsError(f"--tls-cert, --tls-key: {reason}") from None
 
 
 async def _serve(
-    settings: Settings, loaded: LoadedScenario, built: Built, context: ssl.SSLContext | None, trusted: str | None
+    settings: Settings,
+    loaded: LoadedScenario,
+    built: Built,
+    ports: Mapping[str, int],
+    context: ssl.SSLContext | None,
+    trusted: str | None,
 ) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
     listeners = Listeners(built.runtime, built.control)
-    ports = number_ports([vendor.name for vendor in VENDORS], settings.port)
-    async with stop_signals() as stopped:
+    async with stop_signals() as stops:
         await listeners.open(settings.host, ports, context)
-        if settings.port_file is not None:
-            write_port_file(settings.port_file, listeners.urls)
+        await _announce(settings, listeners)
         for line in banner(loaded, built, listeners, trusted):
             print(line, file=sys.stderr)
         sys.stderr.flush()
         gc.freeze()
         async with _watching(settings, built, listeners):
             threading.Thread(target=_warm_up, args=(built,), daemon=True).start()  # nobody waits for it at the end
-            await stopped
-        await listeners.close()
+            stopped = await stops.get()
+        await _close(listeners, stops)
     access.flush()
-    return stopped.result()
+    return stopped
+
+
+async def _announce(settings: Settings, listeners: Listeners) -> None:
+    """Tell whoever waits for the port file."""
+    if settings.port_file is None:
+        return
+    try:
+        write_port_file(settings.port_file, listeners.urls)
+    except OSError as error:
+        await listeners.close()
+        raise SettingsError(f"--port-file: cannot write {settings.port_file}: {explain_file(error)}") from None
+
+
+async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> None:
+    """Let open answers end, unless told a second time to stop."""
+    closing = asyncio.create_task(listeners.close())
+    again = asyncio.create_task(stops.get())
+    count = listeners.open_answers
+    if count:
+        what = "1 answer is" if count == 1 else f"{count} answers are"
+        log.warning("stopping: %s still open; Ctrl-C or SIGTERM once more ends at once", what)
+    await asyncio.wait({closing, again}, return_when=asyncio.FIRST_COMPLETED)
+    again.cancel()
+    closing.cancel()
+    with suppress(asyncio.CancelledError):
+        await closing
 
 
 def _warm_up(built: Built) -> None:

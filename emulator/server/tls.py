@@ -21,7 +21,7 @@ def load_context(certificate: Path, key: Path) -> ssl.SSLContext:
         OSError, ssl.SSLError: a file that cannot be read or does not fit.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(certificate, key, password="")  # never asked for on the terminal
     return context
 
 
