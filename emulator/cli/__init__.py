@@ -102,13 +102,17 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
 
 
 def _add_check(check: argparse.ArgumentParser) -> None:
-    check.add_argument("paths", nargs="+", metavar="PATH", help="files of one scenario, or folders of scenarios")
+    check.add_argument(
+        "paths", nargs="+", metavar="PATH", help="scenario files, or folders of them; each file by itself"
+    )
+    check.add_argument("--join", action="store_true", help="the files make one scenario, as they do for serve")
+    check.add_argument("--strict", dest="strict_check", action="store_true", help="a warning fails as an error does")
     check.add_argument("--json", action="store_true", help="rows as a JSON array")
     check.set_defaults(run=_run_check)
 
 
 def _add_explain(explain: argparse.ArgumentParser) -> None:
-    explain.add_argument("path", metavar="PATH", help="a scenario")
+    explain.add_argument("path", metavar="PATH", help="a scenario, or a folder of them")
     explain.add_argument("request", metavar="REQUEST.json", help="{vendor, method, path, headers, body}; - for stdin")
     explain.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
     explain.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
@@ -126,7 +130,7 @@ def _add_instance(instance: argparse.ArgumentParser) -> None:
 def _run_check(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.check import check
 
-    return check(settings.paths, as_json=options.json)
+    return check(settings.paths, strict=options.strict_check, join=options.join, as_json=options.json)
 
 
 def _run_explain(options: argparse.Namespace, settings: Settings) -> int:

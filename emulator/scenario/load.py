@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import Object
 from emulator.scenario.document import Document, join_documents, parse_document
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Mistake, Row, explain_errors, nearest, sort_rows
+from emulator.scenario.salvage import salvage
 from emulator.scenario.schema import BUILT_IN, Scenario, schema_json
 from emulator.scenario.shipped import find_shipped
 
@@ -162,21 +162,11 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
-        part = LoadedScenario(_read_vendor_sections(joined.data, name), sources, joined.data, joined.locations)
+        part = LoadedScenario(
+            salvage(joined.data, [mistake.path for mistake in found], name), sources, joined.data, joined.locations
+        )
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
     return LoadedScenario(scenario, sources, joined.data, joined.locations)
-
-
-def _read_vendor_sections(data: JSON, name: str) -> Scenario:
-    """A scenario of the sections that vendors check, as far as they can be read."""
-    sections = data if isinstance(data, dict) else {}
-    vendors = sections.get("vendors")
-    known = vendors if isinstance(vendors, dict) else {}
-    readable = {key: value for key, value in known.items() if value is False or isinstance(value, dict)}
-    kept: Object = {"version": 1, "name": name, "vendors": readable}
-    with suppress(ValidationError):
-        return Scenario.model_validate({**kept, "deployments": sections.get("deployments", [])})
-    return Scenario.model_validate(kept)
 
 
 @cache

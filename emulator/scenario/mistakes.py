@@ -41,7 +41,12 @@ class Row:
 
 def sort_rows(rows: Iterable[Row], files: Sequence[str] = ()) -> list[Row]:
     """Rows by their files, in the order given, and in a file by their locations."""
-    return sorted(rows, key=lambda row: (row.file in files and files.index(row.file), row.line, row.column))
+    return sorted(rows, key=lambda row: place_row(row, files))
+
+
+def place_row(row: Row, files: Sequence[str]) -> tuple[int, int, int]:
+    """Where a row stands among the others."""
+    return files.index(row.file) if row.file in files else -1, row.line, row.column
 
 
 @dataclass(frozen=True, slots=True)
