@@ -287,4 +287,6 @@ COMMANDS: Rows = {
     "instance": f"{_CLI.format('instance')}test_instance_answers_each_line_by_itself",
     "health": f"{_CLI.format('health')}test_health_of_nothing_is_1",
     "env": f"{_CLI.format('env')}test_env_prints_what_to_export",
+    "models": f"{_CLI.format('models')}test_models_lists_names_tasks_and_states",
+    "completion": f"{_CLI.format('completion')}test_bash_completes",
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from emulator import __version__
-from emulator.cli.names import MODES, VENDOR_NAMES
+from emulator.cli.names import MODES, SHELLS, VENDOR_NAMES
 from emulator.settings import FRONT_PORT, LOG_FORMATS, LOG_LEVELS, Settings, SettingsError, load_settings, variable
 
 
@@ -54,6 +54,10 @@ def build_parser() -> argparse.ArgumentParser:
     env.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
     env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
     env.set_defaults(run=_run_env)
+    _add_models(verbs.add_parser("models", help="list what a vendor's clients can ask for", formatter_class=_Help))
+    completion = verbs.add_parser("completion", help="print what a shell needs to complete", formatter_class=_Help)
+    completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
+    completion.set_defaults(run=_run_completion)
     return parser
 
 
@@ -127,6 +131,14 @@ def _add_instance(instance: argparse.ArgumentParser) -> None:
     instance.set_defaults(run=_run_instance)
 
 
+def _add_models(models: argparse.ArgumentParser) -> None:
+    models.add_argument("vendor", choices=VENDOR_NAMES, help="whose")
+    models.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder, which add their own")
+    models.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    models.add_argument("--json", action="store_true", help="all that is known of them as a JSON array")
+    models.set_defaults(run=_run_models)
+
+
 def _run_check(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.check import check
 
@@ -168,4 +180,17 @@ def _run_env(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.env import print_environment
 
     print_environment(options.vendor, settings)
+    return 0
+
+
+def _run_models(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.models import list_models
+
+    return list_models(options.vendor, settings, as_json=options.json)
+
+
+def _run_completion(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.completion import render_completion
+
+    print(render_completion(options.shell, build_parser()), end="")
     return 0

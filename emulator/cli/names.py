@@ -2,3 +2,4 @@
 
 MODES = ("typical", "minimal", "boundary", "adversarial", "invalid")
 VENDOR_NAMES = ("databricks", "azure", "mindie", "tgi", "openvino")
+SHELLS = ("bash", "zsh", "fish")

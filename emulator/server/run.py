@@ -190,12 +190,13 @@ def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: 
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
     yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
-    front = listeners.urls["front"]
     for app in built.apps:
         name = app.vendor.name
-        variables = app.vendor.environment(listeners.urls[name])
-        exports = " ".join(f"{key}={value}" for key, value in variables.items())
-        yield f"  {name:<11} {front}/{name:<12} {exports}"
-    yield f"  {'health':<11} {front}/_emulator/health"
+        url = listeners.urls[name]
+        exports = " ".join(f"{key}={value}" for key, value in app.vendor.environment(url).items())
+        yield f"  {name:<11} {url}   {exports}"
+    front = listeners.urls["front"]
+    yield f"  {'all':<11} {front}/<vendor>"
+    yield f"  {'control':<11} {front}/_emulator/"
     if trusted is not None:
         yield f"  to trust it, give clients  SSL_CERT_FILE={trusted}"
