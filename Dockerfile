@@ -2,10 +2,11 @@ FROM python:3.13-slim AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY emulator emulator
+COPY scenarios scenarios
 RUN pip install --no-cache-dir --prefix /install '.[tls]'
 
 FROM python:3.13-slim
-LABEL org.opencontainers.image.title="emulator" \
+LABEL org.opencontainers.image.title="llm-emulator" \
       org.opencontainers.image.description="An offline stand-in for LLM-serving vendors" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /install /usr/local

@@ -8,6 +8,7 @@ from pathlib import Path
 
 PREFIX = "EMULATOR_"
 FRONT_PORT = 4010
+LAST_PORT = 65535
 
 
 class SettingsError(Exception):
@@ -101,7 +102,7 @@ def _convert(name: str, value: object, source: str) -> object:
         return tuple(each.strip() for text in texts for each in str(text).split(",") if each.strip())
     text = str(value)
     if name in ("port", "seed"):
-        return _integer(text, source, 65535 if name == "port" else 2**63 - 1)
+        return _integer(text, source, LAST_PORT if name == "port" else 2**63 - 1)
     if name in _SWITCHES:
         if text.lower() not in _BOOLEANS:
             raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
@@ -114,7 +115,8 @@ def _convert(name: str, value: object, source: str) -> object:
 
 def _integer(text: str, source: str, most: int) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) > most:
-        raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}")
+        hint = "; 0 takes free ports" if most == LAST_PORT else ""
+        raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}{hint}")
     return int(text)
 
 

@@ -313,4 +313,6 @@ COMMANDS: Rows = {
     "health": f"{_CLI.format('health')}test_health_of_nothing_is_1",
     "env": f"{_CLI.format('env')}test_env_prints_what_to_export",
     "ca": f"{_CLI.format('ca')}test_it_prints_one_path_and_always_the_same",
+    "models": f"{_CLI.format('models')}test_models_lists_names_tasks_and_states",
+    "completion": f"{_CLI.format('completion')}test_bash_completes",
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from emulator import __version__
-from emulator.cli.names import MODES, VENDOR_NAMES
+from emulator.cli.names import MODES, SHELLS, VENDOR_NAMES
 from emulator.settings import FRONT_PORT, LOG_FORMATS, LOG_LEVELS, Settings, SettingsError, load_settings, variable
 
 
@@ -58,6 +58,10 @@ def build_parser() -> argparse.ArgumentParser:
     ca = verbs.add_parser("ca", help="print where the authority is that clients trust for --tls", formatter_class=_Help)
     _add_tls_dir(ca)
     ca.set_defaults(run=_run_ca)
+    _add_models(verbs.add_parser("models", help="list what a vendor's clients can ask for", formatter_class=_Help))
+    completion = verbs.add_parser("completion", help="print what a shell needs to complete", formatter_class=_Help)
+    completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
+    completion.set_defaults(run=_run_completion)
     return parser
 
 
@@ -112,13 +116,17 @@ def _add_tls_dir(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_check(check: argparse.ArgumentParser) -> None:
-    check.add_argument("paths", nargs="+", metavar="PATH", help="files of one scenario, or folders of scenarios")
+    check.add_argument(
+        "paths", nargs="+", metavar="PATH", help="scenario files, or folders of them; each file by itself"
+    )
+    check.add_argument("--join", action="store_true", help="the files make one scenario, as they do for serve")
+    check.add_argument("--strict", dest="strict_check", action="store_true", help="a warning fails as an error does")
     check.add_argument("--json", action="store_true", help="rows as a JSON array")
     check.set_defaults(run=_run_check)
 
 
 def _add_explain(explain: argparse.ArgumentParser) -> None:
-    explain.add_argument("path", metavar="PATH", help="a scenario")
+    explain.add_argument("path", metavar="PATH", help="a scenario, or a folder of them")
     explain.add_argument("request", metavar="REQUEST.json", help="{vendor, method, path, headers, body}; - for stdin")
     explain.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
     explain.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
@@ -133,10 +141,18 @@ def _add_instance(instance: argparse.ArgumentParser) -> None:
     instance.set_defaults(run=_run_instance)
 
 
+def _add_models(models: argparse.ArgumentParser) -> None:
+    models.add_argument("vendor", choices=VENDOR_NAMES, help="whose")
+    models.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder, which add their own")
+    models.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    models.add_argument("--json", action="store_true", help="all that is known of them as a JSON array")
+    models.set_defaults(run=_run_models)
+
+
 def _run_check(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.check import check
 
-    return check(settings.paths, as_json=options.json)
+    return check(settings.paths, strict=options.strict_check, join=options.join, as_json=options.json)
 
 
 def _run_explain(options: argparse.Namespace, settings: Settings) -> int:
@@ -185,4 +201,17 @@ def _run_ca(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.ca import print_authority
 
     print_authority(settings)
+    return 0
+
+
+def _run_models(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.models import list_models
+
+    return list_models(options.vendor, settings, as_json=options.json)
+
+
+def _run_completion(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.completion import render_completion
+
+    print(render_completion(options.shell, build_parser()), end="")
     return 0

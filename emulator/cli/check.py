@@ -1,31 +1,36 @@
 """``emulator check``: mistakes and warnings as a compiler prints them."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TextIO
 
+from emulator.cli.files import list_files, require_readable
 from emulator.cli.names import VENDOR_NAMES
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.lint import lint
+from emulator.scenario.lint_endpoints import find_unknown_endpoints
 from emulator.scenario.lint_limits import Catalogue
-from emulator.scenario.load import find_files, load_scenario
+from emulator.scenario.load import load_scenario
 from emulator.scenario.loaded import LoadedScenario
-from emulator.scenario.mistakes import Row
+from emulator.scenario.mistakes import Row, place_row
 from emulator.scenario.schema import Limit, Scenario, When
+from emulator.settings import SettingsError
 
 Severity = Literal["error", "warning"]
 Finding = tuple[Severity, Row]
 
 
-def check(paths: Sequence[Path], *, as_json: bool) -> int:
-    """Print every finding in the scenarios; 1 if one of them is an error.
+def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> int:
+    """Print every finding; 1 if one is an error, or with ``strict`` a warning. Each file is a scenario of its own.
 
-    Files make one scenario; each file of a folder is one of its own.
+    Args:
+        join: the files make one scenario.
     """
-    findings = list(_find(paths))
+    findings = [finding for sources in _list_scenarios(paths, join=join) for finding in _find(sources)]
     if as_json:
         print(dump_json([_as_json(finding) for finding in findings]).decode())
     else:
@@ -34,32 +39,51 @@ def check(paths: Sequence[Path], *, as_json: bool) -> int:
     if os.environ.get("GITHUB_ACTIONS") == "true":
         _annotate(findings, sys.stderr if as_json else sys.stdout)
     errors = sum(severity == "error" for severity, _ in findings)
+    warnings = len(findings) - errors
     if not as_json:
-        print(f"{errors} errors, {len(findings) - errors} warnings", file=sys.stderr)
-    return int(errors > 0)
+        print(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}", file=sys.stderr)
+    return int(errors > 0 or (strict and warnings > 0))
 
 
-def _find(paths: Sequence[Path]) -> Iterator[Finding]:
-    files = [path for path in paths if not path.is_dir()]
-    scenarios = [[path] for folder in paths if folder.is_dir() for path in find_files(folder)]
-    for sources in [files, *scenarios] if files else scenarios:
-        try:
-            loaded = load_scenario(sources)
-            catalogue = _ask_vendors(loaded) if _concerns_vendors(loaded.scenario) else None
-        except ScenarioError as error:
-            yield from (("error", row) for row in _complete(error).rows)
-        else:
-            yield from (("warning", row) for row in lint(loaded, VENDOR_NAMES, catalogue))
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _complete(error: ScenarioError) -> ScenarioError:
-    """The mistakes, with those in the vendors' sections."""
-    if not any(part.scenario.vendors or part.scenario.deployments for part in error.parts):
-        return error
-    from emulator.server.serving import complete
-    from emulator.vendors import VENDORS
+def _list_scenarios(paths: Sequence[Path], *, join: bool) -> list[list[Path]]:
+    """The files of each scenario."""
+    if not join:
+        return [[path] for path in dict.fromkeys(list_files(paths))]
+    require_readable(paths)
+    folder = next((path for path in paths if path.is_dir()), None)
+    if folder is not None:
+        raise SettingsError(f"--join takes files; the folder {folder} is a library, in which each stands by itself")
+    return [list(paths)]
 
-    return complete(error, VENDORS)
+
+def _find(sources: Sequence[Path]) -> list[Finding]:
+    """Mistakes in a scenario, and warnings about everything in it that has none."""
+    errors: list[Row] = []
+    try:
+        parts = [load_scenario(sources)]
+    except ScenarioError as error:
+        errors, parts = list(error.rows), list(error.parts)
+    warnings: list[Row] = []
+    for part in parts:
+        catalogue, more = _ask_vendors(part)
+        errors += more
+        is_whole = not any(_item(row)[1] == "deployments" for row in errors)
+        warnings += lint(part, VENDOR_NAMES, catalogue if is_whole else None)
+        warnings += _find_unknown_endpoints(part)
+    wrong = {_item(row) for row in errors}
+    findings: list[Finding] = [("error", row) for row in errors]
+    findings += (("warning", row) for row in warnings if _item(row) not in wrong)
+    order = [str(source) for source in sources]
+    return sorted(findings, key=lambda found: place_row(found[1], order))
+
+
+def _item(row: Row) -> tuple[str, str]:
+    """What of a file a row is about: a section, or an item of one."""
+    return row.file, "".join(re.findall(r"^(?:rules|limits)\[\d+\]|^\w+", row.path)[:1])
 
 
 def _concerns_vendors(scenario: Scenario) -> bool:
@@ -70,20 +94,31 @@ def _concerns_vendors(scenario: Scenario) -> bool:
     return bool(scenario.vendors or scenario.deployments) or tokens or named
 
 
-def _ask_vendors(loaded: LoadedScenario) -> Catalogue:
-    """Check the vendors' own sections; what each of them serves.
-
-    Raises:
-        ScenarioError: with every mistake.
-    """
+def _ask_vendors(loaded: LoadedScenario) -> tuple[Catalogue | None, Sequence[Row]]:
+    """What each of them serves, ``None`` where it does not matter; and mistakes in their own sections."""
+    if not _concerns_vendors(loaded.scenario):
+        return None, ()
     from emulator.server.serving import check_vendors, list_deployments, read_settings
     from emulator.vendors import VENDORS
 
-    served = (VENDORS[name] for name in check_vendors(loaded, VENDORS))
-    return {
+    try:
+        served = [VENDORS[name] for name in check_vendors(loaded, VENDORS)]
+    except ScenarioError as error:
+        return None, error.rows
+    catalogue = {
         vendor.name: list_deployments(vendor, read_settings(vendor, loaded.scenario), loaded.scenario)
         for vendor in served
     }
+    return catalogue, ()
+
+
+def _find_unknown_endpoints(loaded: LoadedScenario) -> Iterator[Row]:
+    if all(rule.when.endpoint is None for rule in loaded.scenario.rules):
+        return
+    from emulator.vendors import VENDORS
+
+    routes = {name: [endpoint.path for endpoint in vendor.endpoints] for name, vendor in VENDORS.items()}
+    yield from find_unknown_endpoints(loaded, routes)
 
 
 def _as_json(finding: Finding) -> JSON:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from multidict import CIMultiDict
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from emulator.cli.files import require_readable
 from emulator.cli.names import VENDOR_NAMES
 from emulator.control.explain import describe
 from emulator.core.json import JSON, dump_json, parse_json
@@ -56,6 +57,7 @@ class Request(BaseModel):
 
 def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) -> int:
     """Print what each rule says to a request that is the first since the start; 1 if the scenario has mistakes."""
+    require_readable([Path(path)])
     request = _read_request(request_path)
     try:
         with with_vendor_mistakes(VENDORS):

@@ -4,3 +4,4 @@ from emulator.vendors import VENDORS
 
 MODES = ("typical", "minimal", "boundary", "adversarial", "invalid")
 VENDOR_NAMES = tuple(VENDORS)
+SHELLS = ("bash", "zsh", "fish")

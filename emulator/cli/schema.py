@@ -4,17 +4,25 @@ import json
 from functools import cache
 
 from emulator.core.json import Object, as_object
-from emulator.scenario.schema import schema_json
+from emulator.engine.tokenizer import PROFILES
+from emulator.scenario.published import choose, properties_of, publish, set_names
 from emulator.vendors import VENDORS
 
 
 @cache
 def render_schema() -> str:
-    """JSON Schema 2020-12 of scenario files, every vendor's switches among them, as text for people."""
-    schema = schema_json()
-    vendors = as_object(as_object(schema["properties"])["vendors"])
+    """JSON Schema 2020-12 of scenario files, with the names of vendors and tokenizers and every switch."""
+    schema = publish()
+    vendors = as_object(properties_of(schema)["vendors"])
     vendors["properties"] = {name: _section(vendor.settings.model_json_schema()) for name, vendor in VENDORS.items()}
     vendors["additionalProperties"] = False
+    names = list(VENDORS)
+    definitions = as_object(schema["$defs"])
+    for name in ("When", "Limit"):
+        set_names(as_object(definitions[name]), "vendor", choose(names))
+    deployment = properties_of(as_object(definitions["DeploymentEntry"]))
+    for key, known in (("vendor", names), ("tokenizer", [*PROFILES])):
+        as_object(deployment[key])["enum"] = [*known]
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

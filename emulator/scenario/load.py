@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import Object
 from emulator.scenario.answers import put_answers, read_answers
 from emulator.scenario.document import Document, join_documents
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Mistake, Row, explain_errors, nearest, sort_rows
+from emulator.scenario.salvage import salvage
 from emulator.scenario.schema import BUILT_IN, Scenario, schema_json
+from emulator.scenario.shipped import find_shipped
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -47,15 +49,22 @@ def load_scenario(paths: Sequence[Path]) -> LoadedScenario:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """The scenarios of a folder, in order of their names."""
-    return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+    """The scenarios of a folder, in order of their names.
+
+    Raises:
+        ScenarioError: the folder cannot be read.
+    """
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+    except OSError as error:
+        raise _unreadable(folder, error) from None
 
 
 def load_library(folder: Path) -> dict[str, LoadedScenario]:
     """Load each file of a folder as a scenario of its own, by the file's name without its ending.
 
     Raises:
-        ScenarioError: with every mistake in all of them.
+        ScenarioError: with every mistake in all of them; or there is none.
     """
     library: dict[str, LoadedScenario] = {}
     rows: list[Row] = []
@@ -70,6 +79,8 @@ def load_library(folder: Path) -> dict[str, LoadedScenario]:
         except ScenarioError as error:
             rows.extend(error.rows)
             parts.extend(error.parts)
+    if not library and not rows:
+        rows.append(Row(str(folder), 0, 0, "", f"a folder without scenarios (*{', *'.join(_SUFFIXES)})"))
     if rows:
         raise ScenarioError(rows, parts)
     return library
@@ -78,24 +89,36 @@ def load_library(folder: Path) -> dict[str, LoadedScenario]:
 def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[LoadedScenario, dict[str, LoadedScenario]]:
     """What the command line means: the scenario to begin with, and the library to switch within.
 
-    Files make one scenario; one folder is a library, of which ``name`` picks one (default: ``default`` if
-    there is one, else the built-in); no path is the built-in.
+    Files make one scenario; one folder is a library, of which ``name`` picks one (without: the only one, or
+    ``default``); no path is the built-in, or with ``name`` one of those that come with the emulator.
 
     Raises:
-        ScenarioError: a mistake in a file, an unknown name, or a folder beside other paths.
+        ScenarioError: a mistake in a file, an unknown name, a folder beside other paths or one that leaves the choice.
     """
-    folders = [path for path in paths if path.is_dir()]
+    folders = [path for path in paths if os.path.isdir(path)]  # of what cannot be looked at, this says no
     if folders and len(paths) > 1:
         raise ScenarioError([Row(str(folders[0]), 0, 0, "", "a folder is a library and stands alone")])
-    library = load_library(folders[0]) if folders else {}
-    if not folders and paths:
+    if not paths and name is None:
+        return LoadedScenario(BUILT_IN), {}
+    if paths and not folders:
         loaded = load_scenario(paths)
         library = {loaded.scenario.name: loaded}
-    if name is not None:
-        return select(library, name), library
-    if not folders and library:
-        return next(iter(library.values())), library
-    return library.get("default") or LoadedScenario(BUILT_IN), library
+        return (loaded if name is None else select(library, name)), library
+    folder = folders[0] if folders else find_shipped()
+    library = load_library(folder)
+    return (_choose(library, folder) if name is None else select(library, name)), library
+
+
+def _choose(library: Mapping[str, LoadedScenario], folder: Path) -> LoadedScenario:
+    """The scenario of a folder to begin with when nobody says which.
+
+    Raises:
+        ScenarioError: there are several, and none is the default.
+    """
+    if "default" in library or len(library) == 1:
+        return library.get("default") or next(iter(library.values()))
+    message = f"several scenarios and no default.yaml: {', '.join(library)}; choose one with --scenario NAME"
+    raise ScenarioError([Row(str(folder), 0, 0, "", message)])
 
 
 def select(library: Mapping[str, LoadedScenario], name: str) -> LoadedScenario:
@@ -108,7 +131,8 @@ def select(library: Mapping[str, LoadedScenario], name: str) -> LoadedScenario:
     found = library.get(name) or by_own_name.get(name)
     if found is None:
         hint = nearest(name, [*library, *by_own_name])
-        raise ScenarioError([Row(name, 0, 0, "", "no such scenario", hint)])
+        there_are = "" if hint else f"; there are {', '.join(library)}"
+        raise ScenarioError([Row(name, 0, 0, "", f"no such scenario{there_are}", hint)])
     return found
 
 
@@ -120,8 +144,11 @@ def _read(path: Path) -> Document:
     try:
         return _parse(path.read_bytes(), str(path))
     except OSError as error:
-        reason = (error.strerror or "cannot be read").lower()
-        return Document(rows=[Row(str(path), 0, 0, "", reason)])
+        return Document(rows=list(_unreadable(path, error).rows))
+
+
+def _unreadable(path: Path, error: OSError) -> ScenarioError:
+    return ScenarioError([Row(str(path), 0, 0, "", (error.strerror or "cannot be read").lower())])
 
 
 def _parse(text: str | bytes, file: str) -> Document:
@@ -144,22 +171,12 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
-        part = LoadedScenario(_read_vendor_sections(joined.data, name), sources, joined.data, joined.locations)
+        part = LoadedScenario(
+            salvage(joined.data, [mistake.path for mistake in found], name), sources, joined.data, joined.locations
+        )
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
     scenario = put_answers(scenario, answers.texts)
     return LoadedScenario(scenario, sources, joined.data, joined.locations, answers)
-
-
-def _read_vendor_sections(data: JSON, name: str) -> Scenario:
-    """A scenario of the sections that vendors check, as far as they can be read."""
-    sections = data if isinstance(data, dict) else {}
-    vendors = sections.get("vendors")
-    known = vendors if isinstance(vendors, dict) else {}
-    readable = {key: value for key, value in known.items() if value is False or isinstance(value, dict)}
-    kept: Object = {"version": 1, "name": name, "vendors": readable}
-    with suppress(ValidationError):
-        return Scenario.model_validate({**kept, "deployments": sections.get("deployments", [])})
-    return Scenario.model_validate(kept)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Self
@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
+from emulator.scenario.words import MEANT
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,12 @@ class Row:
 
 def sort_rows(rows: Iterable[Row], files: Sequence[str] = ()) -> list[Row]:
     """Rows by their files, in the order given, and in a file by their locations."""
-    return sorted(rows, key=lambda row: (row.file in files and files.index(row.file), row.line, row.column))
+    return sorted(rows, key=lambda row: place_row(row, files))
+
+
+def place_row(row: Row, files: Sequence[str]) -> tuple[int, int, int]:
+    """Where a row stands among the others."""
+    return files.index(row.file) if row.file in files else -1, row.line, row.column
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +118,9 @@ def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
     kind, context, loc = error["type"], error.get("ctx", {}), error["loc"]
     path = _find_path(loc, data)
     if kind == "missing":
-        return Mistake((*path, str(loc[-1])), "missing key")
+        return _explain_missing(path, str(loc[-1]), error["input"])
     if kind == "extra_forbidden":
-        return Mistake(path, "unknown key", nearest(str(path[-1]), _known_keys(path[:-1], data, schema)), at_key=True)
+        return _explain_unknown(path, _known_keys(path[:-1], data, schema))
     if kind.startswith("union_tag"):
         return _explain_tag(kind, context, path)
     if loc and loc[-1] == "[key]":
@@ -132,9 +138,25 @@ def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
     )
 
 
+def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:
+    """A key that has to be there; the kind of an error may show in its status."""
+    status = around.get("status") if isinstance(around, dict) and key == "kind" else None
+    meant = MEANT.get(str(status), ())
+    return Mistake((*path, key), "missing key", f"{key}: {meant[0]}" if meant else None)
+
+
+def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
+    """A key that is not known, with the one that is meant; or all there are, where none comes near."""
+    suggestion = nearest(str(path[-1]), known)
+    there_are = "" if suggestion or not known else f"; there are {', '.join(sorted(known))}"
+    return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that ``name`` is probably meant to be."""
-    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), None)
+    names = list(known)
+    said = next((word for word in MEANT.get(name.lower(), ()) if word in names), None)
+    return said or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
 
 
 def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mistake:
@@ -172,7 +194,14 @@ def _known_keys(path: KeyPath, data: JSON, schema: Object) -> set[str]:
         data = look_up(data, (part,))
         members = [member for option in options if (member := _member(option, part)) is not None]
         options = [found for member in members for found in _expand(member, data, definitions)]
-    return {name for option in options for name in _properties(option)}
+    return {name for option in options for name in (*_properties(option), *_name_patterns(option))}
+
+
+def _name_patterns(schema: Object) -> Iterator[str]:
+    """``header.<name>`` and the like, of which a schema knows the beginning."""
+    for pattern in as_object(schema.get("patternProperties", {})):
+        if found := re.match(r"\^(\w+)\\\.", pattern):
+            yield f"{found[1]}.<{'path' if found[1] == 'body' else 'name'}>"
 
 
 def _properties(schema: Object) -> Object:

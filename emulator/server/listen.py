@@ -17,6 +17,7 @@ from emulator.control.api import ControlPlane
 from emulator.control.models import Problem
 from emulator.control.problem import problem_response
 from emulator.server.address import SessionNameError, address
+from emulator.server.complain import explain_address
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
@@ -96,9 +97,8 @@ class Listeners:
                 continue
             try:
                 _, taken = await self._listen(Port(self, "" if name == "front" else name), port)
-            except OSError as error:
-                reason = error.strerror or str(error)
-                raise PortInUse(f"cannot listen on {self._host}:{port} for {name}: {reason}") from None
+            except (OSError, UnicodeError) as error:
+                raise PortInUse(explain_address(self._host, port, name, error)) from None
             self.urls[name] = self._url(taken)
 
     async def _listen(self, port: Port, number: int) -> tuple[web.ServerRunner, int]:
@@ -111,6 +111,11 @@ class Listeners:
 
     def _url(self, port: int) -> str:
         return f"{self.scheme}://{_visible(self._host)}:{port}"
+
+    @property
+    def open_answers(self) -> int:
+        """How many have begun and not ended."""
+        return sum(metrics.in_flight() for metrics in self.runtime.metrics.values())
 
     async def close(self) -> None:
         """Stop accepting, let open answers end, close."""
@@ -166,28 +171,27 @@ def number_ports(vendors: Iterable[str], front: int) -> dict[str, int]:
 
 
 def write_port_file(path: Path, urls: Mapping[str, str]) -> None:
-    """Write the base URLs whole, never half: a reader that finds the file can trust it."""
+    """Write the base URLs whole, never half: a reader that finds the file can trust it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(urls, indent=1) + "\n", encoding="utf-8")
     partial.replace(path)
 
 
 @asynccontextmanager
-async def stop_signals() -> AsyncIterator[asyncio.Future[signal.Signals]]:
-    """Done with the first SIGTERM or SIGINT that comes."""
+async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
+    """Every SIGTERM and SIGINT that comes, in order."""
     loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[signal.Signals] = loop.create_future()
-
-    def stop(name: signal.Signals) -> None:
-        if not stopped.done():
-            stopped.set_result(name)
-
+    stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
     names = (signal.SIGTERM, signal.SIGINT)
     with suppress(NotImplementedError):  # Windows has no signal handlers on its loop
         for name in names:
-            loop.add_signal_handler(name, stop, name)
+            loop.add_signal_handler(name, stops.put_nowait, name)
     try:
-        yield stopped
+        yield stops
     finally:
         with suppress(NotImplementedError):
             for name in names:

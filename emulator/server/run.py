@@ -2,10 +2,11 @@
 
 import asyncio
 import gc
+import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 
 from emulator import __version__
 from emulator.core.duration import parse_duration
@@ -14,6 +15,7 @@ from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server import loop
+from emulator.server.complain import explain_file
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
@@ -21,10 +23,11 @@ from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import Tls, open_tls
 from emulator.server.warm import warm_up
 from emulator.server.watch import Watcher
-from emulator.settings import Settings, SettingsError
+from emulator.settings import LAST_PORT, Settings, SettingsError
 from emulator.state import StoreError
 from emulator.vendors import VENDORS, environment_of
 
+log = logging.getLogger("emulator")
 _GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no garbage and need not be searched often
 
 
@@ -48,12 +51,25 @@ def run(settings: Settings) -> int:
         print(error, file=sys.stderr)
         return 2
     tls = open_tls(settings)
+    ports = _number_ports(settings.port)
     try:
-        stopped = loop.run(_serve(settings, loaded, built, tls))
+        stopped = loop.run(_serve(settings, loaded, built, ports, tls))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
     return 130 if stopped is signal.SIGINT else 0
+
+
+def _number_ports(front: int) -> Mapping[str, int]:
+    ports = number_ports(VENDORS, front)
+    last = max(ports.values())
+    if last > LAST_PORT:
+        most = LAST_PORT - len(VENDORS)
+        raise SettingsError(
+            f"the port {front} is too high: the vendors take the {len(VENDORS)} that follow it; "
+            f"try --port 0, which takes free ports, or at most {most}"
+        )
+    return ports
 
 
 def _latency(settings: Settings) -> Latency | None:
@@ -67,18 +83,18 @@ def _latency(settings: Settings) -> Latency | None:
     return Latency.model_validate(given) if given else None
 
 
-async def _serve(settings: Settings, loaded: LoadedScenario, built: Built, tls: Tls) -> signal.Signals:
+async def _serve(
+    settings: Settings, loaded: LoadedScenario, built: Built, ports: Mapping[str, int], tls: Tls
+) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
     listeners = Listeners(built.runtime, built.control)
-    ports = number_ports(VENDORS, settings.port)
-    async with stop_signals() as stopped:
+    async with stop_signals() as stops:
         if tls.authority is not None:
             built.control.authority = tls.authority.pem
         await listeners.open(settings.host, ports, tls.context)
-        if settings.port_file is not None:
-            write_port_file(settings.port_file, listeners.urls)
+        await _announce(settings, listeners)
         for line in banner(loaded, built, listeners, tls):
             print(line, file=sys.stderr)
         sys.stderr.flush()
@@ -87,10 +103,36 @@ async def _serve(settings: Settings, loaded: LoadedScenario, built: Built, tls: 
         gc.enable()
         async with _watching(settings, built, listeners):
             warm_up(VENDORS, built.runtime.active.apps)
-            await stopped
-        await listeners.close()
+            stopped = await stops.get()
+        await _close(listeners, stops)
     access.flush()
-    return stopped.result()
+    return stopped
+
+
+async def _announce(settings: Settings, listeners: Listeners) -> None:
+    """Tell whoever waits for the port file."""
+    if settings.port_file is None:
+        return
+    try:
+        write_port_file(settings.port_file, listeners.urls)
+    except OSError as error:
+        await listeners.close()
+        raise SettingsError(f"--port-file: cannot write {settings.port_file}: {explain_file(error)}") from None
+
+
+async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> None:
+    """Let open answers end, unless told a second time to stop."""
+    closing = asyncio.create_task(listeners.close())
+    again = asyncio.create_task(stops.get())
+    count = listeners.open_answers
+    if count:
+        what = "1 answer is" if count == 1 else f"{count} answers are"
+        log.warning("stopping: %s still open; Ctrl-C or SIGTERM once more ends at once", what)
+    await asyncio.wait({closing, again}, return_when=asyncio.FIRST_COMPLETED)
+    again.cancel()
+    closing.cancel()
+    with suppress(asyncio.CancelledError):
+        await closing
 
 
 @asynccontextmanager
@@ -114,10 +156,12 @@ def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, tls: Tls)
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
     yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
-    front = listeners.urls["front"]
     for name in built.runtime.active.apps:
-        exports = " ".join(f"{key}={value}" for key, value in environment_of(name, listeners.urls[name]).items())
-        yield f"  {name:<11} {front}/{name:<12} {exports}"
-    yield f"  {'health':<11} {front}/_emulator/health"
+        url = listeners.urls[name]
+        exports = " ".join(f"{key}={value}" for key, value in environment_of(name, url).items())
+        yield f"  {name:<11} {url}   {exports}"
+    front = listeners.urls["front"]
+    yield f"  {'all':<11} {front}/<vendor>"
+    yield f"  {'control':<11} {front}/_emulator/"
     if tls.authority is not None:
         yield f"  to trust it, give clients  SSL_CERT_FILE={tls.authority.path}"

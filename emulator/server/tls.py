@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.server.complain import explain_certificate, explain_file
 from emulator.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -43,15 +44,19 @@ def open_tls(settings: Settings) -> Tls:
     """
     if not settings.tls:
         return Tls()
-    try:
-        if settings.tls_cert is not None and settings.tls_key is not None:
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        try:
             return Tls(load_context(settings.tls_cert, settings.tls_key))
-        authority = open_authority(settings)
+        except OSError as error:
+            reason = explain_certificate(settings.tls_cert, settings.tls_key, error)
+            raise SettingsError(f"--tls-cert, --tls-key: {reason}") from None
+    authority = open_authority(settings)
+    try:
         from emulator.server.leaf import make_context
 
         return Tls(make_context(authority, find_names(settings.host, settings.tls_name)), authority)
-    except (OSError, ssl.SSLError) as error:
-        raise SettingsError(f"cannot use the TLS certificate: {error}") from None
+    except OSError as error:
+        raise SettingsError(f"cannot make a certificate: {explain_file(error)}") from None
 
 
 def load_context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -61,7 +66,7 @@ def load_context(certificate: Path, key: Path) -> ssl.SSLContext:
         OSError, ssl.SSLError: a file that cannot be read or does not fit.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(certificate, key, password="")  # never asked for on the terminal
     return context
 
 
@@ -75,7 +80,7 @@ def open_authority(settings: Settings) -> Authority:
         from emulator.server.authority import keep_authority
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"a certificate of our own needs the package {error.name}: pip install 'emulator[tls]'"
+            f"a certificate of our own needs the package {error.name}: pip install 'llm-emulator[tls]'"
         ) from None
     return keep_authority(settings.tls_dir or data_folder() / "tls")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class Watcher:
         runtime = self._runtime
         active = runtime.active.loaded
         name = next((key for key, loaded in runtime.library.items() if loaded is active), None)
-        is_folder = any(path.is_dir() for path in self._paths)
+        is_folder = any(map(os.path.isdir, self._paths))
         with with_vendor_mistakes(runtime.vendors):
             loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
         if loaded.digest != (active.digest if name is not None else self._digest):
@@ -75,9 +76,9 @@ def read_stamps(paths: Sequence[Path]) -> Stamps:
     stamps: dict[Path, tuple[int, int]] = {}
     for path in paths:
         try:
-            for file in find_files(path) if path.is_dir() else [path]:
+            for file in find_files(path) if os.path.isdir(path) else [path]:
                 status = file.stat()
                 stamps[file] = (status.st_mtime_ns, status.st_size)
-        except OSError:
+        except (OSError, ScenarioError):
             continue
     return stamps

@@ -54,12 +54,106 @@ def test_check_gives_rows(
     assert all(line.startswith(f"{path}:{row[1]}:{row[2]}: {row[3]}: ") for line, row in zip(lines, rows, strict=True))
 
 
-def test_check_takes_each_file_of_a_folder_by_itself(
+def test_check_takes_each_file_by_itself_and_each_of_a_folder(
     tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    paths = [scenario(BAD), scenario(GOOD), scenario(BAD)]
-    assert main(["check", str(tmp_path), "--json"]) == 1
-    assert [row["file"] for row in json.loads(capsys.readouterr().out)] == [paths[0], paths[2]]
+    paths = [scenario(BAD), scenario(GOOD), scenario(BAD), scenario(ODD)]
+    for arguments in ([str(tmp_path)], paths, [paths[0], str(tmp_path)]):
+        assert main(["check", *arguments, "--json"]) == 1
+        found = json.loads(capsys.readouterr().out)
+        assert [row["file"] for row in found] == [paths[0], paths[2], paths[3]]
+
+
+def test_check_joins_files_on_demand(scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [scenario(GOOD), scenario(GOOD)]
+    assert main(["check", *paths]) == 0
+    assert main(["check", "--join", *paths]) == 1
+    assert (
+        f"{paths[1]}:2:16: rules[0].name: the name is taken by the rule at {paths[0]}:2:16" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "total"),
+    [
+        pytest.param(GOOD, 0, "0 errors, 0 warnings", id="nothing to say"),
+        pytest.param(ODD, 1, "0 errors, 1 warning", id="a warning"),
+        pytest.param(BAD, 1, "1 error, 0 warnings", id="a mistake"),
+    ],
+)
+def test_a_strict_check_fails_for_a_warning(
+    scenario: Callable[[str], str], text: str, code: int, total: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--strict", scenario(text)]) == code
+    assert capsys.readouterr().err == f"{total}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        pytest.param(
+            "rules: [{name: a, retry: 1, pass: true}, {name: b, when: {vendor: nobody}, pass: true}]",
+            ["error rules[0].retry", "warning rules[1].when.vendor"],
+            id="a rule after one with a mistake",
+        ),
+        pytest.param(
+            "seed: x\nlimits: [{unit: token, amount: 1, window: 1s}]\n"
+            "rules: [{name: a, when: {principal: p}, pass: true}, {name: b, when: {deployment: zz}, pass: true}]\n"
+            "keys: [{token: t, principal: q}]",
+            [
+                "error seed",
+                "error limits[0].unit",
+                "warning rules[0].when.principal",
+                "warning rules[1].when.deployment",
+            ],
+            id="sections of all kinds",
+        ),
+        pytest.param(
+            "keys: [{tokn: t, principal: p}]\nrules: [{name: a, when: {principal: p}, pass: true}]",
+            ["error keys[0].tokn", "error keys[0].token"],
+            id="nothing is said by keys that cannot be read",
+        ),
+        pytest.param(
+            "deployments: [{vendor: tgi, nam: zz}]\nrules: [{name: a, when: {deployment: zz}, pass: true}]",
+            ["error deployments[0].nam", "error deployments[0].name"],
+            id="nor by such deployments",
+        ),
+        pytest.param(
+            "vendors: {azure: {profil: maas}}\nrules: [{name: a, when: {task: zz}, pass: true}]",
+            ["error vendors.azure.profil", "warning rules[0].when.task"],
+            id="a mistake in a vendor's section",
+        ),
+        pytest.param("rules: [", ["error "], id="no YAML"),
+        pytest.param(
+            "rules: [{name: a, when: {endpoint: /v1/chat/completion}, pass: true}]",
+            ["warning rules[0].when.endpoint"],
+            id="an endpoint no vendor has",
+        ),
+    ],
+)
+def test_warnings_stand_beside_errors(
+    scenario: Callable[[str], str], text: str, rows: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", "--json", scenario(f"version: 1\n{text}\n")])
+    found = json.loads(capsys.readouterr().out)
+    assert sorted(f"{row['severity']} {row['path']}" for row in found) == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["{folder}"], "{folder} is a folder without scenarios", id="an empty folder"),
+        pytest.param(["--join", "{folder}"], "--join takes files; the folder {folder} is a library", id="a library"),
+        pytest.param(["{folder}/none.yaml"], "cannot read {folder}/none.yaml: no such file", id="no file"),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line_and_2(
+    tmp_path: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", *(argument.format(folder=tmp_path) for argument in arguments)]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"emulator: error: {says.format(folder=tmp_path)}")
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
 
 
 def test_check_annotates_pull_requests(

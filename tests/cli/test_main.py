@@ -33,8 +33,19 @@ def test_help_shows_flag_variable_and_default(capsys: pytest.CaptureFixture[str]
         pytest.param(["serve", "no-such-file.yaml"], "no-such-file.yaml", id="a file that is not there"),
         pytest.param(["serve", "--state-url", "tape://reel"], "there are memory://", id="a store there is not"),
         pytest.param(
-            ["serve", "--tls", "--tls-cert", "no.pem", "--tls-key", "no.key"], "TLS certificate", id="no certificate"
+            ["serve", "--tls", "--tls-cert", "no.pem", "--tls-key", "no.key"],
+            "cannot read no.pem: no such file",
+            id="no certificate",
         ),
+        pytest.param(["serve", "--port", "70000"], "0 takes free ports", id="a port there is not"),
+        pytest.param(
+            ["serve", "--port", "65533"], "the vendors take the 5 that follow it; try --port 0", id="too high a port"
+        ),
+        pytest.param(["serve", "x" * 300], "file name too long", id="a file that cannot be"),
+        pytest.param(["serve", "--scenario", "throtled-tenant"], "did you mean throttled-tenant?", id="no such lesson"),
+        pytest.param(["check", "no-such-file.yaml"], "cannot read no-such-file.yaml: no such file", id="check nothing"),
+        pytest.param(["check", "x" * 300], "file name too long", id="check what cannot be"),
+        pytest.param(["explain", "no-such-file.yaml", "-"], "cannot read no-such-file.yaml", id="explain nothing"),
     ],
 )
 def test_wrong_usage_is_one_clear_line_and_2(

@@ -50,7 +50,10 @@ def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         _, banner = process.communicate(timeout=20)
         assert process.returncode == 0
-        assert all(urls[name] in banner for name in VENDOR_NAMES)
+        lines = banner.splitlines()[1:]
+        assert [line.split()[:2] for line in lines[: len(VENDOR_NAMES)]] == [
+            [name, urls[name]] for name in VENDOR_NAMES
+        ]
 
 
 def test_a_stream_that_is_open_at_sigterm_ends_whole(tmp_path: Path) -> None:
@@ -64,6 +67,55 @@ def test_a_stream_that_is_open_at_sigterm_ends_whole(tmp_path: Path) -> None:
         assert process.wait(timeout=20) == 0
 
 
+def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path) -> None:
+    with serving(tmp_path, "--ttft", "60s", "--log-format", "text") as (process, urls):
+        body = {"model": "llama3", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+        request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())
+        request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request):  # returns with the head, before the first token
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            line = next(line for line in process.stderr if "stopping" in line)
+            assert "1 answer is still open; Ctrl-C or SIGTERM once more ends at once" in line
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=10) == 130
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param([], id="an empty folder"),
+        pytest.param(["a.yaml", "b.yaml"], id="several and no default"),
+    ],
+)
+def test_a_folder_that_leaves_the_choice_is_one_line_and_2(
+    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in files:
+        (tmp_path / name).write_text(GOOD)
+    assert main(["serve", "--port", "0", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(
+            ["--port-file", "no-such-folder/ports.json"],
+            "--port-file: cannot write no-such-folder/ports.json: no such file or directory",
+            id="a port file that cannot be written",
+        ),
+        pytest.param(
+            ["--host", "a..b"], "cannot listen on a..b:0 for front: no address of that name", id="a host that is none"
+        ),
+    ],
+)
+def test_what_the_machine_refuses_is_one_clear_line_and_2(arguments: list[str], says: str) -> None:
+    command = [sys.executable, "-m", "emulator", "serve", "--port", "0", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stderr) == (2, f"emulator: error: {says}\n")
+
+
 def test_a_port_in_use_is_one_clear_line_and_2() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -73,7 +125,7 @@ def test_a_port_in_use_is_one_clear_line_and_2() -> None:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1
-    assert f"127.0.0.1:{port}" in ended.stderr
+    assert f"127.0.0.1:{port} for front: address already in use; try --port 0" in ended.stderr
 
 
 def test_the_environment_is_read_and_an_interrupt_ends_with_130(tmp_path: Path) -> None:

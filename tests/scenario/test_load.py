@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.errors import ScenarioError
-from emulator.scenario.load import load_library, load_paths, load_scenario, select
+from emulator.scenario.load import find_files, load_library, load_paths, load_scenario, select
 from emulator.scenario.mistakes import Row
 from emulator.scenario.schema import BUILT_IN
+from emulator.scenario.shipped import find_shipped
 from tests.scenario.texts import HEAD, write
 
 # Several files
@@ -99,8 +100,7 @@ def test_a_library_reports_the_mistakes_of_all_its_files(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("files", "name", "chosen"),
     [
-        pytest.param({}, None, "built-in", id="an empty folder"),
-        pytest.param({"a__yaml": HEAD}, None, "built-in", id="no default"),
+        pytest.param({"a__yaml": HEAD}, None, "a", id="the only one"),
         pytest.param({"a__yaml": HEAD, "default__yaml": HEAD}, None, "default", id="a default"),
         pytest.param({"a__yaml": HEAD, "default__yaml": HEAD}, "a", "a", id="by name"),
     ],
@@ -110,6 +110,51 @@ def test_which_scenario_of_a_folder(tmp_path: Path, files: dict[str, str], name:
     loaded, library = load_paths([tmp_path], name)
     assert loaded.scenario.name == chosen
     assert len(library) == len(files)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        pytest.param({}, "a folder without scenarios (*.yaml, *.yml)", id="an empty folder"),
+        pytest.param({"notes__txt": "x"}, "a folder without scenarios (*.yaml, *.yml)", id="no scenario in it"),
+        pytest.param(
+            {"b__yaml": HEAD, "a__yaml": HEAD},
+            "several scenarios and no default.yaml: a, b; choose one with --scenario NAME",
+            id="several and no default",
+        ),
+    ],
+)
+def test_a_folder_that_leaves_the_choice_is_a_mistake(tmp_path: Path, files: dict[str, str], says: str) -> None:
+    write(tmp_path, **files)
+    with pytest.raises(ScenarioError) as caught:
+        load_paths([tmp_path])
+    assert str(caught.value) == f"{tmp_path}: {says}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(Path("nowhere"), id="not there"),
+        pytest.param(Path("x" * 300), id="a name no file system has"),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_a_mistake(tmp_path: Path, path: Path) -> None:
+    for read in (load_paths, lambda paths: find_files(paths[0])):
+        with pytest.raises(ScenarioError, match=r"nowhere: no such|xxx: file name too long"):
+            read([tmp_path / path])
+
+
+def test_a_name_without_a_folder_is_one_of_the_shipped() -> None:
+    loaded, library = load_paths([], "throttled-tenant")
+    assert loaded.scenario.name == "throttled-tenant"
+    assert library.keys() == {path.stem for path in find_files(find_shipped())}
+    assert len(library) > 10
+
+
+def test_an_unknown_name_like_no_other_lists_them(tmp_path: Path) -> None:
+    write(tmp_path, a__yaml=HEAD, b__yaml=HEAD)
+    with pytest.raises(ScenarioError, match=r"^zzz: no such scenario; there are a, b$"):
+        load_paths([tmp_path], "zzz")
 
 
 def test_an_unknown_name_suggests_the_nearest(tmp_path: Path) -> None:

@@ -19,7 +19,11 @@ from tests.scenario.texts import HEAD, rows_of
     ("text", "row"),
     [
         pytest.param("nam: x", "a.yaml:2:1: nam: unknown key; did you mean name?", id="key"),
-        pytest.param("qqqq: x", "a.yaml:2:1: qqqq: unknown key", id="key like no other"),
+        pytest.param(
+            "keys: [{token: t, principal: p, qqqq: x}]",
+            "a.yaml:2:33: keys[0].qqqq: unknown key; there are principal, token",
+            id="key like no other",
+        ),
         pytest.param("seed: x", 'a.yaml:2:7: seed: expected a whole number, got "x"', id="whole number"),
         pytest.param("seed: 1.5", "a.yaml:2:7: seed: expected a whole number, got 1.5", id="fraction"),
         pytest.param("seed:", "a.yaml:2:6: seed: expected a whole number, got null", id="key without value"),
@@ -85,7 +89,7 @@ from tests.scenario.texts import HEAD, rows_of
         ),
         pytest.param(
             "latency: {ttft: {type: uniform, low: 1s, mean: 1s, high: 2s}}",
-            "a.yaml:2:42: latency.ttft.mean: unknown key",
+            "a.yaml:2:42: latency.ttft.mean: unknown key; there are high, low, max, type",
             id="key of another type is not suggested",
         ),
         pytest.param(

@@ -92,7 +92,9 @@ from tests.scenario.texts import rows_of
             id="body path",
         ),
         pytest.param(
-            "when: {header.: x}\n    pass: true", "a.yaml:4:12: rules[0].when.header.: unknown key", id="no name"
+            "when: {header.: x}\n    pass: true",
+            "a.yaml:4:12: rules[0].when.header.: unknown key; did you mean header.<name>?",
+            id="no name",
         ),
         pytest.param(
             "when: {prompt_tokens: {over: 5}}\n    pass: true",

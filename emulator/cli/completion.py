@@ -1,0 +1,115 @@
+"""``emulator completion``: what a shell needs to complete verbs, flags, their values, and files."""
+
+import argparse
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+_COMMANDS = ("emulator", "llm-emulator")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """``values``: those it takes, if they are known; ``help`` without the variable and default."""
+
+    names: tuple[str, ...]
+    help: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """``values``: those that follow it, if they are known; else files do."""
+
+    name: str
+    help: str
+    flags: tuple[Flag, ...]
+    values: tuple[str, ...]
+
+    @property
+    def flag_names(self) -> str:
+        return " ".join(name for flag in self.flags for name in flag.names)
+
+
+def render_completion(shell: str, parser: argparse.ArgumentParser) -> str:
+    """A script for the shell to read."""
+    return "\n".join(_RENDER[shell](_list_verbs(parser))) + "\n"
+
+
+def _list_verbs(parser: argparse.ArgumentParser) -> list[Verb]:
+    (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    helps = {action.dest: action.help or "" for action in verbs._choices_actions}
+    return [_read_verb(name, helps[name], verb) for name, verb in verbs.choices.items()]
+
+
+def _read_verb(name: str, text: str, verb: argparse.ArgumentParser) -> Verb:
+    flags: list[Flag] = []
+    values: list[str] = []
+    for action in verb._actions:
+        choices = tuple(map(str, action.choices or ()))
+        if action.option_strings:
+            flags.append(Flag(tuple(action.option_strings), (action.help or "").partition(" [")[0], choices))
+        else:
+            values += choices
+    return Verb(name, text, tuple(flags), tuple(values))
+
+
+def _values_of_flags(verbs: Sequence[Verb]) -> dict[str, str]:
+    return {name: " ".join(flag.values) for verb in verbs for flag in verb.flags for name in flag.names if flag.values}
+
+
+def _render_bash(verbs: Sequence[Verb]) -> Iterator[str]:
+    yield "_emulator() {"
+    yield '  local word="${COMP_WORDS[COMP_CWORD]}" flags="--help --version" words='
+    yield f'  [ "$COMP_CWORD" -eq 1 ] && words={shlex.quote(" ".join(verb.name for verb in verbs))}'
+    yield '  [ "$COMP_CWORD" -gt 1 ] && case "${COMP_WORDS[1]}" in'
+    for verb in verbs:
+        yield f"    {verb.name}) flags={shlex.quote(verb.flag_names)} words={shlex.quote(' '.join(verb.values))} ;;"
+    yield "  esac"
+    yield '  [ "${word:0:1}" = - ] && words="$flags"'
+    yield '  case "${COMP_WORDS[COMP_CWORD-1]}" in'
+    for name, values in _values_of_flags(verbs).items():
+        yield f"    {name}) words={shlex.quote(values)} ;;"
+    yield "  esac"
+    yield '  COMPREPLY=($(compgen -W "$words" -- "$word"))'
+    yield "}"
+    yield f"complete -o default -F _emulator {' '.join(_COMMANDS)}"  # files, where nothing is known
+
+
+def _render_zsh(verbs: Sequence[Verb]) -> Iterator[str]:
+    described = " ".join(shlex.quote(f"{verb.name}:{verb.help}") for verb in verbs)
+    yield f"#compdef {' '.join(_COMMANDS)}"
+    yield "_emulator() {"
+    yield f"  local -a verbs=({described})"
+    yield "  (( CURRENT == 2 )) && { _describe verb verbs; return }"
+    yield '  case "$words[CURRENT-1]" in'
+    for name, values in _values_of_flags(verbs).items():
+        yield f"    {name}) compadd -- {values}; return ;;"
+    yield "  esac"
+    yield '  case "$words[2]" in'
+    for verb in verbs:
+        rest = f"compadd -- {' '.join(verb.values)}" if verb.values else "_files"
+        yield f'    {verb.name}) [[ "$PREFIX" = -* ]] && compadd -- {verb.flag_names} || {rest} ;;'
+    yield "  esac"
+    yield "}"
+    yield f"compdef _emulator {' '.join(_COMMANDS)}"
+
+
+def _render_fish(verbs: Sequence[Verb]) -> Iterator[str]:
+    for command in _COMMANDS:
+        for verb in verbs:
+            yield f"complete -c {command} -n __fish_use_subcommand -f -a {verb.name} -d {shlex.quote(verb.help)}"
+            where = f"complete -c {command} -n '__fish_seen_subcommand_from {verb.name}'"
+            if verb.values:
+                yield f"{where} -f -a {shlex.quote(' '.join(verb.values))}"
+            for flag in verb.flags:
+                names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
+                values = f" -x -a {shlex.quote(' '.join(flag.values))}" if flag.values else ""
+                yield f"{where} {names} -d {shlex.quote(flag.help)}{values}"
+
+
+_RENDER: Mapping[str, Callable[[Sequence[Verb]], Iterator[str]]] = {
+    "bash": _render_bash,
+    "zsh": _render_zsh,
+    "fish": _render_fish,
+}

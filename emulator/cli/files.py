@@ -1,0 +1,44 @@
+"""Files and folders that a command is given."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import find_files
+from emulator.settings import SettingsError
+
+
+def require_readable(paths: Sequence[Path]) -> None:
+    """Refuse what cannot be read, before anything is done.
+
+    Raises:
+        SettingsError: one of them cannot.
+    """
+    for path in paths:
+        try:
+            os.stat(path)
+        except OSError as error:
+            raise SettingsError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+        if not os.access(path, os.R_OK):
+            raise SettingsError(f"cannot read {path}: permission denied")
+
+
+def list_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """The files, and those of the folders, in the order given.
+
+    Raises:
+        SettingsError: one cannot be read, or a folder holds no scenario.
+    """
+    require_readable(paths)
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        try:
+            files = find_files(path)
+        except ScenarioError as error:
+            raise SettingsError(f"cannot read {error}") from None
+        if not files:
+            raise SettingsError(f"{path} is a folder without scenarios")
+        yield from files

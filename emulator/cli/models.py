@@ -1,0 +1,51 @@
+"""``emulator models``: what a vendor's clients can ask for."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from emulator.cli.files import require_readable
+from emulator.core.call import Deployment
+from emulator.core.json import dump_json
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_paths
+from emulator.scenario.loaded import LoadedScenario
+from emulator.server.serving import check_vendors, list_deployments, read_settings, with_vendor_mistakes
+from emulator.settings import Settings, SettingsError
+from emulator.vendors import VENDORS
+
+_HEAD = ("NAME", "TASK", "CONTEXT", "STATE")
+
+
+def list_models(name: str, settings: Settings, *, as_json: bool) -> int:
+    """Print a vendor's deployments, with those of a scenario; 1 if the scenario has mistakes."""
+    require_readable(settings.paths)
+    try:
+        with with_vendor_mistakes(VENDORS):
+            loaded, _ = load_paths(settings.paths, settings.scenario)
+        deployments = _list(name, loaded)
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if as_json:
+        print(dump_json([asdict(deployment) for deployment in deployments]).decode())
+    else:
+        print("\n".join(_align([_HEAD, *map(_row, deployments)])))
+    return 0
+
+
+def _list(name: str, loaded: LoadedScenario) -> Sequence[Deployment]:
+    if name not in check_vendors(loaded, VENDORS):
+        raise SettingsError(f"{name!r} is not served by this scenario")
+    vendor = VENDORS[name]
+    return list(list_deployments(vendor, read_settings(vendor, loaded.scenario), loaded.scenario).values())
+
+
+def _row(deployment: Deployment) -> tuple[str, ...]:
+    context = "-" if deployment.context is None else str(deployment.context)
+    return deployment.name, deployment.task, context, deployment.state
+
+
+def _align(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

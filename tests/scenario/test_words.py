@@ -1,0 +1,79 @@
+"""Words that people bring from elsewhere."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+import pytest
+
+from emulator.core.call import Deployment
+from emulator.core.errors import ErrorKind
+from emulator.core.json import Object, as_object
+from emulator.scenario.conditions import NAMED_FACETS
+from emulator.scenario.mistakes import nearest
+from emulator.scenario.schema import schema_json
+from emulator.scenario.words import MEANT
+from emulator.vendors import VENDORS
+from tests.scenario.texts import rows_of
+
+
+@pytest.mark.parametrize(
+    ("rule", "meant"),
+    [
+        pytest.param("when: {model: llama3}", "deployment", id="model"),
+        pytest.param("when: {key: dapi-1}", "principal", id="key"),
+        pytest.param("when: {user: search}", "principal", id="user"),
+        pytest.param("when: {path: /generate}", "endpoint", id="path"),
+        pytest.param("when: {headers: {x-a: b}}", "header.<name>", id="headers"),
+        pytest.param("when: {content: hello}", "prompt", id="content of a question"),
+        pytest.param("reply: {content: hello}", "text", id="content of an answer"),
+        pytest.param("response: {text: hello}", "reply", id="response"),
+        pytest.param("text: hello", "reply", id="an answer outside its reply"),
+        pytest.param("prompt: hello", "when", id="a facet outside its when"),
+        pytest.param("first: 2", "times", id="a count outside its times"),
+        pytest.param("status: 503", "error", id="a status outside its error"),
+        pytest.param("error: {status: 503}", "kind: overloaded", id="a status without a kind"),
+        pytest.param("error: {status: 429}", "kind: rate_limited", id="another status without a kind"),
+        pytest.param("error: {kind: server_error}", "internal", id="server_error"),
+        pytest.param("error: {kind: too_many_requests}", "rate_limited", id="too_many_requests"),
+        pytest.param("times: {for: 10s}", "repeat", id="for without every"),
+        pytest.param("faults: [{type: reset}]", "disconnect", id="reset"),
+        pytest.param("faults: [{type: timeout}]", "hang", id="timeout"),
+        pytest.param("latency: {ttft: {type: lognormal, p50: 1s, p99: 2s}}", "median", id="p50"),
+        pytest.param("latency: {tpot: 10ms}", "itl", id="tpot"),
+    ],
+)
+def test_a_word_from_elsewhere_is_understood(rule: str, meant: str) -> None:
+    rows = rows_of(f"version: 1\nrules:\n  - name: r\n    pass: true\n    {rule}\n")
+    assert any(row.endswith(f"; did you mean {meant}?") for row in rows), rows
+
+
+def test_a_limit_for_a_time_has_a_window() -> None:
+    rows = rows_of("version: 1\nlimits: [{unit: tokens, amount: 1, for: 60s}]\n")
+    assert "unknown key; did you mean window?" in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor"),
+    [
+        pytest.param("dbx", "databricks", id="Databricks"),
+        pytest.param("AOAI", "azure", id="Azure, in capitals"),
+        pytest.param("ascend", "mindie", id="MindIE"),
+        pytest.param("hf", "tgi", id="TGI"),
+        pytest.param("ovms", "openvino", id="OpenVINO"),
+    ],
+)
+def test_vendors_are_known_by_their_short_names(name: str, vendor: str) -> None:
+    assert nearest(name, VENDORS) == vendor
+
+
+def test_what_is_suggested_is_a_name_of_the_language() -> None:
+    schema = schema_json()
+    names = {key for part in (schema, *map(as_object, as_object(schema["$defs"]).values())) for key in keys_of(part)}
+    names |= {*ErrorKind, "hang", "garbage", "disconnect", "drip", "late_error"}
+    names |= {*VENDORS} | {field.name for field in fields(Deployment)}
+    names |= {f"{facet}.<name>" for facet in NAMED_FACETS}
+    assert {word for meant in MEANT.values() for word in meant} <= names
+
+
+def keys_of(part: Object) -> Iterable[str]:
+    return as_object(part.get("properties", {}))
