@@ -19,6 +19,8 @@ _NAME: Object = {"type": "string", "minLength": 1}
 _POSITIONS = ("after_tokens", "after_bytes", "at", "before")
 _OUTCOMES = ("error", "reply", "latency", "faults", "pass")
 _OF_SEQUENCES = ("sequence", "then", "per")
+_COMPARISONS = ("contains", "prefix", "suffix", "regex", "not")
+_TEXTS = ("text", "file", "chunks", "reasoning", "tool_calls")
 _ALONE = ("json", "refusal", "embedding", "generate")
 _SOME_WEIGHT: Object = {"exclusiveMinimum": 0}
 
@@ -40,8 +42,11 @@ def publish() -> Object:
     when["patternProperties"] = {_sharpen(key): found for key, found in as_object(when["patternProperties"]).items()}
     for key in ("endpoint", "deployment", "principal", "session", "tools"):
         set_names(when, key, _NAME)
-    set_names(definitions["Limit"], "deployment", _NAME)
+    for key in ("deployment", "principal"):
+        set_names(definitions["Limit"], key, _NAME)
     set_names(when, "task", choose(get_args(Task)))
+    for inner in (properties_of(when)["not"], as_object(properties_of(when)["any"])["items"]):
+        as_object(inner)["minProperties"] = 1
     return schema
 
 
@@ -85,6 +90,11 @@ def _clean(node: JSON) -> JSON:
     return cleaned
 
 
+def _some_of(names: Collection[str]) -> Object:
+    """At least one of the names is given."""
+    return {"anyOf": [{"required": [name]} for name in names]}
+
+
 def _without(names: Collection[str]) -> Object:
     return {name: False for name in names}
 
@@ -100,8 +110,7 @@ def _one_outcome(others: Collection[str]) -> Iterator[Object]:
         excluded = [n for n in _OUTCOMES if n != name] if name == "pass" else {"error", "reply", "pass"} - {name}
         more: Object = {"pass": {"const": True}} if name == "pass" else {}
         yield {"required": [name], "properties": {**_without([*sorted(excluded), *others]), **more}}
-    bent: JSON = [{"required": ["latency"]}, {"required": ["faults"]}]
-    yield {"anyOf": bent, "properties": _without(["error", "reply", "pass", *others])}
+    yield {**_some_of(("latency", "faults")), "properties": _without(["error", "reply", "pass", *others])}
 
 
 def _unit(concurrency: bool) -> Object:
@@ -112,15 +121,17 @@ def _unit(concurrency: bool) -> Object:
 
 _SPREAD: Object = {"oneOf": [{"required": [key]} for key in ("p99", "sigma", "mean")]}
 _MORE: Mapping[str, Object] = {
-    "Comparison": {"minProperties": 1},
+    "Comparison": _some_of(_COMPARISONS),
     "Bounds": {"minProperties": 1},
     "SizeBounds": {"minProperties": 1},
     "Times": {"minProperties": 1},
     "Lognormal": _SPREAD,
     "LognormalPart": _SPREAD,
     "ReplyOutcome": {
-        "minProperties": 1,
-        "dependentSchemas": _at_most_one(_ALONE, ("text", "chunks", "reasoning", "tool_calls")),
+        **_some_of((*_TEXTS, *_ALONE, "finish_reason", "usage")),
+        "dependentSchemas": {**_at_most_one(_ALONE, _TEXTS), **_at_most_one(("text", "file"))},
+        "if": {"required": ["template"], "properties": {"template": {"const": True}}},
+        "then": _some_of(("text", "file")),
     },
     "Step": {"oneOf": [*_one_outcome(())]},
     "Rule": {

@@ -33,6 +33,8 @@ CANNOT = {
     "edges that fall": "two values compared",
     "edges and weights that do not fit": "two lengths compared",
     "a name that is taken": "two rules compared",
+    "a placeholder there is not": "words in a text",
+    "a file that is not there": "another file",
 }
 MORE = [
     pytest.param("latency: {ttft: {type: uniform, low: 2s, high: 1s}}", id="low above high"),
@@ -67,6 +69,18 @@ MORE = [
     pytest.param("rules: [{name: a, error: {kind: timeout, status: 600}}]", id="a status there is not"),
     pytest.param('rules: [{name: a, error: {kind: timeout, headers: {a: "\\n"}}}]', id="a header of two lines"),
     pytest.param("rules: [{name: a, reply: {}}]", id="an empty reply"),
+    pytest.param("rules: [{name: a, reply: {template: false}}]", id="a template of nothing"),
+    pytest.param("rules: [{name: a, reply: {template: true, json: 1}}]", id="a template that is no text"),
+    pytest.param("rules: [{name: a, reply: {text: a, file: b}}]", id="a text and a file"),
+    pytest.param("rules: [{name: a, reply: {file: b, json: 1}}]", id="a file and a value"),
+    pytest.param("rules: [{name: a, reply: {template: true, text: '{nope}'}}]", id="a placeholder there is not"),
+    pytest.param("rules: [{name: a, reply: {file: nowhere.md}}]", id="a file that is not there"),
+    pytest.param("rules: [{name: a, when: {any: [{}]}, pass: true}]", id="any of nothing"),
+    pytest.param("rules: [{name: a, when: {any: []}, pass: true}]", id="any of none"),
+    pytest.param("limits: [{principal: '', unit: tokens, amount: 1, window: 1s}]", id="a principal without letters"),
+    pytest.param("deployments: [{vendor: tgi, name: a, state: {loading: 1s, ready: 1s}}]", id="two states"),
+    pytest.param("deployments: [{vendor: tgi, name: a, state: {loading: 1}}]", id="a state for no time"),
+    pytest.param("timing: {invalid_above: 5}", id="a bound without unit"),
     pytest.param("rules: [{name: a, times: {}, pass: true}]", id="an empty times"),
     pytest.param("rules: [{name: a, times: {nth: []}, pass: true}]", id="an empty list of counts"),
     pytest.param("rules: [{name: a, when: {messages: {}}, pass: true}]", id="empty bounds"),
@@ -161,6 +175,11 @@ VALID = [
     ),
     pytest.param("version: 1\nrules: [{name: a, reply: {text: a, tool_calls: [{name: f}]}}]", id="text and a call"),
     pytest.param("version: 1\nrules: [{name: a, faults: [{type: drop, field: [id, 'a.b[0].c']}]}]", id="fields"),
+    pytest.param("version: 1\nrules: [{name: a, reply: {template: true, text: '{prompt}'}}]", id="a template"),
+    pytest.param(
+        "version: 1\nrules: [{name: a, when: {any: [{stream: true}], not: {task: chat}}, pass: true}]", id="any"
+    ),
+    pytest.param("version: 1\ndeployments: [{vendor: tgi, name: a, state: {loading: 20s}}]", id="a state for a time"),
     pytest.param("version: 1\nlimits: [{unit: concurrency, amount: 8}]", id="places"),
 ]
 
@@ -188,7 +207,19 @@ def walk(node: JSON) -> Iterator[Object]:
 KEYWORDS = {
     *("$schema", "$id", "$defs", "$ref", "title", "description", "default", "examples", "type", "const", "enum"),
     *("properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties"),
-    *("items", "prefixItems", "contains", "minItems", "maxItems", "dependentSchemas", "anyOf", "oneOf", "not"),
+    *(
+        "if",
+        "then",
+        "items",
+        "prefixItems",
+        "contains",
+        "minItems",
+        "maxItems",
+        "dependentSchemas",
+        "anyOf",
+        "oneOf",
+        "not",
+    ),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "pattern"),
 }
 

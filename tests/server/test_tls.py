@@ -55,5 +55,7 @@ def test_without_its_package_it_says_what_to_install(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "; ".join([*lines, f"sys.exit(main(['ca', '--tls-dir', {str(tmp_path)!r}]))"])]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
-    wanted = "emulator: error: a certificate of our own needs the package cryptography: pip install 'emulator[tls]'\n"
+    wanted = (
+        "emulator: error: a certificate of our own needs the package cryptography: pip install 'llm-emulator[tls]'\n"
+    )
     assert ended.stderr == wanted
