@@ -1,32 +1,26 @@
 """What each control request does."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from emulator.control import models
-from emulator.control.explain import describe, summarize
-from emulator.control.journal import Entry
 from emulator.control.metrics import render_metrics
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
-from emulator.control.target import Target
+from emulator.control.requests import RequestActions
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
 from emulator.scenario.loaded import LoadedScenario
-from emulator.scenario.match import Verdict
 from emulator.scenario.mistakes import nearest
 
 _END = 253402300799.0  # 9999-12-31T23:59:59Z, the last second that has a date
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Actions:
-    """One method a route: its query, its body, the name that ends its path."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
+class Actions(RequestActions):
+    """All of them."""
 
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
         active = self._target.of(query.session)
@@ -101,27 +95,21 @@ class Actions:
         return models.SessionEnded(name=name)
 
     async def listen(self, query: models.NoQuery, body: models.Listen, name: str) -> models.Listening:
-        apps = self._target.of(name).apps
-        if body.vendor not in apps:
-            known = ", ".join(apps)
-            raise ProblemError(404, "No such vendor", f"No vendor {body.vendor!r} is served; there are {known}.")
+        _check_vendor(body.vendor, self._target.of(name).apps)
         return models.Listening(url=await self._target.listen(name, body.vendor))
 
-    async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> models.Requests:
-        found = [entry for entry in self._target.journal.of() if _matches(entry, query)]
-        latest = found[-query.limit :]
-        return models.Requests(
-            requests=[models.RequestEntry.model_validate(entry) for entry in latest], total=len(found)
+    async def list_deployments(self, query: models.DeploymentsQuery, body: bytes, name: str) -> models.Deployments:
+        apps = self._target.of(query.session).apps
+        if query.vendor is not None:
+            _check_vendor(query.vendor, apps)
+        return models.Deployments(
+            deployments=[
+                models.DeploymentEntry.model_validate(deployment)
+                for vendor, app in apps.items()
+                if query.vendor in (None, vendor)
+                for deployment in app.service.deployments.values()
+            ]
         )
-
-    async def get_request(self, query: models.NoQuery, body: bytes, name: str) -> models.RequestDetail:
-        entry = self._target.journal.find(name)
-        if entry is None:
-            raise ProblemError(404, "No such request", f"The journal has no request {name!r}.")
-        fields = models.RequestEntry.model_validate(entry).model_dump()
-        verdicts = entry.explain()
-        summary = summarize(entry.rule, verdicts)
-        return models.RequestDetail(**fields, summary=summary, explanation=[_show(verdict) for verdict in verdicts])
 
     async def get_clock(self, query: models.SessionQuery, body: bytes, name: str) -> models.ClockState:
         emulator = self._target.of(query.session).emulator
@@ -152,30 +140,10 @@ class Actions:
         return dump_openapi()
 
 
-_FILTERS: dict[str, Callable[[Entry], str | int | None]] = {
-    "vendor": lambda entry: entry.vendor,
-    "deployment": lambda entry: entry.deployment,
-    "status": lambda entry: entry.status,
-    "rule": lambda entry: entry.rule,
-    "session": lambda entry: entry.session,
-    "matched": lambda entry: "false" if entry.rule is None else "true",
-}
-
-
-def _matches(entry: Entry, query: models.RequestsQuery) -> bool:
-    wanted = ((getattr(query, name), value) for name, value in _FILTERS.items())
-    return all(want is None or value(entry) == want for want, value in wanted)
-
-
-def _show(verdict: Verdict) -> models.RuleVerdict:
-    return models.RuleVerdict(
-        rule=verdict.rule,
-        takes=verdict.failed is None,
-        failed=verdict.failed,
-        detail=verdict.detail,
-        draw=verdict.draw,
-        text=describe(verdict),
-    )
+def _check_vendor(name: str, served: Iterable[str]) -> None:
+    known = list(served)
+    if name not in known:
+        raise ProblemError(404, "No such vendor", f"No vendor {name!r} is served; there are {', '.join(known)}.")
 
 
 def _kind_of(clock: Clock) -> Literal["real", "scale", "instant", "frozen"]:

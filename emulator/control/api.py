@@ -9,15 +9,18 @@ from pydantic import BaseModel, ValidationError
 from emulator import __version__
 from emulator.control import models
 from emulator.control.actions import Actions
-from emulator.control.journal import Entry
+from emulator.control.entry import Entry
+from emulator.control.events import stream_events
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
-from emulator.core.json import parse_json
+from emulator.core.json import JSON, parse_json
 from emulator.core.seed import derive
 from emulator.scenario.errors import ScenarioError
+from emulator.scenario.locations import format_path
+from emulator.scenario.mistakes import Row, explain_errors
 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
@@ -57,7 +60,8 @@ class ControlPlane:
         """A path of no vendor that is served; the journal has it all the same."""
         active = self._target.of(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
-        detail = f"Nothing is served at {path}; the front port serves {served}."
+        hint = active.hints.explain_front(http.method, path)
+        detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}'}."
         emulator, journal = active.emulator, self._target.journal
         identity = derive("", http.method, path)
         entry = Entry(
@@ -68,6 +72,7 @@ class ControlPlane:
             path=path,
             status=404,
             session=session,
+            arrival=journal.arrive(),
             error="not_found",
             hint=detail,
         )
@@ -77,10 +82,12 @@ class ControlPlane:
         journal.add(entry, emulator.journal.entries)
         return problem_response(models.Problem(title="Not found", status=404, detail=detail))
 
-    async def _answer(self, http: web.BaseRequest) -> web.Response:
+    async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
         route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
         query = _read_query(http, route)
         body = await _read_body(http) if http.body_exists else b""
+        if isinstance(query, models.EventsQuery):
+            return await stream_events(http, self._target, query)
         if route.path == "/health":
             return _json(self._health())
         if route.path == "/ready":
@@ -120,7 +127,8 @@ def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
         return route.query.model_validate(dict(pairs))
     except ValidationError as error:
         known = ", ".join(route.query.model_fields) or "none"
-        raise ProblemError(400, "Bad query", f"{_describe(error)}. Known parameters: {known}") from None
+        detail = f"{_describe(error, dict(pairs), route.query)}. Known parameters: {known}"
+        raise ProblemError(400, "Bad query", detail) from None
 
 
 def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
@@ -131,14 +139,13 @@ def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise ProblemError(422, "Bad body", _describe(error)) from None
+        raise ProblemError(422, "Bad body", _describe(error, value, model)) from None
 
 
-def _describe(error: ValidationError) -> str:
-    return "; ".join(
-        ": ".join(filter(None, [".".join(map(str, detail["loc"])), detail["msg"]]))
-        for detail in error.errors(include_url=False)
-    )
+def _describe(error: ValidationError, data: JSON, model: type[BaseModel]) -> str:
+    """Every mistake, each with the name that was probably meant."""
+    mistakes = explain_errors(error, data, model.model_json_schema())
+    return "; ".join(str(Row("", 0, 0, format_path(each.path), each.message, each.suggestion)) for each in mistakes)
 
 
 async def _read_body(http: web.BaseRequest) -> bytes:

@@ -1,6 +1,6 @@
 """Why a rule took a request, and why the others did not, in sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from emulator.scenario.match import Verdict, find_nearest
 
@@ -9,13 +9,6 @@ def describe_nearest(verdicts: Iterable[Verdict]) -> str:
     """Which rule came closest, and what it wanted."""
     nearest = find_nearest(verdicts)
     return "There are no rules." if nearest is None else f"The nearest is {describe(nearest)}"
-
-
-def summarize(rule: str | None, verdicts: Sequence[Verdict]) -> str:
-    """What became of a request, in one line; without verdicts nothing was asked, or the request is no longer kept."""
-    if not verdicts:
-        return "No rule was asked." if rule is None else f"{rule!r} took it; the request is no longer kept."
-    return describe(verdicts[-1]) if rule is not None else f"No rule takes it. {describe_nearest(verdicts)}"
 
 
 def describe(verdict: Verdict) -> str:

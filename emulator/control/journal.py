@@ -3,176 +3,40 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import count
-from typing import Protocol
 
-from emulator.core.json import JSON
-from emulator.core.wire import Headers, WireRequest
-from emulator.scenario.match import Match, Verdict
+from emulator.control.entry import Attempts, Entry, Kept
 
 LATEST = 10_000  # entries kept of a session
 _MOST_ENTRIES = 100_000  # of all sessions
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
-
-
-class Explainer(Protocol):
-    """Whoever answered a request, and still knows by which scenario."""
-
-    def explain(self, entry: Entry) -> tuple[Verdict, ...]:
-        """What each rule said to the request, up to the one that took it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """What an explanation is made from, once somebody asks for it."""
-
-    explainer: Explainer
-    match: Match
-    identity: bytes
-    attempt: int
-
-
-@dataclass(slots=True, eq=False)
-class Attempts:
-    """Equal requests of a session, one after the other; ``latest`` is the id of the one that came last."""
-
-    count: int = 0
-    latest: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LimitCheck:
-    """What a call asked of a limit that refused it; ``wait`` in seconds, ``None``: nobody knows, or never."""
-
-    limit: str
-    unit: str
-    asked: int
-    available: int
-    wait: float | None
-
-
-@dataclass(slots=True, eq=False)
-class Kept:
-    """What is kept of an exchange besides its figures, as long as there is room.
-
-    Fields:
-        request: its body may be cut.
-        headers: of the answer.
-        body: of an answer in one piece; may be cut.
-        text: what the model said; tool calls as name and arguments.
-        request_cut, response_cut: the body was longer.
-        size: bytes that count against what is kept in all.
-    """
-
-    request: WireRequest
-    headers: Headers = ()
-    body: bytes | None = None
-    text: str | None = None
-    tool_calls: tuple[tuple[str, str], ...] = ()
-    request_cut: bool = False
-    response_cut: bool = False
-    size: int = 0
-
-    def measure(self) -> None:
-        """Say how large it is, once it is whole."""
-        request = self.request
-        said = len(self.body or b"") + len(self.text or "")
-        self.size = said + len(request.body) + sum(map(len, (*request.headers.values(), *request.query.values())))
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Entry:
-    """One vendor call; times in Unix seconds, durations in seconds.
-
-    Fields:
-        seq: rises over the whole server.
-        vendor: ``None``: no vendor has the path.
-        number: which attempt it is among equal requests of its session, from 1.
-        completion_tokens: of the answer as planned; ``sent_tokens``: those that went out.
-        planned_ttft: when the first byte of the body was due, after admission; ``None`` without a plan.
-        ttft: when it was sent.
-        planned_end: when the last byte was due.
-        lateness: how late each write was.
-        whole: the answer reached the client to its end; ``client_left``: the client did not wait for it.
-        faults: what bent the answer, in order.
-        kept: absent once there is no room for it; ``evidence``: where no rule was asked, too.
-        bytes_in, bytes_out: of the bodies as they went over the wire.
-    """
-
-    id: str
-    time: float
-    vendor: str | None
-    method: str
-    path: str
-    status: int
-    seq: int = 0
-    deployment: str | None = None
-    operation: str | None = None
-    stream: bool = False
-    principal: str = ""
-    session: str = ""
-    attempts: Attempts = field(default_factory=Attempts)
-    number: int = 1
-    retry_of: str | None = None
-    rule: str | None = None
-    error: str | None = None
-    finish_reason: str | None = None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    sent_tokens: int = 0
-    planned_ttft: float | None = None
-    ttft: float | None = None
-    planned_end: float | None = None
-    duration: float = 0.0
-    lateness: Sequence[float] = ()
-    whole: bool = False
-    client_left: bool = False
-    faults: tuple[str, ...] = ()
-    hint: str = ""
-    limits: tuple[LimitCheck, ...] = ()
-    events: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
-    kept: Kept | None = field(default=None, repr=False)
-    evidence: Evidence | None = field(default=None, repr=False)
-
-    @property
-    def attempt(self) -> int:
-        """Which attempt it is among equal requests of its session, from 1."""
-        return self.number
-
-    @property
-    def retries(self) -> int:
-        """How many equal requests came after it."""
-        return max(0, self.attempts.count - self.number)
-
-    @property
-    def lateness_p99(self) -> float | None:
-        """Seconds that 99 % of the writes were late at most."""
-        late = sorted(self.lateness)
-        return late[min(len(late) - 1, int(0.99 * len(late)))] if late else None
-
-    def explain(self) -> tuple[Verdict, ...]:
-        """What each rule said, up to the one that took the call."""
-        return () if self.evidence is None else self.evidence.explainer.explain(self)
+Listener = Callable[[Entry], None]
 
 
 class Journal:
-    """The latest calls of each session, oldest first; each is also handed to listeners, such as the access log."""
+    """The latest calls of each session, oldest first.
+
+    ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
+    """
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
         self._sessions: dict[str, deque[Entry]] = {}
         self._order: deque[Entry] = deque()
         self._kept: deque[Entry] = deque()
         self._room = most_kept
-        self._numbers = count(1)
+        self._arrivals = count(1)
+        self.latest = 0
         self._era = 0
         self._eras: dict[str, int] = {}
         self._attempts: dict[str, dict[bytes, Attempts]] = {}
-        self.listeners: list[Callable[[Entry], None]] = []
+        self.listeners: list[Listener] = []
+        self.watchers: list[Listener] = []
+
+    def arrive(self) -> int:
+        """A number for a call that begins."""
+        return next(self._arrivals)
 
     def era(self, session: str) -> tuple[int, int]:
         """Changes when a session is cleared: a call that began before is entered nowhere."""
@@ -187,7 +51,8 @@ class Journal:
 
     def add(self, entry: Entry, most: int = LATEST) -> None:
         """Enter a call; a session keeps its latest ``most``."""
-        entry.seq = next(self._numbers)
+        self.latest += 1
+        entry.seq = self.latest
         entries = self._sessions.get(entry.session)
         if entries is None:
             entries = self._sessions[entry.session] = deque()
@@ -201,6 +66,12 @@ class Journal:
             self._keep(entry, entry.kept)
         for listen in self.listeners:
             listen(entry)
+        self.amend(entry)
+
+    def amend(self, entry: Entry) -> None:
+        """Tell whoever watches that more is known of a call."""
+        for watch in self.watchers:
+            watch(entry)
 
     def _keep(self, entry: Entry, kept: Kept) -> None:
         """Let the oldest bodies go that no longer fit."""
@@ -226,6 +97,15 @@ class Journal:
         """The latest entry with this id."""
         return next((entry for entry in reversed(list(self.of(session))) if entry.id == name), None)
 
+    def since(self, seq: int) -> list[Entry]:
+        """Calls that came after one, oldest first."""
+        found = []
+        for entry in reversed(self._order):
+            if entry.seq <= seq:
+                break
+            found.append(entry)
+        return found[::-1]
+
     def of(self, session: str | None = None) -> Iterable[Entry]:
         """One session's calls, or all, oldest first."""
         if session is not None:
@@ -250,19 +130,3 @@ class Journal:
             self._attempts.pop(name, None)
         self._order = deque(entry for entry in self._order if entry.session in self._sessions)
         self._kept = deque(entry for entry in self._kept if entry.kept is not None)
-
-
-def shown_headers(headers: Mapping[str, str]) -> dict[str, JSON]:
-    """Headers as they may be shown, names in lower case: credentials are cut to four characters."""
-    return {name.lower(): cut_credential(name, value) for name, value in headers.items()}
-
-
-_SECRET = frozenset({"authorization", "api-key", "x-api-key", "x-emulator-token", "cookie", "proxy-authorization"})
-
-
-def cut_credential(name: str, value: str) -> str:
-    """``Bearer dapi-search`` → ``Bearer dapi…``; other headers as they are."""
-    if name.lower() not in _SECRET:
-        return value
-    scheme, space, token = value.rpartition(" ")
-    return f"{scheme}{space}{token[:4]}…"

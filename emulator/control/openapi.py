@@ -64,7 +64,7 @@ def _describe(route: Route) -> JSON:
 def _content(route: Route) -> JSON:
     if route.gives is not None:
         return {"schema": {"$ref": _REF.format(model=route.gives.__name__)}}
-    return {"schema": {"type": "string" if route.media == "text/plain" else "object"}}
+    return {"schema": {"type": "string" if route.media.startswith("text/") else "object"}}
 
 
 def _path_parameters(route: Route) -> list[JSON]:

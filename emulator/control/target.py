@@ -1,12 +1,29 @@
 """What the control plane asks of the server around it."""
 
+from __future__ import annotations
+
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from emulator.control.journal import Journal
-from emulator.core.vendor import Metrics
+from emulator.core.vendor import AnyService, Metrics
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
+
+
+class Mounted(Protocol):
+    """A vendor that is served."""
+
+    @property
+    def service(self) -> AnyService: ...
+
+
+class Hints(Protocol):
+    """Knows what may have been meant."""
+
+    def explain_front(self, method: str, path: str) -> str:
+        """By a path of the front that no vendor has; empty: nobody knows."""
 
 
 class Active(Protocol):
@@ -19,8 +36,11 @@ class Active(Protocol):
     def emulator(self) -> Emulator: ...
 
     @property
-    def apps(self) -> Mapping[str, object]:
+    def apps(self) -> Mapping[str, Mounted]:
         """The vendors that are served, by name."""
+
+    @property
+    def hints(self) -> Hints: ...
 
 
 class SessionRecord(Protocol):
@@ -53,6 +73,10 @@ class Target(Protocol):
 
     @property
     def metrics(self) -> Mapping[str, Metrics]: ...
+
+    @property
+    def closing(self) -> asyncio.Event:
+        """Set when the process is about to end: nobody may wait any longer."""
 
     @property
     def sessions(self) -> Iterable[SessionRecord]: ...

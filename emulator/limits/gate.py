@@ -23,6 +23,13 @@ _USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
 
 
 @dataclass(slots=True, eq=False)
+class LimitError(EmulatedError):
+    """A refusal by quotas; ``refusing``: each that has not enough, what it was asked for and what it has."""
+
+    refusing: Sequence[tuple[Charge, Balance]] = ()
+
+
+@dataclass(slots=True, eq=False)
 class Admission:
     """What a call holds as long as it runs.
 
@@ -53,8 +60,8 @@ class Gate:
         """Let a call in, now or when there is a slot.
 
         Raises:
-            EmulatedError: ``RATE_LIMITED``: a quota has not enough; nothing is charged.
-                ``OVERLOADED``: no slot, and the queue is full.
+            LimitError: ``RATE_LIMITED``: a quota has not enough; nothing is charged.
+            EmulatedError: ``OVERLOADED``: no slot, and the queue is full.
         """
         ticket = next(self._numbers).to_bytes(8, "big") + request.key  # a request may be repeated after a reset
         admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call, request.principal))
@@ -145,6 +152,10 @@ def _check(admission: Admission, call: Call) -> None:
         "used": quota.amount - balance.left,
         "asked": charge.cost,
     }
-    raise EmulatedError(
-        ErrorKind.RATE_LIMITED, limit=quota.unit, retry_after=None if wait == inf else round(wait, 6), details=details
+    raise LimitError(
+        ErrorKind.RATE_LIMITED,
+        limit=quota.unit,
+        retry_after=None if wait == inf else round(wait, 6),
+        details=details,
+        refusing=[(charge, balance) for _, balance, charge in refusing],
     )

@@ -16,9 +16,10 @@ from emulator.pipeline import Emulator
 from emulator.scenario.asked import AskedError
 from emulator.scenario.match import Verdict
 from emulator.server.address import Addressed
-from emulator.server.decide import Decider, refuse_asked
+from emulator.server.decide import Decider, check_headers, refuse_asked
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
+from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player
 from emulator.server.read import Reader, read_body
@@ -45,6 +46,7 @@ class VendorApp:
         journal: Journal,
         metrics: VendorMetrics,
         *,
+        hints: Hints,
         closing: asyncio.Event,
         header_faults: bool = True,
     ) -> None:
@@ -53,7 +55,7 @@ class VendorApp:
         self.emulator = emulator
         self._metrics = metrics
         self._reader = Reader(vendor, service, emulator)
-        self._decider = Decider(vendor, service, emulator, header_faults=header_faults)
+        self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
         self._recorder = Recorder(
             vendor.name, emulator, journal, metrics, Explainer(vendor.name, self._reader, emulator)
         )
@@ -71,7 +73,8 @@ class VendorApp:
             base_url=base_url,
             session=found.session,
         )
-        exchange = Exchange(wire, clock.now(), era=self._journal.era(found.session))
+        journal = self._journal
+        exchange = Exchange(wire, clock.now(), era=journal.era(found.session), arrival=journal.arrive())
         player = Player(http, clock, exchange.started, self._closing, self.vendor)
 
         def record() -> None:
@@ -105,6 +108,7 @@ class VendorApp:
         wire = exchange.wire
         response: WireResponse | WireStream
         try:
+            check_headers(wire.headers)
             wire.body = await read_body(http, self.vendor.body_limit)
             exchange.parsed = await self._reader.read(exchange)
             response = await self._decider.decide(exchange)
@@ -113,9 +117,11 @@ class VendorApp:
             exchange.plan = None
             if not any(wire.key):
                 await self._reader.identify(exchange)
-            response = self._decider.refuse(error, wire)
+            response = self._decider.refuse(error, exchange)
         except AskedError as error:
-            exchange.error = "asked"
+            exchange.error, exchange.hint = "asked", str(error)
+            if not any(wire.key):
+                await self._reader.identify(exchange)
             return refuse_asked(error)
         return self._decider.bend(response, exchange)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from multidict import MultiMapping
@@ -19,9 +19,11 @@ from emulator.faults import measure
 from emulator.pipeline import Emulator
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
 from emulator.scenario.match import Match, Verdict
+from emulator.scenario.mistakes import nearest
 from emulator.scenario.outcomes import NOTHING
 from emulator.server.exchange import Exchange
 from emulator.server.explain import judge
+from emulator.server.hints import Hints, check_limits
 
 log = logging.getLogger("emulator")
 NO_WAIT = {"retry-after-ms": "1"}
@@ -35,9 +37,10 @@ class Decider:
     """Decides the answers of one vendor; ``header_faults``: a request's own headers may ask for errors and faults."""
 
     def __init__(
-        self, vendor: AnyVendor, service: AnyService, emulator: Emulator, *, header_faults: bool = True
+        self, vendor: AnyVendor, service: AnyService, emulator: Emulator, hints: Hints, *, header_faults: bool = True
     ) -> None:
         self._vendor = vendor
+        self._hints = hints
         self._service = service
         self._emulator = emulator
         self._header_faults = header_faults
@@ -78,16 +81,19 @@ class Decider:
         outcome = ask_for(match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT))
         return replace(match, outcome=outcome)
 
-    def refuse(self, error: EmulatedError, wire: WireRequest) -> WireResponse:
+    def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:
         """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
         clock, headers = self._emulator.clock, error.headers
+        if exchange.match is None or exchange.match.outcome.error is None:
+            exchange.limits = check_limits(error)
+            exchange.hint = self._hints.explain(error, exchange.wire, self._service)
         if error.retry_after:
             until = clock.now() + error.retry_after
             error.retry_after = clock.to_client(error.retry_after)
             if not error.retry_after:
                 headers = {**NO_WAIT, **headers}
             asyncio.get_running_loop().call_soon(clock.leave_client, until)
-        return with_headers(self._vendor.render_error(error, wire, self._service), headers)
+        return with_headers(self._vendor.render_error(error, exchange.wire, self._service), headers)
 
     def bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         """The answer with all faults in it, in order; one that drops the connection anyway stays."""
@@ -103,6 +109,23 @@ class Decider:
         for fault in faults:
             delivery = fault.bend(delivery)
         return delivery
+
+
+_PREFIX = "x-emulator-"
+_KNOWN = tuple(_PREFIX + name for name in ("session", "error", "fault", "ttft", "timing", "token"))
+
+
+def check_headers(headers: Iterable[str]) -> None:
+    """Refuse a request header that looks like one of the emulator's own and is none.
+
+    Raises:
+        AskedError: it names those there are.
+    """
+    for header in headers:
+        if header[:2] in ("x-", "X-") and (name := header.lower()).startswith(_PREFIX) and name not in _KNOWN:
+            hint = nearest(name, _KNOWN)
+            meant = f"did you mean {hint}? There are" if hint else "there are"
+            raise AskedError(f"{name}: no such header; {meant} {', '.join(_KNOWN)}")
 
 
 def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.control.journal import Entry, LimitCheck
+from emulator.control.entry import Entry, LimitCheck
 from emulator.core.delivery import Delivery, Ending
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
@@ -21,7 +21,7 @@ class Exchange:
 
     Fields:
         started: when it was admitted, Unix seconds.
-        era: of the journal it belongs to.
+        era: of the journal it belongs to; ``arrival``: which of its calls it is.
         identity: what makes it the same as another; ``attempt``: how often it came before.
         parsed: the call, or the whole answer of a route that no model answers.
         error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
@@ -32,6 +32,7 @@ class Exchange:
     wire: WireRequest
     started: float
     era: tuple[int, int] = (0, 0)
+    arrival: int = 0
     identity: bytes = b""
     attempt: int = 0
     parsed: Call | WireResponse | None = None

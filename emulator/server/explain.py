@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emulator.control.journal import Entry
+from emulator.control.entry import Entry
+from emulator.core.errors import EmulatedError
+from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
 from emulator.pipeline import Emulator, read_facts
-from emulator.scenario.match import Match, Verdict
+from emulator.scenario.match import Facts, Match, Verdict
 from emulator.server.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -26,20 +30,23 @@ class Explainer:
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         """What each rule said to a recorded request, up to the one that took it."""
-        evidence = entry.evidence
-        if evidence is None:
+        facts, evidence, kept = self.read(entry), entry.evidence, entry.kept
+        if facts is None or kept is None or kept.request_cut or evidence is None or evidence.match is None:
             return ()
-        kept = entry.kept
-        if kept is None or kept.request_cut:
-            return ()
-        wire = kept.request
-        exchange = Exchange(
-            wire, entry.time, identity=evidence.identity, attempt=evidence.attempt, match=evidence.match
-        )
-        if entry.deployment is not None:  # a management route may not be run again
-            exchange.parsed = self._reader.parse_again(wire)
-            wire.forget_json()
-        return judge(self._emulator, self._vendor, exchange)
+        return self._emulator.explain(facts, evidence.match)
+
+    def read(self, entry: Entry) -> Facts | None:
+        """A recorded request as the rules saw it; ``None``: it is no longer kept."""
+        evidence, kept = entry.evidence, entry.kept
+        if evidence is None or kept is None:
+            return None
+        wire = replace(kept.request)  # what it finds out of its body goes with it
+        parsed: Call | WireResponse = _NO_ANSWER
+        if entry.deployment is not None and not kept.request_cut:  # a management route may not be run again
+            with suppress(EmulatedError):
+                parsed = self._reader.parse_again(wire)
+        since_start = entry.time - self._emulator.started
+        return read_facts(self._vendor, wire, parsed, evidence.identity, evidence.attempt, since_start)
 
 
 def judge(emulator: Emulator, vendor: str, exchange: Exchange) -> tuple[Verdict, ...]:

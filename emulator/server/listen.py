@@ -43,7 +43,7 @@ class Listeners:
         self._context: ssl.SSLContext | None = None
         self._own: dict[tuple[str, str], tuple[web.ServerRunner, str]] = {}
         self._ending: set[asyncio.Future[None]] = set()
-        self.urls: dict[str, str] = {}
+        self.urls = runtime.urls
         self.scheme = "http"
         runtime.forgotten.append(self._end)
 

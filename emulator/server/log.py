@@ -3,15 +3,22 @@
 import asyncio
 import json
 import logging
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TextIO
+from textwrap import wrap
+from typing import NamedTuple, TextIO
 
+from emulator.control.entry import Entry
 from emulator.control.explain import describe_nearest
-from emulator.control.journal import Entry
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
+_WIDTH = 120  # columns
+_INDENT = " " * 14  # under the first word after the time
+_GAP = "  "
+_LONGEST_PATH = 48
+_DIM, _GREEN, _YELLOW, _RED = "2", "32", "33", "31"
 
 
 def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> bool:
@@ -24,6 +31,13 @@ def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> boo
     logger.setLevel(level.upper())
     logger.propagate = False
     return as_json
+
+
+def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """On a terminal; ``NO_COLOR`` forbids it everywhere, ``FORCE_COLOR`` asks for it elsewhere too."""
+    if environment.get("NO_COLOR"):
+        return False
+    return bool(environment.get("FORCE_COLOR")) or stream.isatty()
 
 
 class _JsonFormatter(logging.Formatter):
@@ -39,10 +53,15 @@ def _stamp(seconds: float) -> str:
 
 
 class AccessLog:
-    """Collects one line per journal entry and writes them in batches."""
+    """Collects one line per journal entry and writes them in batches; ``colour``: of text, as the terminal wants it."""
 
-    def __init__(self, *, as_json: bool, stream: TextIO = sys.stderr) -> None:
-        self._form: Callable[[Entry, str], str] = _as_json if as_json else _as_text
+    def __init__(self, *, as_json: bool, stream: TextIO = sys.stderr, colour: bool | None = None) -> None:
+        coloured = wants_colour(stream) if colour is None else colour
+
+        def as_text(entry: Entry, nearest: str) -> str:
+            return _as_text(entry, nearest, coloured=coloured)
+
+        self._form: Callable[[Entry, str], str] = _as_json if as_json else as_text
         self._stream = stream
         self._lines: list[Entry] = []
 
@@ -62,33 +81,94 @@ class AccessLog:
 def _find_nearest(entry: Entry, explained: set[tuple[str | None, ...]]) -> str:
     """Which rule came closest to a call no rule took; once for all alike, as it is dear."""
     alike = (entry.vendor, entry.deployment, entry.path)
-    if entry.rule is not None or entry.deployment is None or entry.evidence is None or alike in explained:
+    if entry.rule is not None or entry.deployment is None or alike in explained:
+        return ""
+    if entry.evidence is None or entry.evidence.match is None:
         return ""
     explained.add(alike)
     return describe_nearest(entry.explain())
 
 
-def _as_text(entry: Entry, nearest: str) -> str:
-    parts = [
-        _stamp(entry.time),
-        entry.vendor,
-        entry.method,
-        entry.path,
-        str(entry.status),
-        entry.deployment or "-",
-        f"{entry.prompt_tokens}+{entry.completion_tokens} tokens",
-        *(() if entry.ttft is None else (f"ttft {entry.ttft * 1000:.1f} ms",)),
-        f"{entry.duration * 1000:.1f} ms",
-    ]
-    if entry.rule:
-        parts.append(f"rule {entry.rule!r}")
+class _Part(NamedTuple):
+    """Words that stay together on a line, and how a terminal shows them."""
+
+    text: str
+    style: str = ""
+
+
+def _as_text(entry: Entry, nearest: str, *, coloured: bool) -> str:
+    """As many words on a line as fit; what is explained stands on lines of its own below."""
+    lines: list[list[_Part]] = [[]]
+    left = _WIDTH
+    for part in _parts(entry):
+        if len(part.text) + len(_GAP) > left:
+            lines.append([])
+            left = _WIDTH - len(_INDENT)
+        lines[-1].append(part)
+        left -= len(part.text) + len(_GAP)
+    written = [_GAP.join(_paint(part, coloured) for part in line) for line in lines]
+    for sentence in filter(None, (entry.hint, nearest and f"no rule matched. {nearest}")):
+        written += [_paint(_Part(line, _YELLOW), coloured) for line in wrap(_clean(sentence), _WIDTH - len(_INDENT))]
+    return f"\n{_INDENT}".join(written)
+
+
+def _parts(entry: Entry) -> Iterator[_Part]:
+    """What is said of a call, in order."""
+    yield from _parts_of_request(entry)
+    yield from _parts_of_answer(entry)
+
+
+def _parts_of_request(entry: Entry) -> Iterator[_Part]:
+    yield _Part(_stamp(entry.time)[11:-1], _DIM)
+    yield _Part(str(entry.status), _colour_of(entry.status))
+    yield _Part(_cut(entry.method, 16))
+    yield _Part(_cut(entry.path, _LONGEST_PATH))
+    yield _Part(f"{entry.vendor or 'front'} {_cut(entry.deployment or '-', 40)}")
+    yield _Part(_cut(entry.principal or "-", 40))
+    if entry.session:
+        yield _Part(f"session {entry.session}")
+    if entry.stream:
+        yield _Part("stream")
+
+
+def _parts_of_answer(entry: Entry) -> Iterator[_Part]:
+    if entry.deployment is not None:
+        yield _Part(f"{entry.prompt_tokens}+{entry.completion_tokens} tokens")
+    if entry.ttft is not None:
+        yield _Part(f"ttft {entry.ttft * 1000:.1f} ms", _DIM)
+    yield _Part(f"{entry.duration * 1000:.1f} ms", _DIM)
+    if entry.rule is not None:
+        yield _Part(f"rule {_cut(repr(entry.rule), 80)}")
     if entry.faults:
-        parts.append(f"faults {', '.join(entry.faults)}")
+        yield _Part(_cut(f"faults {', '.join(entry.faults)}", 80), _YELLOW)
     if entry.error:
-        parts.append(entry.error)
-    if nearest:
-        parts.append(f"no rule matched. {nearest}")
-    return "  ".join(parts)
+        yield _Part(entry.error, _RED)
+    if entry.client_left:
+        yield _Part("client left", _YELLOW)
+
+
+def _colour_of(status: int) -> str:
+    if status >= 500 or not status:
+        return _RED
+    return _YELLOW if status >= 400 else _GREEN
+
+
+def _paint(part: _Part, coloured: bool) -> str:
+    return f"\x1b[{part.style}m{part.text}\x1b[0m" if coloured and part.style else part.text
+
+
+def _clean(text: str) -> str:
+    """Without letters that move the cursor or end the line."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def _cut(text: str, most: int) -> str:
+    """At most so many letters; the middle goes first."""
+    text = _clean(text)
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
 def _as_json(entry: Entry, nearest: str) -> str:
@@ -99,6 +179,9 @@ def _as_json(entry: Entry, nearest: str) -> str:
         "status": entry.status,
         "vendor": entry.vendor,
         "deployment": entry.deployment,
+        "session": entry.session,
+        "principal": entry.principal,
+        "stream": entry.stream,
         "rule": entry.rule,
         "faults": entry.faults,
         "error": entry.error,
@@ -106,8 +189,15 @@ def _as_json(entry: Entry, nearest: str) -> str:
         "completion_tokens": entry.completion_tokens,
         "ttft": None if entry.ttft is None else round(entry.ttft, 6),
         "duration": round(entry.duration, 6),
+        "client_left": entry.client_left,
         "request_id": entry.id,
     }
-    if nearest:
-        row["nearest_rule"] = nearest
+    row |= dict(_explanations(entry, nearest))
     return json.dumps(row, ensure_ascii=False)
+
+
+def _explanations(entry: Entry, nearest: str) -> Iterable[tuple[str, str]]:
+    if entry.hint:
+        yield "hint", entry.hint
+    if nearest:
+        yield "nearest_rule", nearest

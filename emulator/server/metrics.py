@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Sequence
 
-from emulator.control.journal import Entry
+from emulator.control.entry import Entry
 
 _LATEST = 10_000
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.control.journal import Entry, Evidence, Journal, Kept
+from emulator.control.entry import Entry, Evidence, Kept
+from emulator.control.journal import Journal
 from emulator.core.delivery import Delivery
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call
@@ -47,8 +48,9 @@ class Recorder:
             wire.forget_json()
             if self._settings.bodies:
                 entry.kept = _keep(exchange, self._settings.bodies)
-            if exchange.match is not None and self._emulator.rules:
-                entry.evidence = Evidence(self._explainer, exchange.match, exchange.identity, exchange.attempt)
+            asked = exchange.match if self._emulator.rules else None
+            if asked is not None or entry.kept is not None:
+                entry.evidence = Evidence(self._explainer, asked, exchange.identity, exchange.attempt)
             self._journal.add(entry, self._settings.entries)
         self._metrics.add(entry)
 
@@ -63,6 +65,8 @@ class Recorder:
         entry.status = sent.status
         entry.sent_tokens = exchange.sent_tokens
         entry.duration = self._emulator.clock.now() - exchange.started
+        if entry.seq:
+            self._journal.amend(entry)
 
     def _make_entry(self, exchange: Exchange) -> Entry:
         wire, sent, started = exchange.wire, exchange.sent, exchange.started
@@ -71,6 +75,7 @@ class Recorder:
         return Entry(
             id=wire.key.hex(),
             time=started,
+            arrival=exchange.arrival,
             vendor=self._vendor,
             method=wire.method,
             path=wire.path,

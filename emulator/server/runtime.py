@@ -14,8 +14,9 @@ from emulator.pipeline import Emulator
 from emulator.scenario import schema
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
+from emulator.server.active import ActiveScenario, Apps
 from emulator.server.app import VendorApp
-from emulator.server.apps import Apps
+from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
@@ -44,16 +45,6 @@ class Overrides:
         return scenario.model_copy(update=changes) if changes else scenario
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ActiveScenario:
-    """A scenario at work; replaced whole, so a request that has begun ends as it began."""
-
-    loaded: LoadedScenario
-    emulator: Emulator
-    apps: Mapping[str, VendorApp]
-    keys: frozenset[str] = frozenset()
-
-
 class Runtime:
     """Holds the scenario at work, the server's and those of sessions that have their own.
 
@@ -75,6 +66,7 @@ class Runtime:
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget)
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
         self.forgotten: list[Callable[[str], None]] = []
+        self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
         self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
@@ -217,6 +209,7 @@ class Runtime:
             started=started,
         )
         known = {vendor.name: vendor for vendor in self.vendors}
+        hints = Hints([known[name] for name in settings], self.urls)
 
         def mount(name: str) -> VendorApp:
             return VendorApp(
@@ -225,12 +218,13 @@ class Runtime:
                 emulator,
                 self.journal,
                 self._metrics[name],
+                hints=hints,
                 header_faults=self._overrides.header_faults,
                 closing=self.closing,
             )
 
         keys = frozenset(key.token for key in scenario.keys or ())
-        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys)
+        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys, hints)
 
 
 def make_clock(wanted: schema.Clock) -> Clock:

@@ -1,8 +1,9 @@
 """What the journal keeps, and what it lets go."""
 
-from emulator.control.journal import Entry, Evidence, Journal, Kept
+from emulator.control.entry import Entry, Evidence, Kept
+from emulator.control.journal import Journal
 from emulator.core.wire import WireRequest
-from emulator.scenario.match import Match, Verdict
+from emulator.scenario.match import Facts, Match, Verdict
 
 
 class Witness:
@@ -10,6 +11,9 @@ class Witness:
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         return (Verdict(entry.id),)
+
+    def read(self, entry: Entry) -> Facts | None:
+        return None
 
 
 def make_entry(name: str, *, session: str = "", body: bytes | None = None) -> Entry:
@@ -86,3 +90,23 @@ def test_each_call_is_handed_on() -> None:
     journal.listeners.append(heard.append)
     journal.add(make_entry("1"))
     assert [entry.id for entry in heard] == ["1"]
+
+
+def test_whoever_watches_is_told_of_changes_too() -> None:
+    heard: list[str] = []
+    seen: list[str] = []
+    journal = Journal()
+    journal.listeners.append(lambda entry: heard.append(entry.id))
+    journal.watchers.append(lambda entry: seen.append(entry.id))
+    entry = make_entry("1")
+    journal.add(entry)
+    journal.amend(entry)
+    assert (heard, seen) == (["1"], ["1", "1"])
+
+
+def test_what_came_since_is_found_from_the_end() -> None:
+    journal = Journal()
+    for name, session in (("1", ""), ("2", "a"), ("3", "")):
+        journal.add(make_entry(name, session=session))
+    assert [entry.id for entry in journal.since(1)] == ["2", "3"]
+    assert journal.since(3) == []

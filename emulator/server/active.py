@@ -1,8 +1,12 @@
-"""The vendors that a scenario serves."""
+"""A scenario at work, and the vendors that it serves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from emulator.pipeline import Emulator
+from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
+from emulator.server.hints import Hints
 
 
 class Apps(Mapping[str, VendorApp]):
@@ -26,3 +30,14 @@ class Apps(Mapping[str, VendorApp]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActiveScenario:
+    """A scenario at work; replaced whole, so a request that has begun ends as it began."""
+
+    loaded: LoadedScenario
+    emulator: Emulator
+    apps: Mapping[str, VendorApp]
+    keys: frozenset[str]
+    hints: Hints

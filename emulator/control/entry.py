@@ -1,0 +1,172 @@
+"""One call as it is kept: its figures, and as long as there is room what was sent and said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from emulator.control.explain import describe_nearest
+from emulator.core.wire import Headers, WireRequest
+from emulator.scenario.match import Facts, Match, Verdict
+
+
+class Explainer(Protocol):
+    """Whoever answered a request, and still knows by which scenario."""
+
+    def explain(self, entry: Entry) -> tuple[Verdict, ...]:
+        """What each rule said to the request, up to the one that took it."""
+
+    def read(self, entry: Entry) -> Facts | None:
+        """The request as the rules saw it; ``None``: it is no longer kept. Of a body that was cut nothing is known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What an explanation is made from, once somebody asks for it; ``match``: none if no rule was asked."""
+
+    explainer: Explainer
+    match: Match | None
+    identity: bytes
+    attempt: int
+
+
+@dataclass(slots=True, eq=False)
+class Attempts:
+    """Equal requests of a session, one after the other; ``latest`` is the id of the one that came last."""
+
+    count: int = 0
+    latest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitCheck:
+    """What a call asked of a limit that refused it; ``wait`` in seconds, ``None``: nobody knows, or never."""
+
+    limit: str
+    unit: str
+    asked: int
+    available: int
+    wait: float | None
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """What is kept of an exchange besides its figures, as long as there is room.
+
+    Fields:
+        request: its body may be cut.
+        headers: of the answer.
+        body: of an answer in one piece; may be cut.
+        text: what the model said; tool calls as name and arguments.
+        request_cut, response_cut: the body was longer.
+        size: bytes that count against what is kept in all.
+    """
+
+    request: WireRequest
+    headers: Headers = ()
+    body: bytes | None = None
+    text: str | None = None
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    request_cut: bool = False
+    response_cut: bool = False
+    size: int = 0
+
+    def measure(self) -> None:
+        """Say how large it is, once it is whole."""
+        request = self.request
+        said = len(self.body or b"") + len(self.text or "")
+        self.size = said + len(request.body) + sum(map(len, (*request.headers.values(), *request.query.values())))
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Entry:
+    """One vendor call; times in Unix seconds, durations in seconds.
+
+    Fields:
+        seq: rises over the whole server.
+        arrival: rises with the beginnings of calls as ``seq`` does with their ends.
+        vendor: ``None``: no vendor has the path.
+        number: which attempt it is among equal requests of its session, from 1.
+        completion_tokens: of the answer as planned; ``sent_tokens``: those that went out.
+        planned_ttft: when the first byte of the body was due, after admission; ``None`` without a plan.
+        ttft: when it was sent.
+        planned_end: when the last byte was due.
+        lateness: how late each write was.
+        whole: the answer reached the client to its end; ``client_left``: the client did not wait for it.
+        faults: what bent the answer, in order.
+        hint: why it was refused before the rules, or by a limit.
+        kept: absent once there is no room for it; so is ``evidence``.
+        bytes_in, bytes_out: of the bodies as they went over the wire.
+    """
+
+    id: str
+    time: float
+    vendor: str | None
+    method: str
+    path: str
+    status: int
+    seq: int = 0
+    arrival: int = 0
+    deployment: str | None = None
+    operation: str | None = None
+    stream: bool = False
+    principal: str = ""
+    session: str = ""
+    attempts: Attempts = field(default_factory=Attempts)
+    number: int = 1
+    retry_of: str | None = None
+    rule: str | None = None
+    error: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    sent_tokens: int = 0
+    planned_ttft: float | None = None
+    ttft: float | None = None
+    planned_end: float | None = None
+    duration: float = 0.0
+    lateness: Sequence[float] = ()
+    whole: bool = False
+    client_left: bool = False
+    faults: tuple[str, ...] = ()
+    hint: str = ""
+    limits: tuple[LimitCheck, ...] = ()
+    events: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    kept: Kept | None = field(default=None, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt it is among equal requests of its session, from 1."""
+        return self.number
+
+    @property
+    def retries(self) -> int:
+        """How many equal requests came after it."""
+        return max(0, self.attempts.count - self.number)
+
+    @property
+    def lateness_p99(self) -> float | None:
+        """Seconds that 99 % of the writes were late at most."""
+        late = sorted(self.lateness)
+        return late[min(len(late) - 1, int(0.99 * len(late)))] if late else None
+
+    def explain(self) -> tuple[Verdict, ...]:
+        """What each rule said, up to the one that took the call."""
+        return () if self.evidence is None else self.evidence.explainer.explain(self)
+
+    @property
+    def summary(self) -> str:
+        """What became of it, in one line."""
+        if self.hint:
+            return self.hint
+        if self.rule is not None:
+            return f"{self.rule!r} took it."
+        if self.evidence is not None and self.evidence.match is None:
+            return f"Refused before any rule was asked: {self.error}." if self.error else "No rule was asked."
+        verdicts = self.explain()
+        nearest = f". {describe_nearest(verdicts)}" if verdicts else "; the request is no longer kept."
+        return f"No rule takes it{nearest}"

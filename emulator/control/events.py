@@ -1,0 +1,72 @@
+"""The journal as server-sent events, for consoles."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from aiohttp import web
+
+from emulator.control.entry import Entry
+from emulator.control.filters import compile_filters
+from emulator.control.models import EventsQuery, RequestEntry
+from emulator.control.news import News
+from emulator.control.problem import ProblemError
+from emulator.control.target import Target
+
+EVENTS_TYPE = "text/event-stream"
+KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
+_HEADERS = {"Content-Type": EVENTS_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_AT_ONCE = 100  # events in one write
+
+
+async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuery) -> web.StreamResponse:
+    """Each call as it comes, and again, without an ``id``, if it changes.
+
+    It ends when the client leaves or the server closes.
+    """
+    journal, matches = target.journal, compile_filters(query)
+    asked = _read_last_id(http) if query.since is None else query.since
+    latest = journal.latest if asked is None else asked
+    changed: dict[int, Entry] = {}
+
+    def hear(entry: Entry) -> None:
+        if entry.seq <= latest:
+            changed[entry.seq] = entry
+
+    response = web.StreamResponse(headers=_HEADERS)
+    await response.prepare(http)
+    if http.method == "HEAD":
+        return response
+    with News(target, hear) as news:
+        await response.write(b": calls as they come\n\n")
+        while not news.over:
+            new = journal.since(latest)
+            latest = new[-1].seq if new else latest
+            again, changed = list(changed.values()), {}
+            for entries in _parts(new, again):
+                events = [_render(entry, numbered) for entry, numbered in entries if matches(entry)]
+                await response.write(b"".join(events))
+                await asyncio.sleep(0)
+            if not await news.wait(KEEP_ALIVE) and not news.over:
+                await response.write(b": still here\n\n")
+    return response
+
+
+def _parts(new: list[Entry], again: list[Entry]) -> Iterator[list[tuple[Entry, bool]]]:
+    """A few at a time, so that others have their turn; with whether they carry an id."""
+    entries = [*((entry, True) for entry in new), *((entry, False) for entry in again)]
+    for start in range(0, len(entries), _AT_ONCE):
+        yield entries[start : start + _AT_ONCE]
+
+
+def _render(entry: Entry, numbered: bool) -> bytes:
+    number = f"id: {entry.seq}\n" if numbered else ""
+    return f"{number}data: {RequestEntry.model_validate(entry).model_dump_json()}\n\n".encode()
+
+
+def _read_last_id(http: web.BaseRequest) -> int | None:
+    text = http.headers.get("Last-Event-ID", "")
+    if text and not (text.isascii() and text.isdigit()):
+        raise ProblemError(400, "Bad header", f"Last-Event-ID: expected the id of an event, got {text!r}")
+    return int(text) if text else None

@@ -1,0 +1,40 @@
+"""Which calls a list of the journal is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from emulator.control.entry import Entry
+from emulator.control.models import Filters, RequestEntry
+
+Filter = Callable[[Entry], bool]
+
+
+def compile_filters(filters: Filters) -> Filter:
+    """Whether a call has all that is given."""
+    wanted = tuple(_compile(filters))
+    return lambda entry: all(holds(entry) for holds in wanted)
+
+
+def _compile(filters: Filters) -> Iterator[Filter]:
+    """One test for each field that is given, those that have to find something out last."""
+    for fault in (filters.fault, filters.faults):
+        if fault is not None:
+            yield lambda entry, fault=fault: fault in entry.faults  # type: ignore[misc]  # the default binds it
+    if filters.matched is not None:
+        matched = filters.matched == "true"
+        yield lambda entry: (entry.rule is not None) is matched
+    for name in RequestEntry.model_fields:
+        wanted = getattr(filters, name)
+        if wanted is not None and name != "faults":
+            yield _compile_field(name, wanted)
+
+
+def _compile_field(name: str, wanted: str | float) -> Filter:
+    def holds(entry: Entry) -> bool:
+        value = getattr(entry, name)
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        return bool(("" if value is None else value) == wanted)
+
+    return holds

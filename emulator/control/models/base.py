@@ -1,0 +1,64 @@
+"""What every part of the control plane takes and gives."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from emulator.core.duration import parse_duration
+
+
+class Taken(BaseModel):
+    """What a client sends; unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Given(BaseModel):
+    """What a client is sent."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+def _check_duration(text: str) -> str:
+    parse_duration(text)
+    return text
+
+
+Duration = Annotated[str, AfterValidator(_check_duration), Field(examples=["60s"])]
+
+
+class NoQuery(Taken):
+    """No query parameter."""
+
+
+def _check_session(name: str) -> str:
+    if name and not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
+        raise ValueError("a session's name takes 1 to 64 of A-Z a-z 0-9 . _ -")
+    return name
+
+
+SessionName = Annotated[str, AfterValidator(_check_session)]
+
+
+class SessionQuery(Taken):
+    session: SessionName = Field(default="", description="Of this session alone; absent: the server's own.")
+
+
+class MistakeRow(Given):
+    file: str
+    line: int = Field(description="From 1; 0 where there is no text.")
+    column: int
+    path: str
+    message: str
+    suggestion: str | None
+
+
+class Problem(Given):
+    """RFC 9457."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    errors: list[MistakeRow] | None = Field(default=None, description="Every mistake in a scenario.")

@@ -1,0 +1,93 @@
+"""What the control plane says of the calls that were made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from emulator.control import models
+from emulator.control.entry import Entry
+from emulator.control.explain import describe
+from emulator.control.filters import Filter, compile_filters
+from emulator.control.news import News
+from emulator.control.problem import ProblemError
+from emulator.control.shown import show_request, show_response
+from emulator.control.target import Target
+from emulator.control.verify import Verification
+from emulator.core.duration import parse_duration
+from emulator.scenario.match import Verdict
+
+_AT_ONCE = 100  # entries that are shown before others have their turn
+
+
+class RequestActions:
+    """One method a route: its query, its body, the name that ends its path."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> models.Requests:
+        matches = compile_filters(query)
+        if query.wait is None:
+            found = self._find(matches, query.since)
+        else:
+            found = await self._wait(matches, query.since, parse_duration(query.wait))
+        some = found[-query.limit :] if query.since is None else found[: query.limit]
+        return models.Requests(requests=await _shorten(some), total=len(found))
+
+    def _find(self, matches: Filter, since: int | None) -> list[Entry]:
+        journal = self._target.journal
+        entries = journal.of() if since is None else journal.since(since)
+        return [entry for entry in entries if matches(entry)]
+
+    async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[Entry]:
+        """What is new and matches, as soon as there is anything; nothing once the time is over."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        since = self._target.journal.latest if since is None else since
+        with News(self._target) as news:
+            while not (found := self._find(matches, since)):
+                left = end - loop.time()
+                if left <= 0 or news.over:
+                    break
+                await news.wait(left)
+        return found
+
+    async def get_request(self, query: models.RequestQuery, body: bytes, name: str) -> models.RequestDetail:
+        entry = self._target.journal.find(name, query.session)
+        if entry is None:
+            where = "" if query.session is None else f" in session {query.session!r}"
+            raise ProblemError(404, "No such request", f"The journal has no request {name!r}{where}.")
+        return models.RequestDetail(
+            **models.RequestEntry.model_validate(entry).model_dump(),
+            request=show_request(entry),
+            response=show_response(entry),
+            limits=[models.LimitRow.model_validate(limit) for limit in entry.limits],
+            explanation=[_show(verdict) for verdict in entry.explain()],
+        )
+
+    async def verify(self, query: models.RequestQuery, body: models.Verify, name: str) -> models.Verified:
+        if query.session is not None and body.session is not None and query.session != body.session:
+            raise ProblemError(400, "Two sessions", "The query names one session, and the body another.")
+        session = query.session if body.session is None else body.session
+        return await Verification(self._target, body, session).run()
+
+
+async def _shorten(entries: Sequence[Entry]) -> list[models.RequestEntry]:
+    shown = []
+    for number, entry in enumerate(entries, 1):
+        shown.append(models.RequestEntry.model_validate(entry))
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return shown
+
+
+def _show(verdict: Verdict) -> models.RuleVerdict:
+    return models.RuleVerdict(
+        rule=verdict.rule,
+        takes=verdict.failed is None,
+        failed=verdict.failed,
+        detail=verdict.detail,
+        draw=verdict.draw,
+        text=describe(verdict),
+    )

@@ -1,0 +1,102 @@
+"""Whether the calls that were made are those that a test expects, now or within a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from emulator.control.calls import Pattern
+from emulator.control.entry import Entry
+from emulator.control.mismatch import Made, describe_count, describe_order
+from emulator.control.models import CallCount, Calls, Verified, Verify
+from emulator.control.news import News
+from emulator.control.problem import ProblemError
+from emulator.control.target import Target
+from emulator.core.duration import parse_duration
+
+_AT_ONCE = 64  # calls looked at before others have their turn
+_MANY = 1000  # calls that are not looked at again for every single one that comes
+_PAUSE = 0.05  # real seconds between two looks at many
+
+
+class Verification:
+    """One expectation, and the calls that it is held against."""
+
+    def __init__(self, target: Target, expected: Verify, session: str | None) -> None:
+        self._target = target
+        self._session = session
+        self._count = expected.times or CallCount()
+        self._single = expected.order is None
+        wanted = [expected.calls or Calls()] if expected.order is None else expected.order
+        self._patterns = [Pattern(calls) for calls in wanted]
+        self._within = parse_duration(expected.within) if expected.within else 0.0
+
+    async def run(self) -> Verified:
+        """The calls as expected.
+
+        Raises:
+            ProblemError: 406: they are not; its text says what was found instead.
+        """
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._within
+        with News(self._target) as news:
+            while True:
+                entries = self._entries()
+                found = await self._find(entries)
+                left = 0.0 if news.over else end - loop.time()
+                if self._settled(found, left):
+                    break
+                await news.wait(left)
+                if len(entries) > _MANY:
+                    await asyncio.sleep(_PAUSE)
+        if self._holds(found):
+            return Verified(count=len(found), ids=[entry.id for entry in found])
+        raise ProblemError(406, "Not as expected", await self._describe(entries, found))
+
+    def _entries(self) -> list[Entry]:
+        """In the order in which they came."""
+        return sorted(self._target.journal.of(self._session), key=lambda entry: entry.arrival)
+
+    async def _find(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The calls that are meant; of an order as many as came in it."""
+        found: list[Entry] = []
+        for number, entry in enumerate(entries, 1):
+            pattern = self._patterns[0] if self._single else self._patterns[len(found)]
+            if pattern.holds(entry):
+                found.append(entry)
+                if not self._single and len(found) == len(self._patterns):
+                    break
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return found
+
+    def _holds(self, found: Sequence[Entry]) -> bool:
+        if not self._single:
+            return len(found) == len(self._patterns)
+        most = self._count.most
+        return self._count.least <= len(found) and (most is None or len(found) <= most)
+
+    def _settled(self, found: Sequence[Entry], left: float) -> bool:
+        """There is nothing to wait for: it holds, or it cannot come to hold; that nothing comes is known at the end."""
+        most = self._count.most
+        if left <= 0 or (self._single and most is not None and len(found) > most):
+            return True
+        return self._holds(found) and not (self._single and most == 0)
+
+    async def _describe(self, entries: Sequence[Entry], found: Sequence[Entry]) -> str:
+        pattern = self._patterns[0 if self._single else len(found)]
+        for number, entry in enumerate(entries, 1):  # so that the text finds all known
+            pattern.count(entry)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        made = Made(self._session, entries, self._elsewhere() if not entries else {})
+        if self._single:
+            return describe_count(pattern, self._count, found, made, self._within)
+        return describe_order(self._patterns, found, made, self._within)
+
+    def _elsewhere(self) -> dict[str, int]:
+        """How many calls other sessions made."""
+        counts: dict[str, int] = {}
+        for entry in self._target.journal:
+            counts[entry.session] = counts.get(entry.session, 0) + 1
+        return counts
