@@ -19,6 +19,8 @@ from emulator.server.tls import load_context, make_certificate
 from emulator.vendors import VENDORS
 from tests.wire import Running
 
+pytest_plugins = ("pytester",)
+
 Start = Callable[..., Awaitable[Running]]
 settings.register_profile("emulator", deadline=None, derandomize=True, max_examples=8)
 settings.load_profile("emulator")
