@@ -10,7 +10,8 @@ LABEL org.opencontainers.image.title="emulator" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /install /usr/local
 COPY scenarios /scenarios
-RUN useradd --system --no-create-home emulator
+RUN useradd --system --no-create-home emulator && install -d -o emulator /tls
+ENV EMULATOR_TLS_DIR=/tls
 USER emulator
 EXPOSE 4010-4015
 HEALTHCHECK --interval=5s --timeout=2s --start-period=20s --start-interval=200ms --retries=3 CMD ["emulator", "health"]

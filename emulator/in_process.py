@@ -84,7 +84,7 @@ class _ServerThread:
         built = build(LoadedScenario(BUILT_IN))
         listeners = Listeners(built.runtime, built.control, drain=_DRAIN)
         with _logging(built, self._log):
-            await listeners.open(_HOST, number_ports([vendor.name for vendor in VENDORS], 0))
+            await listeners.open(_HOST, number_ports(VENDORS, 0))
             self._url.set_result(listeners.urls["front"])
             await self._stop.wait()
             await listeners.close()

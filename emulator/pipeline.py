@@ -21,6 +21,7 @@ from emulator.limits.slots import Slot
 from emulator.scenario.match import Facts, Match, Matcher, Verdict, compile_rules
 from emulator.scenario.quotas import compile_limits
 from emulator.scenario.schema import ReplyOutcome, Scenario
+from emulator.scenario.template import fill
 
 _UNMATCHED = Match()
 _MOST_DRAFTS = 512  # answers to repeated calls that are kept
@@ -180,6 +181,15 @@ def read_facts(
         attempt=attempt,
         since_start=since_start,
     )
+
+
+def fill_reply(match: Match, facts: Facts, key: bytes, now: float) -> Match:
+    """The match with a reply that says of the request what its placeholders stand for."""
+    reply = match.outcome.reply
+    if reply is None or not reply.template or reply.text is None:
+        return match
+    filled = reply.model_copy(update={"text": fill(reply.text, facts, key, now)})
+    return replace(match, outcome=match.outcome.model_copy(update={"reply": filled}))
 
 
 def fix_reply(reply: ReplyOutcome) -> FixedReply:

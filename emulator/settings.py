@@ -21,6 +21,8 @@ class Settings:
     Fields:
         watch: absent: on a terminal only.
         header_faults: requests may ask for faults in their own headers.
+        tls_dir: where the local authority is kept; absent: in the user's data folder.
+        tls_name: more names for a certificate of our own.
     """
 
     paths: tuple[Path, ...] = ()
@@ -40,6 +42,8 @@ class Settings:
     tls: bool = False
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    tls_dir: Path | None = None
+    tls_name: tuple[str, ...] = ()
     unknown: tuple[str, ...] = field(default=())
 
     @property
@@ -49,6 +53,7 @@ class Settings:
 
 _NOT_VARIABLES = {"paths", "unknown"}
 _SWITCHES = {"header_faults", "strict", "tls", "watch"}
+_PATHS = {"port_file", "tls_cert", "tls_dir", "tls_key"}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("auto", "text", "json")
@@ -75,14 +80,25 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = 
     values["paths"] = tuple(Path(str(p)) for p in flags.get("paths") or ())  # type: ignore[attr-defined]
     values["unknown"] = tuple(_unknown(environment, names))
     settings = Settings(**values)  # type: ignore[arg-type]
+    _check_tls(settings)
+    return settings
+
+
+def _check_tls(settings: Settings) -> None:
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise SettingsError("--tls-cert and --tls-key go together")
     if settings.tls_cert is not None and not settings.tls:
         raise SettingsError("--tls-cert needs --tls")
-    return settings
+    if settings.tls_name and not settings.tls:
+        raise SettingsError("--tls-name needs --tls")
+    if settings.tls_name and settings.tls_cert is not None:
+        raise SettingsError("--tls-name is for a certificate of our own and does not go with --tls-cert")
 
 
 def _convert(name: str, value: object, source: str) -> object:
+    if name == "tls_name":
+        texts = value if isinstance(value, list) else [value]
+        return tuple(each.strip() for text in texts for each in str(text).split(",") if each.strip())
     text = str(value)
     if name in ("port", "seed"):
         return _integer(text, source, 65535 if name == "port" else 2**63 - 1)
@@ -93,7 +109,7 @@ def _convert(name: str, value: object, source: str) -> object:
     choices = {"log_level": LOG_LEVELS, "log_format": LOG_FORMATS}.get(name)
     if choices and text not in choices:
         raise SettingsError(f"{source} takes {', '.join(choices)}, not {text!r}")
-    return Path(text) if name in ("port_file", "tls_cert", "tls_key") else text
+    return Path(text) if name in _PATHS else text
 
 
 def _integer(text: str, source: str, most: int) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,9 +13,11 @@ from hypothesis import settings
 
 from emulator.core.vendor import AnyVendor
 from emulator.scenario.load import load_text
+from emulator.server.authority import keep_authority
+from emulator.server.leaf import make_context
 from emulator.server.listen import Listeners, number_ports
 from emulator.server.runtime import build
-from emulator.server.tls import load_context, make_certificate
+from emulator.server.tls import find_names
 from emulator.vendors import VENDORS
 from tests.wire import Running
 
@@ -44,18 +46,20 @@ def pytest_collection_finish() -> None:
 
 @asynccontextmanager
 async def running(
-    scenario: str, tls: Path | None = None, vendors: Sequence[AnyVendor] = VENDORS
+    scenario: str, tls: Path | None = None, vendors: Iterable[AnyVendor] | None = None
 ) -> AsyncIterator[Running]:
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
-    built = build(load_text(text), vendors=vendors)
+    served = VENDORS if vendors is None else {vendor.name: vendor for vendor in vendors}
+    built = build(load_text(text), vendors=served)
     listeners = Listeners(built.runtime, built.control)
-    files = make_certificate("127.0.0.1", tls) if tls is not None else None
-    context = load_context(*files) if files is not None else None
-    ports = number_ports([vendor.name for vendor in vendors], 0)
+    authority = keep_authority(tls) if tls is not None else None
+    context = make_context(authority, find_names("127.0.0.1")) if authority is not None else None
+    built.control.authority = authority.pem if authority is not None else None
+    ports = number_ports(served, 0)
     await listeners.open("127.0.0.1", ports, context)
     try:
-        yield Running(built, listeners.urls, certificate=files[0] if files is not None else None)
+        yield Running(built, listeners.urls, certificate=authority.path if authority is not None else None)
     finally:
         await listeners.close()
 
@@ -65,7 +69,7 @@ async def start() -> AsyncIterator[Start]:
     """Start an emulator: ``running = await start("rules: …")``; without a ``version`` line the clock is frozen."""
     opened = []
 
-    async def begin(scenario: str = "", vendors: Sequence[AnyVendor] = VENDORS) -> Running:
+    async def begin(scenario: str = "", vendors: Iterable[AnyVendor] | None = None) -> Running:
         context = running(scenario, vendors=vendors)
         value = await context.__aenter__()
         opened.append(context)

@@ -27,6 +27,7 @@ _INSTANCE = "tests/test_replies.py::test_an_instance_of_the_requests_schema"
 _REPLIES = "tests/test_replies.py::"
 _API = "tests/control/test_api.py::"
 _APP = "tests/server/test_app.py::"
+_SESSIONS = "tests/server/test_sessions.py::"
 _PLAYER = "tests/server/test_player.py::"
 _MISTAKES = "tests/scenario/test_mistakes.py::"
 _CLI = "tests/cli/test_{}.py::"
@@ -44,7 +45,8 @@ SECTIONS: Rows = {
     "deployments": "tests/scenario/test_schema.py::test_deployment",
     "latency": f"{_PACE}test_merge",
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
-    "journal": "tests/server/test_record.py::test_how_much_is_kept",
+    "journal": "tests/scenario/test_schema.py::test_what_the_journal_keeps",
+    "timing": "tests/scenario/test_schema.py::test_timing_is_kept",
     "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
 }
 
@@ -65,10 +67,13 @@ FACETS: Rows = {
     "prompt_tokens": f"{_FACET}[prompt tokens, equal]",
     "max_tokens": f"{_FACET}[max tokens]",
     "messages": f"{_FACET}[messages]",
+    "messages.last.role": f"{_FACET}[role of the last message]",
     "body_bytes": f"{_FACET}[body bytes with a unit]",
     "header.<name>": f"{_FACET}[header]",
     "query.<name>": f"{_FACET}[query]",
     "body.<path>": f"{_FACET}[body, deep]",
+    "any": f"{_FACET}[any, one of two]",
+    "not": f"{_FACET}[not, they do not all hold]",
 }
 
 COMPARISONS: Rows = {
@@ -77,6 +82,7 @@ COMPARISONS: Rows = {
     "suffix": f"{_FACET}[prompt, suffix]",
     "regex": f"{_FACET}[prompt, regex searches]",
     "not": f"{_FACET}[prompt, not a string]",
+    "ignore_case": f"{_FACET}[prompt, in any case]",
     "above": f"{_FACET}[above leaves out the bound]",
     "below": f"{_FACET}[below leaves out the bound]",
 }
@@ -128,6 +134,8 @@ ERROR_KEYS: Rows = {
 
 REPLY_KEYS: Rows = {
     "text": f"{_SAYS}[text]",
+    "file": "tests/scenario/test_answers.py::test_an_answer_is_read_without_its_last_line_break",
+    "template": f"{_APP}test_a_reply_says_of_the_request_what_it_is_told_to",
     "tool_calls": f"{_REPLIES}test_a_tool_is_called",
     "json": f"{_SAYS}[json]",
     "refusal": f"{_SAYS}[refusal]",
@@ -137,6 +145,16 @@ REPLY_KEYS: Rows = {
     "usage": f"{_REPLIES}test_counts_can_be_fixed",
     "chunks": f"{_REPLIES}test_each_chunk_is_an_event",
     "generate": f"{_INSTANCE}[typical]",
+}
+
+_PLACEHOLDER = "tests/scenario/test_template.py::test_placeholder"
+
+PLACEHOLDERS: Rows = {
+    **{
+        name: f"{_PLACEHOLDER}[{name}]"
+        for name in ("prompt", "model", "session", "attempt", "header.x", "query.x", "body.path", "now")
+    },
+    "uuid": "tests/scenario/test_template.py::test_a_uuid_follows_from_the_answers_key_and_its_place",
 }
 
 GENERATE: Rows = {mode: f"{_INSTANCE}[{mode}]" for mode in ("typical", "minimal", "boundary", "adversarial", "invalid")}
@@ -197,6 +215,7 @@ WRITES: Rows = {
     "line": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[line]",
     "event": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[event]",
     "utf8": f"{_CLIENTS}test_an_answer_that_can_be_read[inside characters]",
+    "across": f"{_FAULTS}test_split_sends_the_right_bytes_in_awkward_writes[across events]",
 }
 
 LATENCIES: Rows = {
@@ -237,6 +256,7 @@ STRATEGIES: Rows = dict.fromkeys(
 LIMIT_KEYS: Rows = {
     "vendor": f"{_GATE}test_who_shares_a_quota[one vendor's]",
     "deployment": f"{_GATE}test_who_shares_a_quota[one name's]",
+    "principal": f"{_GATE}test_who_shares_a_quota[one caller's own]",
     "per": f"{_GATE}test_who_shares_a_quota[one for all]",
     "unit": f"{_GATE}test_each_unit_is_charged_and_settled",
     "amount": f"{_LIMITS}test_sixty_a_minute_are_sixty_and_then_a_true_wait",
@@ -262,6 +282,10 @@ HEADERS: Rows = {
 _SESSIONS = "tests/server/test_sessions.py::"
 
 CONTROL: Rows = {
+    "GET /timing": "tests/server/test_timing.py::test_a_run_that_is_late_is_invalid",
+    "GET /deployments": "tests/control/test_requests.py::test_what_can_be_asked_for_is_listed",
+    "GET /events": "tests/control/test_events.py::test_what_comes_is_told",
+    "POST /verify": "tests/control/test_verify.py::test_what_was_asked_for_holds",
     "GET /sessions": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
     "DELETE /sessions/{name}": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
     "POST /sessions/{name}/listen": f"{_SESSIONS}test_a_port_of_ones_own_lasts_until_the_session_ends",
@@ -271,11 +295,12 @@ CONTROL: Rows = {
     "PUT /scenario": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
     "GET /scenarios": f"{_API}test_what_is_answered_is_what_is_documented",
     "POST /reset": f"{_API}test_sessions_count_apart_and_are_reset_apart",
-    "GET /requests": f"{_API}test_the_journal_filters",
+    "GET /requests": "tests/control/test_requests.py::test_the_list_filters",
     "GET /requests/{id}": f"{_API}test_a_request_explains_itself",
     "GET /clock": f"{_API}test_every_clock_can_be_moved",
     "POST /clock": f"{_API}test_every_clock_can_be_moved",
     "GET /metrics": f"{_API}test_metrics_count_what_was_answered",
+    "GET /ca.pem": f"{_API}test_the_authority_is_given_to_whoever_asks_where_there_is_one",
     "GET /openapi.json": f"{_API}test_what_is_answered_is_what_is_documented",
 }
 
@@ -287,4 +312,5 @@ COMMANDS: Rows = {
     "instance": f"{_CLI.format('instance')}test_instance_answers_each_line_by_itself",
     "health": f"{_CLI.format('health')}test_health_of_nothing_is_1",
     "env": f"{_CLI.format('env')}test_env_prints_what_to_export",
+    "ca": f"{_CLI.format('ca')}test_it_prints_one_path_and_always_the_same",
 }

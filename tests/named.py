@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parent.parent
 
 
 def find_missing(rows: Mapping[str, str]) -> list[str]:
@@ -21,5 +21,5 @@ def _exists(test: str) -> bool:
 
 @cache
 def _read(file: str) -> str:
-    path = ROOT / file
+    path = _ROOT / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""

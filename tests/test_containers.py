@@ -9,12 +9,14 @@ import pytest
 import yaml
 
 from emulator.cli import build_parser
+from emulator.server.authority import CERTIFICATE, PLACE
 from emulator.settings import FRONT_PORT, load_settings
 from emulator.vendors import VENDORS
 
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-SERVICE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]["emulator"]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+SERVICE = COMPOSE["services"]["emulator"]
 LAST_PORT = FRONT_PORT + len(VENDORS)
 
 
@@ -50,6 +52,25 @@ def test_every_port_is_open() -> None:
 
 def test_the_environment_of_the_service_is_known() -> None:
     assert load_settings({}, SERVICE["environment"]).unknown == ()
+
+
+def test_the_authority_outlives_the_container() -> None:
+    given = dict(re.findall(r"^ENV (\w+)=(.*)$", DOCKERFILE, re.MULTILINE))
+    folder = load_settings({}, given).tls_dir
+    assert f"install -d -o emulator {folder}\n" in DOCKERFILE
+    assert f"authority:{folder}" in SERVICE["volumes"]
+    assert "authority" in COMPOSE["volumes"]
+
+
+def test_the_documented_service_with_tls_fits_the_image() -> None:
+    text = (ROOT / "docs" / "tls.md").read_text(encoding="utf-8")
+    documented = yaml.safe_load(text.split("```yaml\n")[1].split("```")[0])
+    services = documented["services"]
+    settings = load_settings({}, services["emulator"]["environment"])
+    assert (settings.tls, settings.tls_name, settings.unknown) == (True, ("emulator",), ())
+    assert services["emulator"]["volumes"] == ["authority:/tls"]
+    assert services["app"]["environment"]["SSL_CERT_FILE"] == f"/tls/{PLACE}/{CERTIFICATE}"
+    assert list(documented["volumes"]) == ["authority"]
 
 
 def test_nothing_runs_as_root_or_writes_to_the_image() -> None:

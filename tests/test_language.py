@@ -14,9 +14,10 @@ from emulator.core.quota import Strategy, Unit
 from emulator.faults import AnyFault
 from emulator.latency import Delay
 from emulator.scenario import asked
-from emulator.scenario.conditions import NAMED_FACETS
+from emulator.scenario.conditions import GROUPS, NAMED_FACETS
 from emulator.scenario.facets import FACETS
 from emulator.scenario.schema import Scope, schema_json
+from emulator.scenario.template import PLACEHOLDERS
 from tests import language
 from tests.named import find_missing
 
@@ -63,7 +64,7 @@ TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
     "sections": (language.SECTIONS, keys("Scenario")),
     "facets": (
         language.FACETS,
-        [*FACETS, *(f"{name}.<{'path' if name == 'body' else 'name'}>" for name in NAMED_FACETS)],
+        [*FACETS, *GROUPS, *(f"{name}.<{'path' if name == 'body' else 'name'}>" for name in NAMED_FACETS)],
     ),
     "comparisons": (language.COMPARISONS, keys("Comparison") | keys("Bounds")),
     "times": (language.TIMES, keys("Times")),
@@ -72,6 +73,7 @@ TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
     "outcomes": (language.OUTCOMES, keys("Step") | {"sequence"}),
     "keys of an error": (language.ERROR_KEYS, keys("ErrorOutcome")),
     "keys of a reply": (language.REPLY_KEYS, keys("ReplyOutcome")),
+    "placeholders": (language.PLACEHOLDERS, PLACEHOLDERS),
     "instances": (language.GENERATE, values("ReplyOutcome", "generate")),
     "error kinds": (language.ERROR_KINDS, list(ErrorKind)),
     "faults": (language.FAULTS, types(AnyFault)),

@@ -15,7 +15,7 @@ from emulator.vendors import VENDORS
 from tests.wire import Running
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-NAMES = ("front", *(vendor.name for vendor in VENDORS))
+NAMES = ("front", *VENDORS)
 
 
 def blocks(language: str) -> list[str]:
@@ -62,5 +62,5 @@ def test_every_setting_is_listed() -> None:
 
 
 def test_every_vendor_has_its_row_and_port() -> None:
-    for position, vendor in enumerate(VENDORS, start=1):
-        assert f"| `http://127.0.0.1:401{position}` | `/{vendor.name}` |" in README
+    for position, name in enumerate(VENDORS, start=1):
+        assert f"| `http://127.0.0.1:401{position}` | `/{name}` |" in README

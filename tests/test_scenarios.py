@@ -210,10 +210,19 @@ async def test_mindie_over_length(play: Play) -> None:
 
 async def test_ovms_graph_not_loaded(play: Play) -> None:
     running = await play("ovms-graph-not-loaded")
-    early = await chat(running, "openvino")
-    assert early.status >= 400
-    assert "not loaded" in early.body.decode().lower()
+
+    async def ask(path: str) -> Answer:
+        return await running.ask("openvino", path)
+
+    assert (await ask("/v2/health/ready")).status == 500
+    assert (await ask("/v2/models/llama3/ready")).status == 404
+    assert "LOADING" in (await ask("/v1/config")).body.decode()
+    assert (await chat(running, "openvino")).status >= 400
+    assert (await ask("/v2/health/live")).status == 200
     await advance(running, "30s")
+    assert (await ask("/v2/health/ready")).status == 200
+    assert (await ask("/v2/models/llama3/ready")).status == 200
+    assert "LOADING" not in (await ask("/v1/config")).body.decode()
     assert (await chat(running, "openvino")).status == 200
 
 

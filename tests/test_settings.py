@@ -6,6 +6,8 @@ import pytest
 
 from emulator.settings import Settings, SettingsError, load_settings
 
+TLS: dict[str, object] = {"tls": "true"}
+
 
 def test_defaults() -> None:
     assert load_settings({}, {}) == Settings()
@@ -26,6 +28,10 @@ def test_defaults() -> None:
         pytest.param({"watch": "false"}, {"EMULATOR_WATCH": "true"}, "watch", False, id="off by a flag"),
         pytest.param({}, {"EMULATOR_PORT_FILE": "/x/p.json"}, "port_file", Path("/x/p.json"), id="a path"),
         pytest.param({}, {"EMULATOR_LOG_LEVEL": "error"}, "log_level", "error", id="a choice"),
+        pytest.param({"tls_dir": "/x"}, {}, "tls_dir", Path("/x"), id="a folder"),
+        pytest.param({"tls_name": ["a", "b, c"], **TLS}, {}, "tls_name", ("a", "b", "c"), id="names, flag by flag"),
+        pytest.param(TLS, {"EMULATOR_TLS_NAME": "a, b,"}, "tls_name", ("a", "b"), id="names between commas"),
+        pytest.param({}, {"EMULATOR_TLS_NAME": ""}, "tls_name", (), id="no names"),
         pytest.param({"paths": ["a.yaml", "b"]}, {}, "paths", (Path("a.yaml"), Path("b")), id="positional paths"),
     ],
 )
@@ -48,6 +54,8 @@ def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str]
         ),
         pytest.param({"tls": "true", "tls_cert": "c"}, {}, "--tls-cert and --tls-key go together", id="half a pair"),
         pytest.param({"tls_cert": "c", "tls_key": "k"}, {}, "--tls-cert needs --tls", id="a certificate without TLS"),
+        pytest.param({}, {"EMULATOR_TLS_NAME": "a"}, "--tls-name needs --tls", id="a name without TLS"),
+        pytest.param({**TLS, "tls_name": ["a"], "tls_cert": "c", "tls_key": "k"}, {}, "--tls-name is for", id="both"),
     ],
 )
 def test_a_value_that_does_not_fit_is_one_clear_line(

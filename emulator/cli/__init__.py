@@ -54,6 +54,9 @@ def build_parser() -> argparse.ArgumentParser:
     env.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
     env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
     env.set_defaults(run=_run_env)
+    ca = verbs.add_parser("ca", help="print where the authority is that clients trust for --tls", formatter_class=_Help)
+    _add_tls_dir(ca)
+    ca.set_defaults(run=_run_ca)
     return parser
 
 
@@ -93,12 +96,18 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
-    flag(
-        "--tls", action="store_const", const="true", help=_text("serve TLS on every port, self-signed", "tls", "false")
-    )
+    flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port", "tls", "false"))
     flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
     flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
+    _add_tls_dir(serve)
+    text = _text("a name more for a certificate of our own; repeatable", "tls_name", "none")
+    flag("--tls-name", metavar="HOST", action="append", help=text)
     serve.set_defaults(run=_run_serve)
+
+
+def _add_tls_dir(parser: argparse.ArgumentParser) -> None:
+    text = _text("where the local authority is kept", "tls_dir", "the user's data folder")
+    parser.add_argument("--tls-dir", metavar="FOLDER", help=text)
 
 
 def _add_check(check: argparse.ArgumentParser) -> None:
@@ -164,4 +173,11 @@ def _run_env(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.env import print_environment
 
     print_environment(options.vendor, settings)
+    return 0
+
+
+def _run_ca(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.ca import print_authority
+
+    print_authority(settings)
     return 0

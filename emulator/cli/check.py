@@ -9,7 +9,8 @@ from typing import Literal, TextIO
 from emulator.cli.names import VENDOR_NAMES
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.errors import ScenarioError
-from emulator.scenario.lint import Catalogue, lint
+from emulator.scenario.lint import lint
+from emulator.scenario.lint_limits import Catalogue
 from emulator.scenario.load import find_files, load_scenario
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import Row
@@ -64,7 +65,9 @@ def _complete(error: ScenarioError) -> ScenarioError:
 def _concerns_vendors(scenario: Scenario) -> bool:
     """Something in it only the vendors can judge; they are slow to import."""
     about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
-    return bool(scenario.vendors or scenario.deployments) or any(part.deployment is not None for part in about)
+    tokens = any(limit.unit in ("output_tokens", "tokens") for limit in scenario.limits)
+    named = any(part.deployment is not None for part in about)
+    return bool(scenario.vendors or scenario.deployments) or tokens or named
 
 
 def _ask_vendors(loaded: LoadedScenario) -> Catalogue:
@@ -73,14 +76,13 @@ def _ask_vendors(loaded: LoadedScenario) -> Catalogue:
     Raises:
         ScenarioError: with every mistake.
     """
-    from emulator.server.serving import list_deployments, read_vendors
+    from emulator.server.serving import check_vendors, list_deployments, read_settings
     from emulator.vendors import VENDORS
 
-    settings = read_vendors(loaded, VENDORS)
+    served = (VENDORS[name] for name in check_vendors(loaded, VENDORS))
     return {
-        vendor.name: list_deployments(vendor, settings[vendor.name], loaded.scenario).keys()
-        for vendor in VENDORS
-        if vendor.name in settings
+        vendor.name: list_deployments(vendor, read_settings(vendor, loaded.scenario), loaded.scenario)
+        for vendor in served
     }
 
 

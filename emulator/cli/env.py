@@ -4,11 +4,10 @@ import shlex
 
 from emulator.cli.names import VENDOR_NAMES
 from emulator.settings import Settings
-from emulator.vendors import VENDORS
+from emulator.vendors import environment_of
 
 
 def print_environment(name: str, settings: Settings) -> None:
-    position = VENDOR_NAMES.index(name)
-    url = f"{settings.scheme}://{settings.host}:{settings.port + 1 + position}"
-    for variable, value in VENDORS[position].environment(url).items():
+    url = f"{settings.scheme}://{settings.host}:{settings.port + 1 + VENDOR_NAMES.index(name)}"
+    for variable, value in environment_of(name, url).items():
         print(f"export {variable}={shlex.quote(value)}")

@@ -1,4 +1,6 @@
-"""Names the parser offers, here because what they stand for is slow to import."""
+"""Names the parser offers; what they stand for is slow to import."""
+
+from emulator.vendors import VENDORS
 
 MODES = ("typical", "minimal", "boundary", "adversarial", "invalid")
-VENDOR_NAMES = ("databricks", "azure", "mindie", "tgi", "openvino")
+VENDOR_NAMES = tuple(VENDORS)

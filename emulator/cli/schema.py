@@ -13,7 +13,7 @@ def render_schema() -> str:
     """JSON Schema 2020-12 of scenario files, every vendor's switches among them, as text for people."""
     schema = schema_json()
     vendors = as_object(as_object(schema["properties"])["vendors"])
-    vendors["properties"] = {vendor.name: _section(vendor.settings.model_json_schema()) for vendor in VENDORS}
+    vendors["properties"] = {name: _section(vendor.settings.model_json_schema()) for name, vendor in VENDORS.items()}
     vendors["additionalProperties"] = False
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from emulator.control.models import Problem
-from emulator.core.json import JSON, Object, dump_json
+from emulator.core.json import JSON, Object, as_object, dump_json
+from emulator.scenario.answers import read_answers
 from emulator.scenario.document import Document, join_documents, parse_document
 from emulator.scenario.errors import ScenarioError
-from emulator.scenario.locations import format_path
+from emulator.scenario.locations import format_path, look_up
 from emulator.scenario.mistakes import Row
 
 Value = JSON
@@ -35,10 +36,21 @@ def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "te
         if isinstance(document.data, dict):
             document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
     joined = join_documents([_read(given), *documents])
-    if joined.rows:
-        raise ScenarioError([_forget_place(row) for row in joined.rows])
+    rows = [*joined.rows, *_inline_answers(joined)]
+    if rows:
+        raise ScenarioError([_forget_place(row) for row in rows])
     joined.data = complete(joined.data, name)
     return joined
+
+
+def _inline_answers(document: Document) -> list[Row]:
+    """Put texts of files beside the scenario in their place, as these are not sent; what cannot be read."""
+    answers = read_answers(document, sent=False)
+    for path, text in answers.texts.items():
+        reply = as_object(look_up(document.data, path))
+        del reply["file"]
+        reply["text"] = text
+    return [mistake.locate(document.locations, "") for mistake in answers.mistakes]
 
 
 def complete(data: JSON, name: str) -> Object:

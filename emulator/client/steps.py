@@ -23,6 +23,7 @@ from emulator.control.models import (
 from emulator.core.duration import parse_duration
 from emulator.core.json import JSON
 from emulator.scenario.document import Document
+from emulator.vendors import environment_of
 
 Via = Literal["port", "path", "root"]
 _ALL = 10_000  # entries, as many as a journal keeps
@@ -96,10 +97,7 @@ def _not_served(vendor: str, served: Sequence[str]) -> EmulatorError:
 
 def env(world: World, /, vendor: str, via: Via | None = None) -> Steps[dict[str, str]]:
     """The variables that a vendor's clients read."""
-    from emulator.vendors import VENDORS  # slow to import, and of no use to most tests
-
-    base = yield from url(world, vendor, via)
-    return next(dict(known.environment(base)) for known in VENDORS if known.name == vendor)
+    return dict(environment_of(vendor, (yield from url(world, vendor, via))))
 
 
 def scenario(world: World, /) -> Steps[ScenarioState]:

@@ -10,6 +10,7 @@ from emulator.control.metrics import render_metrics
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
 from emulator.control.requests import RequestActions
+from emulator.control.timing import Errors, Quantiles
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
 from emulator.scenario.loaded import LoadedScenario
@@ -133,6 +134,16 @@ class Actions(RequestActions):
         self._target.advance(seconds, query.session)
         return await self.get_clock(query, b"", "")
 
+    async def get_timing(self, query: models.NoQuery, body: bytes, name: str) -> models.TimingReport:
+        timing = self._target.timing
+        return models.TimingReport(
+            valid=timing.invalid is None,
+            reason=timing.invalid,
+            invalid_above=timing.bound,
+            since_reset=_show_errors(timing.latest),
+            overall=_show_errors(timing.overall),
+        )
+
     async def get_metrics(self, query: models.NoQuery, body: bytes, name: str) -> str:
         return render_metrics(self._target.metrics)
 
@@ -144,6 +155,23 @@ def _check_vendor(name: str, served: Iterable[str]) -> None:
     known = list(served)
     if name not in known:
         raise ProblemError(404, "No such vendor", f"No vendor {name!r} is served; there are {', '.join(known)}.")
+
+
+def _show_errors(errors: Errors) -> models.TimingErrors:
+    return models.TimingErrors(
+        ttft=_show_quantiles(errors.ttft), itl=_show_quantiles(errors.itl), end=_show_quantiles(errors.end)
+    )
+
+
+def _show_quantiles(late: Quantiles) -> models.LatenessQuantiles:
+    return models.LatenessQuantiles(
+        count=late.count,
+        mean=late.mean,
+        p50=late.quantile(0.5),
+        p90=late.quantile(0.9),
+        p99=late.quantile(0.99),
+        worst=late.worst,
+    )
 
 
 def _kind_of(clock: Clock) -> Literal["real", "scale", "instant", "frozen"]:

@@ -30,7 +30,8 @@ _LARGEST = 16 * 1024**2  # bytes of a scenario
 class ControlPlane:
     """Answers the paths no vendor may claim.
 
-    ``ready`` and ``urls`` are set once everything listens; ``follow`` opens what a new scenario needs.
+    ``ready`` and ``urls`` are set once everything listens; ``follow`` opens what a new scenario needs; ``authority``
+    is the certificate (PEM) that clients trust, where the server has one of its own.
     """
 
     def __init__(self, target: Target) -> None:
@@ -41,6 +42,7 @@ class ControlPlane:
         self.ready = False
         self.urls: Mapping[str, str] = {}
         self.follow: Callable[[], Awaitable[None]] = _stay
+        self.authority: bytes | None = None
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """One request under ``/_emulator/``."""
@@ -61,7 +63,7 @@ class ControlPlane:
         active = self._target.of(session)
         served = ", ".join(f"/{name}" for name in active.apps) or "nothing"
         hint = active.hints.explain_front(http.method, path)
-        detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}'}."
+        detail = f"Nothing is served at {path}; {hint or f'the front port serves {served}.'}"
         emulator, journal = active.emulator, self._target.journal
         identity = derive("", http.method, path)
         entry = Entry(
@@ -92,6 +94,8 @@ class ControlPlane:
             return _json(self._health())
         if route.path == "/ready":
             return _json(models.Ready(ready=self.ready, urls=dict(self.urls)), 200 if self.ready else 503)
+        if route.path == "/ca.pem":
+            return self._trusted(route)
         taken = _read_json(body, route.takes) if route.takes else body
         result = await getattr(self._actions, route.action)(query, taken, name)
         if route.yaml:
@@ -107,6 +111,12 @@ class ControlPlane:
             uptime_seconds=round(self._wall.now() - self._started, 3),
             scenario=models.ScenarioName(name=loaded.scenario.name, hash=loaded.digest),
         )
+
+    def _trusted(self, route: Route) -> web.Response:
+        if self.authority is None:
+            detail = "This server has no authority of its own: it speaks plain HTTP or was given its certificate."
+            raise ProblemError(404, "No authority", detail)
+        return web.Response(body=self.authority, content_type=route.media)
 
 
 async def _stay() -> None:

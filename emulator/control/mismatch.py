@@ -41,11 +41,12 @@ def describe_count(pattern: Pattern, count: CallCount, found: Sequence[Entry], m
     many = _word_count(count)
     waited = f" within {within:g} s" if within and len(found) < count.least else ""
     there = f"there {'was none' if not found else f'{_were(len(found))} {len(found)}'}{waited}"
-    lines = [f"expected {many}{_word_pattern(pattern)}; {there}{_name(found)}."]
-    if found and len(found) > count.least:
-        lines += _list(found)
+    says = f"expected {many}{_word_pattern(pattern)}; {there}"
+    if len(found) > count.least:
+        lines = [f"{says}:", *_list(found)]
     else:
         taken = set(found)
+        lines = [f"{says}{_name(found)}."]
         lines += _describe_near(pattern, made, [entry for entry in made.entries if entry not in taken])
     return "\n".join(lines[:MOST_LINES])
 
@@ -72,10 +73,12 @@ def describe_order(patterns: Sequence[Pattern], found: Sequence[Entry], made: Ma
 
 def _word_count(count: CallCount) -> str:
     least, most = count.least, count.most
+    if most == 0:
+        return "no call"
     if most is None:
         return f"at least {least} {_calls(least)}"
     if count.exactly is not None:
-        return f"exactly {most} {_calls(most)}" if most else "no call"
+        return f"exactly {most} {_calls(most)}"
     if not least:
         return f"at most {most} {_calls(most)}"
     return f"{least} to {most} calls"

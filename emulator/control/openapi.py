@@ -43,7 +43,7 @@ def _schemas() -> JSON:
 def _describe(route: Route) -> JSON:
     responses: dict[str, JSON] = {"200": {"description": "Done.", "content": {route.media: _content(route)}}}
     operation: dict[str, JSON] = {
-        "operationId": route.action or route.path.strip("/"),
+        "operationId": route.action or re.sub(r"\W", "_", route.path.strip("/")),
         "summary": route.summary,
         "parameters": [*_path_parameters(route), *_query_parameters(route)],
         "responses": responses,
@@ -64,7 +64,7 @@ def _describe(route: Route) -> JSON:
 def _content(route: Route) -> JSON:
     if route.gives is not None:
         return {"schema": {"$ref": _REF.format(model=route.gives.__name__)}}
-    return {"schema": {"type": "string" if route.media.startswith("text/") else "object"}}
+    return {"schema": {"type": "object" if route.media == "application/json" else "string"}}
 
 
 def _path_parameters(route: Route) -> list[JSON]:

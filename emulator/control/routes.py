@@ -169,7 +169,21 @@ ROUTES = (
         gives=models.Listening,
         statuses=(400, 404, 422),
     ),
+    Route(
+        method="GET",
+        path="/timing",
+        summary="How well the server kept its own schedule.",
+        action="get_timing",
+        gives=models.TimingReport,
+    ),
     Route(method="GET", path="/metrics", summary="Prometheus text.", action="get_metrics", media="text/plain"),
+    Route(
+        method="GET",
+        path="/ca.pem",
+        summary="The certificate of the local authority, which clients trust.",
+        media="application/pem-certificate-chain",
+        statuses=(404,),
+    ),
     Route(method="GET", path="/openapi.json", summary="This document.", action="get_openapi"),
 )
 

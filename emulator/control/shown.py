@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from emulator.control.entry import Entry
 from emulator.control.models import RequestShown, ResponseShown, ToolCallShown
 from emulator.core.json import JSON, parse_json
+from emulator.core.secret import cut_credential
 
-_SECRET = frozenset({"authorization", "api-key", "x-api-key", "x-emulator-token", "cookie", "proxy-authorization"})
 _SECRET_QUERY = frozenset({"key", "api-key", "api_key", "subscription-key", "access_token"})
 _SECRET_FIELD = re.compile(r"\b((?:client_secret|client_assertion|password|refresh_token)=[^&]{0,4})[^&]*")
 _LONGEST_CHARACTER = 4  # bytes in UTF-8
@@ -81,14 +81,6 @@ def show_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
         text = cut_credential(name, value)
         shown[name] = f"{shown[name]}, {text}" if name in shown else text
     return shown
-
-
-def cut_credential(name: str, value: str) -> str:
-    """``Bearer dapi-search`` → ``Bearer dapi…``; other headers as they are."""
-    if name.lower() not in _SECRET:
-        return value
-    scheme, space, token = value.rpartition(" ")
-    return f"{scheme}{space}{_cut(token)}"
 
 
 def _cut(secret: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from emulator.control.journal import Journal
+from emulator.control.timing import Timing
 from emulator.core.vendor import AnyService, Metrics
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
@@ -70,6 +71,9 @@ class Target(Protocol):
 
     @property
     def journal(self) -> Journal: ...
+
+    @property
+    def timing(self) -> Timing: ...
 
     @property
     def metrics(self) -> Mapping[str, Metrics]: ...

@@ -50,7 +50,8 @@ class Verification:
                 if len(entries) > _MANY:
                     await asyncio.sleep(_PAUSE)
         if self._holds(found):
-            return Verified(count=len(found), ids=[entry.id for entry in found])
+            ids = [entry.id for entry in found]
+            return Verified(count=len(found), ids=ids, timing_invalid=self._target.timing.invalid)
         raise ProblemError(406, "Not as expected", await self._describe(entries, found))
 
     def _entries(self) -> list[Entry]:

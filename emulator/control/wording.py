@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pydantic import BaseModel
 
 from emulator.control.calls import UNKEPT, Finding, Value
-from emulator.control.shown import cut_credential
 from emulator.core.json import JSON, dump_text
+from emulator.core.secret import cut_credential
 from emulator.scenario.conditions import Bounds, Comparison, Condition
 from emulator.scenario.facets import ABSENT
 
@@ -20,6 +18,8 @@ _WORDS = {"prefix": "starts with", "suffix": "ends with", "regex": "matches", "n
 
 def word_wanted(wanted: Condition | JSON, start: int = 0) -> str:
     """``contains 'tides'``, ``above 400``, ``'a' or 'b'``; of a long text the part from ``start``."""
+    if isinstance(wanted, str):
+        return f"is {word_value(wanted, start)}"
     if isinstance(wanted, tuple):
         return " or ".join(word_value(name) for name in wanted[:_MOST_VALUES]) + _and_more(len(wanted))
     if isinstance(wanted, Bounds):
@@ -27,7 +27,7 @@ def word_wanted(wanted: Condition | JSON, start: int = 0) -> str:
         return " and ".join(f"{name} {_number(bound)}" for name, bound in given.items() if bound is not None)
     if isinstance(wanted, Comparison):
         return " and ".join(_word_key(name, getattr(wanted, name)) for name in _fields(wanted))
-    return word_value(wanted, start)
+    return word_value(wanted)
 
 
 def _fields(comparison: Comparison) -> list[str]:
@@ -39,11 +39,11 @@ def _word_key(name: str, value: Condition) -> str:
     key = name.rstrip("_")
     if isinstance(value, bool):
         return key.replace("_", " ")
-    inner = f"({word_wanted(value)})" if isinstance(value, Comparison) else word_wanted(value)
+    inner = f"({word_wanted(value)})" if isinstance(value, Comparison) else word_value(value)
     return f"{_WORDS.get(key, key)} {inner}"
 
 
-def word_value(value: Value | Mapping[str, JSON], start: int = 0) -> str:
+def word_value(value: Value | Condition, start: int = 0) -> str:
     """A value that was found."""
     if value is ABSENT:
         return "none"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 from emulator.core.json import JSON
 from emulator.core.record import record
 
 Task = Literal["chat", "completions", "embeddings", "rerank"]
+
+_USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +28,8 @@ class Deployment:
         normalized: embeddings have unit length.
         tokenizer: name of a profile in ``engine.tokenizer.PROFILES``.
         mode: ``pay_per_token``, ``provisioned``, ``external`` or ``custom``.
-        state: ``ready``, ``loading``, ``retired``, ``stopped``.
+        state: ``ready``, ``loading``, ``retired``, ``stopped``; what holds now.
+        state_lasts: seconds since the scenario began after which it is ready; ``None``: it stays.
         kind: what only the vendor tells apart (OVMS: ``text``, ``speculative``, ``classic``).
         traits: further properties only the vendor reads (``vision``, ``reasoning``, …).
     """
@@ -42,8 +46,18 @@ class Deployment:
     tokenizer: str = "llama3"
     mode: str = "pay_per_token"
     state: str = "ready"
+    state_lasts: float | None = None
     kind: str = ""
     traits: Mapping[str, JSON] = field(default_factory=dict)
+
+    def room_for(self, prompt_tokens: int) -> float:
+        """Most tokens of an answer to such a prompt; infinite without a bound."""
+        left = inf if self.context is None else max(0, self.context - prompt_tokens)
+        return min(left, inf if self.max_output is None else self.max_output)
+
+    def usual_output(self, prompt_tokens: int = 0) -> int:
+        """Tokens that are set aside for an answer if the request sets no limit."""
+        return int(min(self.room_for(prompt_tokens), self.default_max_tokens or _USUAL_OUTPUT))
 
 
 @record(frozen=True, slots=True, kw_only=True)

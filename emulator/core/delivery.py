@@ -53,7 +53,7 @@ class Extent:
 
 
 def no_words(error: EmulatedError) -> bytes:
-    """What a stream says of an error if its vendor has no words for it."""
+    """What an answer says of an error if its vendor has no words for it."""
     return b""
 
 
@@ -70,7 +70,7 @@ class Delivery:
         close: the connection ends after a complete answer.
         texts: of the answer's tokens, as ``Piece.tokens`` counts them.
         fields: what members of its JSON mean.
-        word_error: an error in the midst of a stream, in the vendor's words.
+        word_error: an error in the vendor's words, as it stands in the midst of a stream, or as a whole body.
     """
 
     status: int

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from pydantic_core import from_json, to_json
 
 if TYPE_CHECKING:
@@ -94,4 +95,7 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_ke
 
 def canonical_json(value: JSON) -> bytes:
     """Encode with sorted keys: equal for bodies that differ only in key order."""
-    return _CANONICAL.encode(value).encode()
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # integers of more than 64 bits, or nested too deeply for it
+        return _CANONICAL.encode(value).encode()

@@ -54,7 +54,7 @@ class Codec(Protocol):
 class VendorSettings(BaseModel):
     """What a scenario's ``vendors.<name>`` section may set: a profile, and each switch of its own."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
 
 S = TypeVar("S", bound=VendorSettings)
@@ -140,7 +140,6 @@ class Vendor(Generic[S, H]):
             A path no endpoint matches arrives as ``NOT_FOUND`` with ``details["path"]``; a known path with a
             wrong method as ``METHOD_NOT_ALLOWED`` with ``details["allow"]``.
         render_late_error: what a stream says of a failure after it has begun, framing included.
-        environment: what to export so that the vendor's clients come to a base URL.
         fields: what members of its JSON answers mean.
         body_limit: bytes of a request body; more is ``PAYLOAD_TOO_LARGE`` with ``details["limit"]``.
         date: the vendor sends a ``Date`` header.
@@ -157,7 +156,6 @@ class Vendor(Generic[S, H]):
     authenticate: Callable[[WireRequest, Service[S, H]], str]
     render_error: Callable[[EmulatedError, WireRequest, Service[S, H]], WireResponse]
     render_late_error: Callable[[EmulatedError, WireRequest, Service[S, H]], bytes]
-    environment: Callable[[str], Mapping[str, str]]
     fields: FieldNames
     body_limit: int = 64 * 1024**2
     date: bool = True
@@ -172,3 +170,4 @@ def no_habits(deployment: Deployment, settings: VendorSettings) -> None:
 AnyVendor = Vendor[Any, Any]  # in one table stand vendors of different settings, which no type can say
 AnyService = Service[Any, Any]
 AnyEndpoint = Endpoint[Any, Any]
+Vendors = Mapping[str, AnyVendor]

@@ -31,6 +31,7 @@ _SCRIPTS = (
     ("zh_CN", re.compile("[\u4e00-\u9fff]")),
     ("ru_RU", re.compile("[\u0400-\u045f]")),
 )
+LOCALES = (*_WORDS, *(locale for locale, _ in _SCRIPTS))
 _LATIN_WORD = re.compile(r"[a-zß-ÿąćęłńśźż']+")
 
 
@@ -46,7 +47,7 @@ _LOCALES_OF = _index_words()
 
 
 def detect_language(text: str) -> str:
-    """The Faker locale of ``text``; English (``en_US``) where nothing tells.
+    """The locale of ``text``, one of :data:`LOCALES`; English (``en_US``) where nothing tells.
 
     Looks at the beginning only. A script of its own decides where it makes up a fifth of the letters:
     a foreign name in an English sentence does not.

@@ -1,10 +1,11 @@
 """Readable prose of an exact number of tokens.
 
-An answer is a walk over a language's standing sentences, tokenized once: its key chooses where the
-walk begins, how wide its steps are and where the paragraphs break. Nothing is generated per answer.
+An answer is a walk over a language's standing sentences, each tokenized when it is first said: its key
+chooses where the walk begins, how wide its steps are and where the paragraphs break. Nothing is generated
+per answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count as count_from
@@ -30,6 +31,19 @@ _QUANTILES = (
 )
 
 
+class Passages(dict[int, Passage]):
+    """Sentences by number, as one tokenizer cuts them; each is cut when it is first asked for."""
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
+        super().__init__()
+        self.texts = texts
+        self._tokenizer = tokenizer
+
+    def __missing__(self, number: int) -> Passage:
+        passage = self[number] = _tokenize(self._tokenizer, self.texts[number])
+        return passage
+
+
 @dataclass(frozen=True, slots=True)
 class Bank:
     """One language's sentences as one tokenizer cuts them.
@@ -42,9 +56,9 @@ class Bank:
     """
 
     separator: str
-    openers: tuple[Passage, ...]
-    flowing: tuple[Passage, ...]
-    breaking: tuple[Passage, ...]
+    openers: Passages
+    flowing: Passages
+    breaking: Passages
 
 
 def _draw(key: bytes) -> int:
@@ -103,13 +117,14 @@ def write_answer(
 def _walk(tokenizer: Tokenizer, draw: int, language: str, opening: str) -> Iterator[Passage]:
     """Sentences without end; none comes twice before all have come once."""
     bank = load_bank(tokenizer, language)
-    opener = bank.openers[draw % len(bank.openers)]
+    opener = bank.openers[draw % len(bank.openers.texts)]
     yield _join(tokenizer, opening, bank.separator, opener) if opening else opener
-    flowing, breaking, mask = bank.flowing, bank.breaking, len(bank.flowing) - 1
+    flowing, breaking, size = bank.flowing, bank.breaking, len(bank.flowing.texts)
+    mask = size - 1
     place, rhythm = draw >> 16 & 0xFFFF, draw >> 32 & 0xFFFFFFFF
     left = 2 + (rhythm & 3)  # sentences before the next blank line
     for stride in count_from(draw >> 64 & 0xFFFF | 1, 2):  # odd, so that it visits every place
-        for _ in flowing:
+        for _ in range(size):
             place = place + stride & mask
             if left:
                 left -= 1
@@ -126,12 +141,12 @@ def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -
 
 
 def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
-    """The kept bank of a Faker locale, or of English where the vocabulary lacks the language's characters.
+    """The kept bank of a locale, or of English where the vocabulary lacks the language's characters.
 
     A sentence with a character in several tokens is left out: a cut within it would lose it.
 
     Raises:
-        ValueError: Faker has no such locale.
+        ValueError: no sentences are kept of such a locale.
     """
     return _build_bank(tokenizer, language)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
 
@@ -139,23 +154,25 @@ def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
 @lru_cache(maxsize=32)
 def _build_bank(tokenizer: Tokenizer, language: str) -> Bank:
     prose = load_prose(language)
-    openers = _tokenize_whole(tokenizer, prose.openers)
-    whole = _tokenize_whole(tokenizer, prose.sentences)
+    openers = _keep_whole(tokenizer, prose.openers)
+    whole = _keep_whole(tokenizer, prose.sentences)
     size = 1 << len(whole).bit_length() >> 1  # a power of two: any odd stride visits every place
     if language != _FALLBACK and (not openers or size < _FEWEST_SENTENCES):
         return load_bank(tokenizer, _FALLBACK)
-    texts = ["".join(tokens) for tokens, _ in whole[:size]]
+    flowing = [prose.separator + text for text in whole[:size]]
+    breaking = ["\n\n" + text for text in whole[:size]]
     return Bank(
         prose.separator,
-        tuple(openers),
-        tuple(_tokenize(tokenizer, prose.separator + text) for text in texts),
-        tuple(_tokenize(tokenizer, "\n\n" + text) for text in texts),
+        Passages(tokenizer, openers),
+        Passages(tokenizer, flowing),
+        Passages(tokenizer, breaking),
     )
 
 
-def _tokenize_whole(tokenizer: Tokenizer, sentences: tuple[str, ...]) -> list[Passage]:
-    passages = [_tokenize(tokenizer, sentence) for sentence in sentences]
-    return [passage for passage in passages if all(passage[0])]
+def _keep_whole(tokenizer: Tokenizer, sentences: Sequence[str]) -> list[str]:
+    """Sentences without a character in several tokens; most are told by their characters alone."""
+    single = {character for character in set("".join(sentences)) if all(tokenizer.pieces(character))}
+    return [text for text in sentences if single.issuperset(text) or all(tokenizer.pieces(text))]
 
 
 def _tokenize(tokenizer: Tokenizer, text: str) -> Passage:

@@ -9,6 +9,11 @@ from emulator.core.values import Closed
 class Fault(Closed):
     """Something that goes wrong with an answer on its way."""
 
+    @property
+    def needs_events(self) -> bool:
+        """It does nothing to an answer in one piece."""
+        return False
+
     def bend(self, delivery: Delivery) -> Delivery:
         """The answer with the fault in it."""
         raise NotImplementedError

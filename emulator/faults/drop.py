@@ -51,6 +51,10 @@ class Drop(Fault):
         examples=["usage", ["id", "choices.logprobs"]],
     )
 
+    @property
+    def needs_events(self) -> bool:
+        return set(self.field) == {"done"}
+
     def bend(self, delivery: Delivery) -> Delivery:
         body = delivery.body
         edits: list[Edit] = []

@@ -15,7 +15,9 @@ from emulator.faults.position import Positioned
 class LateError(Positioned):
     """HTTP 200, some tokens, then the vendor's own error in the midst of a stream.
 
-    A client that has seen status 200 has to look into the events to learn that the answer failed.
+    A client that has seen status 200 has to look into the events to learn that the answer failed. An answer in one
+    piece fails before any of it is sent: the vendor's error stands in its place, under HTTP 200 all the same. What
+    the vendor has refused anyway stays as it is.
     """
 
     type: Literal["late_error"]
@@ -25,7 +27,11 @@ class LateError(Positioned):
     message: str | None = Field(default=None, description="The text a client reads; absent: the vendor's.")
 
     def bend(self, delivery: Delivery) -> Delivery:
-        cut = delivery.cut(self.find(delivery))
+        if not delivery.streamed and delivery.status >= 400:
+            return delivery
         words = delivery.word_error(EmulatedError(self.kind, message=self.message))
+        if not delivery.streamed:
+            return replace(delivery, pieces=(Piece(delivery.end, words),))
+        cut = delivery.cut(self.find(delivery))
         tokens = cut.pieces[-1].tokens if cut.pieces else 0
         return replace(cut, pieces=(*cut.pieces, Piece(cut.end, words, tokens)))

@@ -11,10 +11,14 @@ from emulator.faults.position import Positioned, list_events_from
 class Reorder(Positioned):
     """Exchange the next two events after a position; when something is sent stays.
 
-    No proxy should do it; a client that numbers its events notices.
+    No proxy should do it; a client that numbers its events notices. An answer in one piece has no two.
     """
 
     type: Literal["reorder"]
+
+    @property
+    def needs_events(self) -> bool:
+        return True
 
     def bend(self, delivery: Delivery) -> Delivery:
         events = list_events_from(delivery, self.find(delivery))[:2]

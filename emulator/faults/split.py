@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -26,13 +26,21 @@ class Split(Fault):
     """
 
     type: Literal["split"]
-    writes: Literal["byte", "line", "event", "utf8"] = Field(
-        description="Where each write ends: after every byte, line or event, or inside characters of several bytes."
+    writes: Literal["byte", "line", "event", "utf8", "across"] = Field(
+        description="Where each write ends: after every byte, line or event, inside characters of several bytes, "
+        "or across events: in the midst of each, so that none ends with one."
     )
+
+    @property
+    def needs_events(self) -> bool:
+        return self.writes == "event"
 
     def bend(self, delivery: Delivery) -> Delivery:
         if self.writes == "event":
             pieces = tuple(replace(piece, flush=piece.last) for piece in delivery.pieces)
+        elif self.writes == "across":
+            middles = [(event.start + event.end) // 2 for event in delivery.events() if event.end - event.start > 1]
+            pieces = tuple(_cut_at(delivery.pieces, middles))
         else:
             pieces = tuple(self._split(delivery.pieces))
         return replace(delivery, pieces=pieces)
@@ -51,3 +59,19 @@ class Split(Fault):
         if self.writes == "line":
             return data.endswith(b"\n")
         return self.writes == "byte" or data[-1:] >= b"\xc0"
+
+
+def _cut_at(pieces: Iterable[Piece], cuts: Sequence[int]) -> Iterator[Piece]:
+    """The pieces, with a write's end at each of these places in the body and at no other."""
+    waiting = iter(cuts)
+    cut = next(waiting, -1)
+    at = tokens = 0
+    for piece in pieces:
+        start, end = at, at + len(piece.data)
+        while at < cut < end:
+            yield Piece(piece.due, piece.data[at - start : cut - start], tokens, last=False, mark=piece.mark)
+            at, cut = cut, next(waiting, -1)
+        yield replace(piece, data=piece.data[at - start :], flush=cut == end)
+        at, tokens = end, piece.tokens
+        while 0 <= cut <= end:
+            cut = next(waiting, -1)

@@ -16,10 +16,8 @@ from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.limits.slots import Room, Slot, Slots
 
-Select = Callable[[str, str], Sequence[Quota]]
-"""The quotas of a vendor's deployment."""
-
-_USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
+Select = Callable[[str, str, str], Sequence[Quota]]
+"""The quotas of a vendor's deployment that cover a principal."""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +91,7 @@ class Gate:
             await self._state.settle(admission.session, admission.ticket, costs, now)
 
     def _charge(self, call: Call, principal: str) -> Sequence[Charge]:
-        quotas = self._select(call.deployment.vendor, call.deployment.name)
+        quotas = self._select(call.deployment.vendor, call.deployment.name, principal)
         if not quotas:
             return ()
         costs = _cost(sum(call.prompt_tokens), reserve_output(call))
@@ -109,13 +107,12 @@ def reserve_output(call: Call) -> int:
     if isinstance(ask, EmbeddingAsk):
         return 0
     deployment, sampling = call.deployment, ask.sampling
-    context = inf if deployment.context is None else max(0, deployment.context - max(call.prompt_tokens, default=0))
-    possible = min(context, inf if deployment.max_output is None else deployment.max_output)
-    most = inf if sampling.max_tokens is None else sampling.max_tokens
-    if most >= possible:
-        most = min(possible, deployment.default_max_tokens or _USUAL_OUTPUT)
+    prompt_tokens = max(call.prompt_tokens, default=0)
+    most = sampling.max_tokens
+    if most is None or most >= deployment.room_for(prompt_tokens):
+        most = deployment.usual_output(prompt_tokens)
     prompts = len(ask.prompts) if isinstance(ask, CompletionAsk) else 1
-    return int(most) * sampling.n * prompts
+    return most * sampling.n * prompts
 
 
 def _scope(quota: Quota, call: Call, principal: str) -> str:

@@ -34,31 +34,44 @@ def compile_names(names: tuple[str, ...]) -> Test:
     return lambda name: isinstance(name, str) and matches(name) is not None
 
 
-def compile_text(condition: str | Comparison) -> Test:
-    """Equality, or a comparison; of strings alone."""
+def compile_text(condition: str | Comparison, *, fold: bool = False) -> Test:
+    """Equality, or a comparison; of strings alone. ``fold``: upper and lower case are the same."""
     if isinstance(condition, str):
-        return condition.__eq__
-    return reduce(_both, _compile_comparison(condition))
+        return _folded(condition.casefold().__eq__) if fold else condition.__eq__
+    return reduce(_both, _compile_comparison(condition, fold or condition.ignore_case))
 
 
 def _both(left: Test, right: Test) -> Test:
     return lambda value: left(value) and right(value)
 
 
-def _compile_comparison(condition: Comparison) -> Iterator[Test]:
-    contains, prefix, suffix = condition.contains, condition.prefix, condition.suffix
+def _folded(test: Test) -> Test:
+    """The test, of a text in lower case."""
+    return lambda value: isinstance(value, str) and test(value.casefold())
+
+
+def _compile_comparison(condition: Comparison, fold: bool) -> Iterator[Test]:
+    contains, prefix, suffix = (
+        part.casefold() if fold and part is not None else part
+        for part in (condition.contains, condition.prefix, condition.suffix)
+    )
+    of_text = _folded if fold else _plain
     if prefix is not None:
-        yield lambda text: isinstance(text, str) and text.startswith(prefix)
+        yield of_text(lambda text: isinstance(text, str) and text.startswith(prefix))
     if suffix is not None:
-        yield lambda text: isinstance(text, str) and text.endswith(suffix)
+        yield of_text(lambda text: isinstance(text, str) and text.endswith(suffix))
     if contains is not None:
-        yield lambda text: isinstance(text, str) and contains in text
+        yield of_text(lambda text: isinstance(text, str) and contains in text)
     if condition.regex is not None:
-        search = re.compile(condition.regex).search
+        search = re.compile(condition.regex, re.IGNORECASE if fold else 0).search
         yield lambda text: isinstance(text, str) and search(text) is not None
     if condition.not_ is not None:
-        refused = compile_text(condition.not_)
+        refused = compile_text(condition.not_, fold=fold)
         yield lambda text: not refused(text)
+
+
+def _plain(test: Test) -> Test:
+    return test
 
 
 def compile_number(condition: float | Bounds) -> Test:
@@ -80,7 +93,7 @@ def compile_value(condition: JSON | Comparison) -> Test:
 
 def _holds_without_text(condition: str | Comparison) -> bool:
     """Whether a comparison holds of what is no string: it contains and matches nothing, and is no string's equal."""
-    if isinstance(condition, str) or condition.model_fields_set != {"not_"}:
+    if isinstance(condition, str) or condition.model_fields_set - {"ignore_case"} != {"not_"}:
         return False
     return condition.not_ is not None and not _holds_without_text(condition.not_)
 

@@ -1,10 +1,10 @@
-"""Which calls a rule is about: ``when`` and ``times``."""
+"""Which calls a rule is about: ``when``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import (
     AfterValidator,
@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from emulator.core.duration import parse_size
 from emulator.core.json import JSON, Object
-from emulator.core.values import Closed, Duration, Whole, require
+from emulator.core.values import Closed, require
 
 _BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 NAMED_FACETS = ("header", "query", "body")  # written with a name or path: `header.<name>`
@@ -48,8 +48,13 @@ def _check_regex(pattern: str) -> str:
     return pattern
 
 
+def is_body_path(path: str) -> bool:
+    """A dotted path with ``[n]``."""
+    return _BODY_PATH.fullmatch(path) is not None
+
+
 def _check_body_path(path: str) -> str:
-    if not _BODY_PATH.fullmatch(path):
+    if not is_body_path(path):
         raise PydanticCustomError("key", "expected a dotted path with [n], such as body.messages[0].role")
     return path
 
@@ -64,7 +69,7 @@ Names = Annotated[
 
 
 class Comparison(Closed):
-    """What a text is compared with; all keys must hold. Case-sensitive."""
+    """What a text is compared with; all keys must hold. Case-sensitive unless ``ignore_case``."""
 
     contains: str | None = Field(default=None, description="The text contains this.")
     prefix: str | None = Field(default=None, description="The text starts with this.")
@@ -75,10 +80,11 @@ class Comparison(Closed):
     not_: Text | None = Field(
         default=None, alias="not", description="A string the text is not, or a comparison that fails."
     )
+    ignore_case: bool = Field(default=False, description="Upper and lower case are the same, under `not` too.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        require(bool(self.model_fields_set), "expected contains, prefix, suffix, regex or not")
+        require(bool(self.model_fields_set - {"ignore_case"}), "expected contains, prefix, suffix, regex or not")
         return self
 
 
@@ -189,6 +195,12 @@ class When(Closed):
     prompt_tokens: Number | None = Field(default=None, description="Tokens of the prompt.", examples=[{"above": 4000}])
     max_tokens: Number | None = Field(default=None, description="Most tokens of the answer.")
     messages: Number | None = Field(default=None, description="How many messages the conversation has.")
+    last_role: Names | None = Field(
+        default=None,
+        alias="messages.last.role",
+        description="Role of the last message.",
+        examples=["tool", ["user", "tool"]],
+    )
     body_bytes: Bytes | None = Field(
         default=None, description="Length of the request body.", examples=[{"above": "64KiB"}]
     )
@@ -198,6 +210,14 @@ class When(Closed):
         default={},
         alias="body.*",
         description="A value in the request body: a comparison, or any value to be equal to.",
+    )
+    any: Annotated[tuple[When, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None,
+        description="Facets again, in a list: those of one item at least hold.",
+        examples=[[{"stream": True}, {"prompt_tokens": {"above": 4000}}]],
+    )
+    not_: When | None = Field(
+        default=None, alias="not", description="Facets again: they do not all hold.", examples=[{"principal": "batch"}]
     )
 
     @model_validator(mode="before")
@@ -216,60 +236,27 @@ class When(Closed):
                 rest[key] = value
         return {**rest, **named}
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        inner = [*(self.any or ()), *([] if self.not_ is None else [self.not_])]
+        require(all(when.model_fields_set for when in inner), "expected a facet in each part of any and not")
+        return self
+
     @property
     def conditions(self) -> Mapping[str, Condition]:
-        """Of every facet that is given, as the author named it; without ``body``, whose values can be anything."""
+        """Of every facet that is given, as the author named it; without ``body``, whose values can be anything,
+        and without ``any`` and ``not``, which hold facets again.
+        """
         return {
-            **{name: getattr(self, name) for name in _PLAIN_FACETS if name in self.model_fields_set},
+            **{key: getattr(self, name) for name, key in _PLAIN_FACETS.items() if name in self.model_fields_set},
             **{f"header.{name}": text for name, text in self.header.items()},
             **{f"query.{name}": text for name, text in self.query.items()},
         }
 
 
-_PLAIN_FACETS = [name for name in When.model_fields if name not in NAMED_FACETS]
-
-
-Scope = Literal["rule", "request", "principal", "deployment"]
-Ordinal = Annotated[Whole, Field(ge=1)]
-
-
-class Burst(Closed):
-    """A part of every period, from its beginning."""
-
-    every: Duration = Field(description="The period, from start or reset.")
-    for_: Duration = Field(alias="for", description="How long of it the rule applies.")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        require(self.every > 0, "expected every to be above 0")
-        return self
-
-
-class Times(Closed):
-    """Which of the matching calls; all keys must hold."""
-
-    first: Ordinal | None = Field(default=None, description="The first n calls.")
-    nth: Annotated[tuple[Ordinal, ...], Field(strict=False, min_length=1), BeforeValidator(wrap_in_list)] | None = (
-        Field(default=None, description="The n-th call, or each of a list.", examples=[3, [1, 3]])
-    )
-    every: Ordinal | None = Field(default=None, description="Every n-th call.")
-    after: Annotated[Whole, Field(ge=0)] | None = Field(default=None, description="The calls after the first n.")
-    probability: float | None = Field(
-        default=None, description="The chance of each call, from 0 to 1.", examples=[0.05]
-    )
-    between: Annotated[tuple[Duration, Duration], Field(strict=False)] | None = Field(
-        default=None, description="From one time since start or reset up to another.", examples=[["30s", "60s"]]
-    )
-    repeat: Burst | None = Field(default=None, description="Bursts.", examples=[{"every": "60s", "for": "10s"}])
-    per: Scope | None = Field(default=None, description="What is counted apart; absent: rule.")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        require(bool(self.model_fields_set), "expected first, nth, every, after, probability, between or repeat")
-        require(self.between is None or self.between[0] < self.between[1], "expected between to end after it begins")
-        return self
-
-    @property
-    def counts(self) -> bool:
-        """Whether which call it is matters."""
-        return not (self.first is None and self.nth is None and self.every is None and self.after is None)
+GROUPS = ("any", "not")  # facets that hold facets
+_PLAIN_FACETS = {
+    name: field.alias or name
+    for name, field in When.model_fields.items()
+    if name not in NAMED_FACETS and (field.alias or name) not in GROUPS
+}

@@ -13,14 +13,25 @@ from emulator.scenario.conditions import Bounds, Comparison, Condition, When
 from emulator.scenario.mistakes import nearest
 
 _ANY_TEXT = "\0"  # what stands for a star in a name: only another star matches it
-_OF_CHATS = ("system", "tools", "tool_result", "messages")
+_OF_CHATS = ("system", "tools", "tool_result", "messages", "messages.last.role")
 
 C = TypeVar("C")
 
 
 def covers(general: When, special: When) -> bool:
     """Every call that ``special`` is about, ``general`` is about as well."""
-    return _cover(_fold(general), _fold(special), _implies) and _cover(general.body, special.body, _implies_value)
+    return (
+        _cover(_fold(general), _fold(special), _implies)
+        and _cover(general.body, special.body, _implies_value)
+        and _cover_groups(general, special)
+    )
+
+
+def _cover_groups(general: When, special: When) -> bool:
+    """What ``any`` and ``not`` ask for, ``special`` asks for as well."""
+    return (
+        general.any is None or general.any == special.any or any(covers(part, special) for part in general.any)
+    ) and (general.not_ is None or general.not_ == special.not_)
 
 
 def _cover(general: Mapping[str, C], special: Mapping[str, C], implies: Callable[[C, C], bool]) -> bool:
@@ -60,8 +71,8 @@ def _implies_value(narrow: JSON | Comparison, wide: JSON | Comparison) -> bool:
 def _implies_comparison(narrow: Condition | JSON, wide: Comparison) -> bool:
     if isinstance(narrow, str):
         return compile_text(wide)(narrow)
-    if not isinstance(narrow, Comparison):
-        return False
+    if not isinstance(narrow, Comparison) or narrow.ignore_case or wide.ignore_case:
+        return narrow == wide
     known = [part for part in (narrow.contains, narrow.prefix, narrow.suffix) if part is not None]
     return all(
         (
@@ -87,7 +98,25 @@ def find_contradiction(
     when: When, served: Collection[str], principals: Collection[str] | None
 ) -> tuple[str, str] | None:
     """A facet that holds for no call, and why; ``principals``: those there are, ``None``: any."""
-    return _find_unknown_name(when, served, principals) or _find_empty_bounds(when) or _find_chat_facet(when)
+    return (
+        _find_unknown_name(when, served, principals)
+        or _find_empty_bounds(when)
+        or _find_chat_facet(when)
+        or _find_empty_group(when, served, principals)
+    )
+
+
+def _find_empty_group(
+    when: When, served: Collection[str], principals: Collection[str] | None
+) -> tuple[str, str] | None:
+    """An ``any`` none of whose items can hold, or a ``not`` that leaves nothing."""
+    if when.any is not None:
+        reasons = [find_contradiction(part, served, principals) for part in when.any]
+        if all(reasons):
+            return "any", "none of its items can hold: " + "; ".join(found[1] for found in reasons if found)
+    if when.not_ is not None and covers(when.not_, when):
+        return "not", "it leaves out every call that the other facets let in"
+    return None
 
 
 def _find_unknown_name(

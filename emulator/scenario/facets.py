@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
@@ -13,6 +14,8 @@ from emulator.core.json import JSON
 from emulator.scenario.comparisons import Test, compile_condition, compile_value
 from emulator.scenario.conditions import Condition, When
 from emulator.scenario.locations import KeyPath, look_up
+
+_MOST_NAMES = 1024  # of headers, parameters and paths that rules look at
 
 
 def _no_body() -> JSON:
@@ -65,12 +68,17 @@ Extract = Callable[[Facts], JSON | Absent]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One facet of one rule: its name as the author wrote it, its value, what must hold of that or of any of it."""
+    """One facet of one rule: its name as the author wrote it, its value, what must hold of that or of any of it.
+
+    Fields:
+        parts: of ``any`` each of its items, of ``not`` the one; their value is whether they hold.
+    """
 
     name: str
     extract: Extract
     test: Test
     wanted: Condition | JSON
+    parts: tuple[tuple[Check, ...], ...] = ()
 
     def holds(self, value: JSON | Absent) -> bool:
         """The call has such a thing and the test holds; of several values one will do."""
@@ -105,6 +113,10 @@ def _extract_tools(facts: Facts) -> JSON | Absent:
 
 def _extract_messages(facts: Facts) -> JSON | Absent:
     return len(facts.ask.messages) if isinstance(facts.ask, ChatAsk) else ABSENT
+
+
+def _extract_last_role(facts: Facts) -> JSON | Absent:
+    return facts.ask.messages[-1].role if isinstance(facts.ask, ChatAsk) and facts.ask.messages else ABSENT
 
 
 def _extract_max_tokens(facts: Facts) -> JSON | Absent:
@@ -144,15 +156,18 @@ def _extract_prompt_tokens(facts: Facts) -> JSON | Absent:
     return ABSENT if facts.ask is None else facts.prompt_tokens
 
 
+@lru_cache(maxsize=_MOST_NAMES)
 def _extract_header(name: str) -> Extract:
     lower = name.lower()
     return lambda facts: facts.headers.get(lower, ABSENT)
 
 
+@lru_cache(maxsize=_MOST_NAMES)
 def _extract_query(name: str) -> Extract:
     return lambda facts: facts.query.get(name, ABSENT)
 
 
+@lru_cache(maxsize=_MOST_NAMES)
 def _extract_body(written: str) -> Extract:
     steps = re.findall(r"\[\d+\]|[^.\[\]]+", written)
     path: KeyPath = tuple(int(step[1:-1]) if step[0] == "[" else step for step in steps)
@@ -178,6 +193,7 @@ FACETS: Mapping[str, Extract] = {  # cheapest first: so they are checked
     "prompt_tokens": _extract_prompt_tokens,
     "max_tokens": _extract_max_tokens,
     "messages": _extract_messages,
+    "messages.last.role": _extract_last_role,
     "structured": _extract_structured,
     "multimodal": _extract_multimodal,
     "tools": _extract_tools,
@@ -187,8 +203,15 @@ FACETS: Mapping[str, Extract] = {  # cheapest first: so they are checked
 }
 
 
+NAMED: Mapping[str, Callable[[str], Extract]] = {
+    "header": _extract_header,
+    "query": _extract_query,
+    "body": _extract_body,
+}
+
+
 def compile_when(when: When) -> tuple[Check, ...]:
-    """One check for each facet the author named, cheapest first."""
+    """One check for each facet the author named, cheapest first; ``any`` and ``not`` are one each, and come last."""
     conditions = when.conditions
     extracts = {name: extract for name, extract in FACETS.items() if name in conditions}
     extracts |= {f"header.{name}": _extract_header(name) for name in when.header}
@@ -199,4 +222,23 @@ def compile_when(when: When) -> tuple[Check, ...]:
             for name, extract in extracts.items()
         ),
         *(Check(f"body.{path}", _extract_body(path), compile_value(value), value) for path, value in when.body.items()),
+        *_compile_groups(when),
     )
+
+
+def _compile_groups(when: When) -> Iterator[Check]:
+    if when.any is not None:
+        parts = tuple(compile_when(part) for part in when.any)
+        yield Check("any", lambda facts: any(hold(part, facts) for part in parts), _is_true, None, parts)
+    if when.not_ is not None:
+        refused = compile_when(when.not_)
+        yield Check("not", lambda facts: not hold(refused, facts), _is_true, None, (refused,))
+
+
+def hold(checks: Iterable[Check], facts: Facts) -> bool:
+    """All of them hold."""
+    return all(check.holds(check.extract(facts)) for check in checks)
+
+
+def _is_true(value: JSON) -> bool:
+    return value is True

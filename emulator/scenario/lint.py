@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from emulator.scenario.comparisons import compile_names
-from emulator.scenario.conditions import Times, When
+from emulator.scenario.conditions import When
 from emulator.scenario.cover import covers, find_contradiction
+from emulator.scenario.lint_limits import Catalogue, Finding, find_odd_limits
+from emulator.scenario.lint_outcomes import find_odd_outcomes
 from emulator.scenario.loaded import LoadedScenario
-from emulator.scenario.locations import KeyPath
+from emulator.scenario.locations import KeyPath, format_path
 from emulator.scenario.mistakes import Row, nearest
-from emulator.scenario.quota_cover import is_stricter
 from emulator.scenario.schema import Limit, Rule, Scenario
-
-Finding = tuple[KeyPath, str]
-Catalogue = Mapping[str, Collection[str]]
-"""Names of deployments by vendor."""
+from emulator.scenario.times import Times
 
 
 def lint(loaded: LoadedScenario, vendors: Collection[str], catalogue: Catalogue | None = None) -> list[Row]:
@@ -30,7 +28,11 @@ def lint(loaded: LoadedScenario, vendors: Collection[str], catalogue: Catalogue 
     findings = [*_find_unreached_rules(scenario, served), *_find_odd_probabilities(scenario)]
     if catalogue is not None:
         findings += _find_unserved(scenario, catalogue)
-    findings += [*_find_unreached_limits(scenario, served), *_find_order_dependence(scenario)]
+    findings += [
+        *find_odd_limits(scenario, served, catalogue),
+        *find_odd_outcomes(scenario, catalogue),
+        *_find_order_dependence(loaded),
+    ]
     rows = [loaded.row(path, message) for path, message in findings]
     return sorted(rows, key=lambda row: (row.file, row.line, row.column))
 
@@ -105,45 +107,31 @@ def _find_odd_probabilities(scenario: Scenario) -> Iterator[Finding]:
             yield path, f"a probability lies between 0 and 1, {chance:g} means {meaning}"
 
 
-def _find_unreached_limits(scenario: Scenario, served: Collection[str]) -> Iterator[Finding]:
-    """Limits that no call is charged to, or that another always refuses before."""
-    capacity = _find_capacity(scenario)
-    for position, limit in enumerate(scenario.limits):
-        path: KeyPath = ("limits", position)
-        if limit.vendor is not None and not any(map(compile_names(limit.vendor), served)):
-            close = nearest(limit.vendor[0], served)
-            hint = f"; did you mean {close}?" if close else ""
-            yield (*path, "vendor"), f"the limit is never reached: {', '.join(limit.vendor)} is not served{hint}"
-            continue
-        if limit.unit == "concurrency" and capacity is not None and limit.amount >= capacity:
-            yield (*path, "amount"), f"the limit is never reached: load lets {capacity} calls in at the same time"
-            continue
-        for other, stricter in enumerate(scenario.limits):
-            if other != position and is_stricter(stricter, limit, earlier=other < position):
-                yield (*path, "amount"), f"the limit is never reached: limits[{other}] refuses first"
-                break
+def _find_order_dependence(loaded: LoadedScenario) -> Iterator[Finding]:
+    """Parts whose outcome depends on which call comes first; all of a file in one sentence."""
+    by_file: dict[str, list[KeyPath]] = {}
+    for path in _list_order_dependence(loaded.scenario):
+        location = loaded.locations.find(path)
+        by_file.setdefault("" if location is None else location.file, []).append(path)
+    for first, *others in by_file.values():
+        text = "which calls it hits depends on the order in which they come, so two runs may differ"
+        if others:
+            text += f"; so it is with {', '.join(map(format_path, others))}"
+        if any(path[-1] in ("times", "sequence") for path in (first, *others)):
+            text += "; what counts per: request is free of it"
+        yield first, text
 
 
-def _find_capacity(scenario: Scenario) -> int | None:
-    """Most calls that can be in at the same time; ``None``: any number."""
-    load = scenario.latency.load
-    return None if load is None or load.queue is None else load.capacity + load.queue
-
-
-def _find_order_dependence(scenario: Scenario) -> Iterator[Finding]:
-    """Parts whose outcome depends on which call comes first."""
+def _list_order_dependence(scenario: Scenario) -> Iterator[KeyPath]:
     for position, rule in enumerate(scenario.rules):
-        path: KeyPath = ("rules", position)
         if rule.scope != "request":
-            counted = "sequence" if rule.sequence is not None else "times"
-            if rule.sequence is not None or (rule.times is not None and rule.times.counts):
-                yield (
-                    (*path, counted),
-                    f"depends on the order of calls: counts per {rule.scope}; per: request does not",
-                )
+            if rule.sequence is not None:
+                yield "rules", position, "sequence"
+            elif rule.times is not None and rule.times.counts:
+                yield "rules", position, "times"
         if rule.latency is not None and rule.latency.load is not None:
-            yield (*path, "latency", "load"), "depends on which calls run at the same time"
+            yield "rules", position, "latency", "load"
     for position, _ in enumerate(scenario.limits):
-        yield ("limits", position), "depends on the order of calls"
+        yield "limits", position
     if scenario.latency.load is not None:
-        yield ("latency", "load"), "depends on which calls run at the same time"
+        yield "latency", "load"

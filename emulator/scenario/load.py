@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from emulator.core.json import JSON, Object
+from emulator.scenario.answers import put_answers, read_answers
 from emulator.scenario.document import Document, join_documents, parse_document
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
@@ -131,13 +132,16 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
     """
     joined = join_documents(documents)
     scenario, found = _validate(joined) if all(isinstance(d.data, dict) for d in documents) else (None, [])
+    answers = read_answers(joined, sent=not sources)
+    found += answers.mistakes
     noted = {(row.file, row.line, row.column) for row in joined.rows}
     rows = [mistake.locate(joined.locations, name) for mistake in found]
     rows = [*joined.rows, *(row for row in rows if (row.file, row.line, row.column) not in noted)]
     if rows or scenario is None:
         part = LoadedScenario(_read_vendor_sections(joined.data, name), sources, joined.data, joined.locations)
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
-    return LoadedScenario(scenario, sources, joined.data, joined.locations)
+    scenario = put_answers(scenario, answers.texts)
+    return LoadedScenario(scenario, sources, joined.data, joined.locations, answers)
 
 
 def _read_vendor_sections(data: JSON, name: str) -> Scenario:

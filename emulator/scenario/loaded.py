@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from emulator.core.json import JSON, canonical_json
+from emulator.scenario.answers import Answers
 from emulator.scenario.locations import KeyPath, Locations, look_up
 from emulator.scenario.mistakes import Mistake, Row, explain_errors, sort_rows
 from emulator.scenario.schema import Scenario
@@ -22,17 +23,20 @@ class LoadedScenario:
         sources: the files, in the order given.
         data: the joined files as JSON values.
         locations: by path in ``data``.
+        answers: what replies say that is in files beside these.
     """
 
     scenario: Scenario
     sources: tuple[Path, ...] = ()
     data: JSON = None
     locations: Locations = field(default_factory=Locations)
+    answers: Answers = field(default_factory=Answers)
 
     @property
     def digest(self) -> str:
         """16 hex digits that change with the content."""
-        return blake2b(canonical_json(self.data), digest_size=8).hexdigest()
+        texts = list(self.answers.texts.values())
+        return blake2b(canonical_json([self.data, texts] if texts else self.data), digest_size=8).hexdigest()
 
     def row(self, path: KeyPath, message: str, suggestion: str | None = None, *, at_key: bool = False) -> Row:
         """A mistake found after loading; ``at_key``: it is the key that is wrong, not its value."""

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel
-
-from emulator.core.json import JSON, dump_text
+from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_uniform
 from emulator.core.state import State
 from emulator.scenario.comparisons import Test
-from emulator.scenario.conditions import Condition
 from emulator.scenario.facets import ABSENT, Absent, Check, Extract, Facts, compile_when
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
 from emulator.scenario.schema import Rule, Scenario, Times
+from emulator.scenario.shown import compare, show
 
 __all__ = ["Facts", "Match", "Matcher", "Verdict", "compile_rules", "find_nearest"]
 
 _ADDRESS = ("vendor", "deployment", "task", "stream")  # facets that rules are indexed by
 _MOST_ADDRESSES = 1024
-_SHOWN = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools")  # no prompt, no credential
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +40,17 @@ class Verdict:
 
     Fields:
         failed: the first facet that does not hold, or ``times.<key>``; ``None``: the rule takes the call.
-        detail: what was found and what was wanted; no prompt and no credential.
-        missing: how many facets do not hold.
+        detail: what was found and what was wanted, credentials cut short; ``loggable``: the same without
+            what prompt, headers, query and body say.
+        held: how many facets hold; ``missing``: how many do not.
         draw: the chance that was drawn, for a rule with a probability.
     """
 
     rule: str
     failed: str | None = None
     detail: str = ""
+    loggable: str = ""
+    held: int = 0
     missing: int = 0
     draw: float | None = None
 
@@ -66,7 +66,7 @@ class _Compiled:
 
     rule: Rule
     checks: tuple[Check, ...]
-    quick: tuple[tuple[str, Extract, Test], ...]
+    quick: tuple[tuple[Extract, Test], ...]
     times: Times | None
     counts: bool
 
@@ -74,10 +74,9 @@ class _Compiled:
         """The facets the index answers hold."""
         return all(check.holds(check.extract(facts)) for check in self.checks if check.name in _ADDRESS)
 
-    def find_failed(self, facts: Facts) -> Sequence[tuple[Check, JSON | Absent]]:
-        """Every check that fails, with the value it met."""
-        values = [(check, check.extract(facts)) for check in self.checks]
-        return [(check, value) for check, value in values if not check.holds(value)]
+    def find_failed(self, facts: Facts) -> Sequence[Check]:
+        """Every check that fails."""
+        return [check for check in self.checks if not check.holds(check.extract(facts))]
 
 
 class Matcher:
@@ -115,17 +114,20 @@ class Matcher:
     def _explain_rule(self, compiled: _Compiled, facts: Facts, match: Match) -> Verdict:
         rule, times = compiled.rule, compiled.times
         failed = compiled.find_failed(facts)
+        held = len(compiled.checks) - len(failed)
         if failed:
-            check, value = failed[0]
-            return Verdict(rule.name, check.name, _compare(check, value), len(failed))
+            check, missing = failed[0], len(failed)
+            detail, loggable = compare(check, facts), compare(check, facts, loggable=True)
+            return Verdict(rule.name, check.name, detail, loggable, held=held, missing=missing)
         if times is None:
-            return Verdict(rule.name)
+            return Verdict(rule.name, held=held)
         draw = self._draw(rule, facts)
         ordinal = match.counts.get(rule.name, 0)
         taken = match.rule is not None and match.rule.name == rule.name
         key = None if taken else _find_failed_time(times, ordinal, facts.since_start, draw)
         detail = _describe_time(times, key, ordinal, facts.since_start, draw) if key else ""
-        return Verdict(rule.name, key and f"times.{key}", detail, int(key is not None), draw)
+        missing = int(key is not None)
+        return Verdict(rule.name, key and f"times.{key}", detail, detail, held=held, missing=missing, draw=draw)
 
     def _at_address(self, facts: Facts) -> tuple[_Compiled, ...]:
         address = (facts.vendor, facts.deployment, facts.task, facts.stream, facts.ask is None)
@@ -149,26 +151,26 @@ def compile_rules(scenario: Scenario) -> Matcher:
 
 
 def find_nearest(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """The rule that came closest to taking the call: fewest facets fail, then the first."""
-    return min(verdicts, key=lambda verdict: verdict.missing, default=None)
+    """The rule that came closest to taking the call: most facets hold, of those fewest fail, then the first."""
+    return max(verdicts, key=lambda verdict: (verdict.held, -verdict.missing), default=None)
 
 
 def _compile(rule: Rule) -> _Compiled:
     checks = compile_when(rule.when)
-    rest = tuple((check.name, check.extract, check.test) for check in checks if check.name not in _ADDRESS)
+    rest = tuple((check.extract, check.test) for check in checks if check.name not in _ADDRESS)
     counts = rule.sequence is not None or (rule.times is not None and rule.times.counts)
     return _Compiled(rule, checks, rest, rule.times, counts)
 
 
 def _find_holding(rules: Iterable[_Compiled], facts: Facts) -> Iterator[_Compiled]:
     """Rules all of whose facets hold. The hot loop: no call that can be spared, and no value taken out twice."""
-    seen: dict[str, JSON | Absent] = {}
+    seen: dict[Extract, JSON | Absent] = {}
     for compiled in rules:
-        for name, extract, test in compiled.quick:
+        for extract, test in compiled.quick:
             try:
-                value = seen[name]
+                value = seen[extract]
             except KeyError:
-                value = seen[name] = extract(facts)
+                value = seen[extract] = extract(facts)
             if value.__class__ is tuple:
                 if not any(map(test, value)):
                     break
@@ -217,25 +219,10 @@ def _resolve(rule: Rule, ordinal: int) -> Outcome:
     return steps[-1] if rule.then == "last" else PASS
 
 
-def _compare(check: Check, value: JSON | Absent) -> str:
-    wanted = f"wanted {_show(check.wanted)}"
-    if value is ABSENT:
-        return f"the call has none, {wanted}"
-    shown = check.name in _SHOWN or isinstance(value, bool | int | float)
-    return f"is {_show(value)}, {wanted}" if shown else wanted
-
-
 def _describe_time(times: Times, key: str, ordinal: int, since_start: float, draw: float | None) -> str:
-    wanted = _show(getattr(times, key))
+    wanted = show(getattr(times, key))
     if key == "probability":
         return f"drew {draw:.6f}, wanted below {wanted}"
     if key in ("between", "repeat"):
         return f"at {since_start:g} s, wanted {wanted}"
     return f"call {ordinal}, wanted {key} {wanted}"
-
-
-def _show(value: Condition | JSON) -> str:
-    if isinstance(value, BaseModel):
-        value = value.model_dump(by_alias=True, exclude_unset=True)
-    text = dump_text(value[0] if isinstance(value, tuple) and len(value) == 1 else value)
-    return text if len(text) <= 80 else text[:79] + "…"

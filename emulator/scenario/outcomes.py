@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
@@ -12,6 +12,7 @@ from emulator.core.plan import FinishReason
 from emulator.core.values import Closed, Duration, Whole, require
 from emulator.faults import AnyFault
 from emulator.latency import Latency
+from emulator.scenario.template import explain_template
 
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
@@ -70,7 +71,15 @@ class FixedUsage(Closed):
 class ReplyOutcome(Closed):
     """Fix the answer; it is streamed, cut, counted and paced as any other."""
 
-    text: str | None = Field(default=None, description="What the answer says.")
+    template: bool = Field(
+        default=False, description="The text says something of the request: {prompt}, {model}, …; {{ is a brace."
+    )
+    text: str | None = Field(default=None, description="What the answer says.", examples=["Hello."])
+    file: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="What the answer says is in this file, in the scenario's folder or below it.",
+        examples=["answers/tides.md"],
+    )
     tool_calls: Annotated[tuple[FixedToolCall, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="The tools the answer calls.", examples=[[{"name": "get_weather", "arguments": {}}]]
     )
@@ -89,6 +98,13 @@ class ReplyOutcome(Closed):
     finish_reason: Annotated[FinishReason, Field(description="Why the answer ends.")] | None = None
     usage: FixedUsage | None = Field(default=None, description="Token counts to report.")
 
+    @field_validator("text", mode="after")
+    @classmethod
+    def _check_placeholders(cls, text: str | None, known: ValidationInfo) -> str | None:
+        mistake = explain_template(text) if text is not None and known.data.get("template") else None
+        require(mistake is None, mistake or "")
+        return text
+
     @property
     def has_json(self) -> bool:
         """``json`` is given; its value may be null."""
@@ -97,8 +113,11 @@ class ReplyOutcome(Closed):
     @model_validator(mode="after")
     def _check(self) -> Self:
         given = self.model_fields_set
-        require(bool(given), "expected text, tool_calls, json, refusal, embedding, reasoning, chunks or generate")
-        text = bool(given & {"text", "chunks", "reasoning", "tool_calls"})
+        what = "text, file, tool_calls, json, refusal, embedding, reasoning, chunks or generate"
+        require(bool(given - {"template"}), f"expected {what}")
+        require(not self.template or bool(given & {"text", "file"}), "expected a text or a file beside template")
+        require(not given >= {"text", "file"}, "expected either text or file")
+        text = bool(given & {"text", "file", "chunks", "reasoning", "tool_calls"})
         answers = [text, *(name in given for name in ("json_", "refusal", "embedding", "generate"))]
         require(sum(answers) <= 1, "expected only one of text, json, refusal, embedding, generate")
         return self

@@ -16,7 +16,8 @@ def is_stricter(strict: Limit, loose: Limit, *, earlier: bool) -> bool:
         return earlier
     if loose.unit not in _PARTS.get(strict.unit, (strict.unit,)) or strict.per not in (None, loose.per):
         return False
-    if not (covers_names(strict.vendor, loose.vendor) and covers_names(strict.deployment, loose.deployment)):
+    names = ((getattr(strict, name), getattr(loose, name)) for name in ("vendor", "deployment", "principal"))
+    if not all(covers_names(wide, narrow) for wide, narrow in names):
         return False
     return strict.amount <= loose.amount and _spends_less(strict, loose)
 

@@ -1,32 +1,34 @@
-"""Which quotas cover a deployment's calls."""
+"""Which quotas cover a call."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from emulator.core.quota import Quota
-from emulator.scenario.comparisons import compile_names
+from emulator.scenario.comparisons import Test, compile_names
 from emulator.scenario.schema import Limit
 
-_MOST_ADDRESSES = 1024
+_MOST_CALLERS = 1024
 
 
-def compile_limits(limits: Sequence[Limit]) -> Callable[[str, str], Sequence[Quota]]:
-    """A function from a vendor's and a deployment's name to the quotas that a call to it is charged to."""
-    everyone = compile_names(("*",))
+def compile_limits(limits: Sequence[Limit]) -> Callable[[str, str, str], Sequence[Quota]]:
+    """A function from the names of a vendor, a deployment and a principal to the quotas that a call is charged to."""
     compiled = [
         (
-            everyone if limit.vendor is None else compile_names(limit.vendor),
-            everyone if limit.deployment is None else compile_names(limit.deployment),
+            tuple(compile_names(names or ("*",)) for names in (limit.vendor, limit.deployment, limit.principal)),
             _to_quota(limit, position),
         )
         for position, limit in enumerate(limits)
     ]
 
-    @lru_cache(maxsize=_MOST_ADDRESSES)
-    def select(vendor: str, deployment: str) -> Sequence[Quota]:
-        return tuple(quota for is_vendor, is_name, quota in compiled if is_vendor(vendor) and is_name(deployment))
+    @lru_cache(maxsize=_MOST_CALLERS)
+    def select(*names: str) -> Sequence[Quota]:
+        return tuple(quota for tests, quota in compiled if all(map(_holds, tests, names)))
 
     return select
+
+
+def _holds(test: Test, name: str) -> bool:
+    return test(name)
 
 
 def _to_quota(limit: Limit, position: int) -> Quota:

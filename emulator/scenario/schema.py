@@ -11,7 +11,7 @@ from emulator.core.call import Deployment, Task
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.values import SIZE_SCHEMA, Closed, Duration, Size, Whole, require
 from emulator.latency import Latency
-from emulator.scenario.conditions import Names, Number, Scope, Text, Times, When
+from emulator.scenario.conditions import Names, Number, Text, When
 from emulator.scenario.outcomes import (
     NOTHING,
     PASS,
@@ -22,6 +22,7 @@ from emulator.scenario.outcomes import (
     ReplyOutcome,
     Step,
 )
+from emulator.scenario.times import Scope, Times
 
 __all__ = [
     "BUILT_IN",
@@ -92,6 +93,24 @@ class Key(Closed):
     principal: str = Field(min_length=1, description="Whom it stands for.")
 
 
+def _tag_state(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    return "<for a time>" if isinstance(value, dict) and len(value) == 1 else None
+
+
+State = Annotated[
+    Annotated[str, Tag("<name>")]
+    | Annotated[dict[str, Duration], Field(min_length=1, max_length=1), Tag("<for a time>")],
+    Discriminator(
+        _tag_state,
+        custom_error_type="wanted",
+        custom_error_message="expected a state, or one and how long it lasts, such as {loading: 20s}",
+    ),
+]
+"""What a deployment is; or what it is at first, and for how long."""
+
+
 class DeploymentEntry(Closed):
     """A deployment to serve; one of the vendor's catalogue with the same name gives what is absent."""
 
@@ -110,13 +129,19 @@ class DeploymentEntry(Closed):
     mode: Literal["pay_per_token", "provisioned", "external", "custom"] | None = Field(
         default=None, description="How it is billed and scaled."
     )
-    state: str | None = Field(default=None, description="ready (default), loading, retired, stopped.")
+    state: State | None = Field(
+        default=None,
+        description="ready (default), loading, retired, stopped; or one for a time, and then ready.",
+        examples=["loading", {"loading": "20s"}],
+    )
     kind: str | None = Field(default=None, description="What only the vendor tells apart.", examples=["speculative"])
     traits: dict[str, JSON] | None = Field(default=None, description="Further properties only the vendor reads.")
 
     def to_deployment(self, builtin: Deployment | None) -> Deployment:
         """The deployment, on top of the catalogue's of the same name if there is one."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
+        if isinstance(self.state, dict):
+            ((given["state"], given["state_lasts"]),) = self.state.items()
         return Deployment(**given) if builtin is None else dataclasses.replace(builtin, **given)
 
 
@@ -125,6 +150,7 @@ class Limit(Closed):
 
     vendor: Names | None = Field(default=None, description="Calls of this vendor only.")
     deployment: Names | None = Field(default=None, description="Calls to this deployment only.")
+    principal: Names | None = Field(default=None, description="Calls of this principal only.", examples=["batch"])
     per: Literal["principal", "deployment"] | None = Field(
         default=None, description="A quota for each; absent: one for all calls of a session."
     )
@@ -191,6 +217,16 @@ class JournalSettings(Closed):
     )
 
 
+class TimingSettings(Closed):
+    """How exact the times of answers are to be."""
+
+    invalid_above: Duration | None = Field(
+        default=None,
+        description="99 % of the writes come no later than this, or the run says that it is invalid; absent: never.",
+        examples=["5ms"],
+    )
+
+
 class Scenario(Closed):
     """How the emulator behaves: who is served, how fast, within which limits, and what goes wrong."""
 
@@ -219,6 +255,11 @@ class Scenario(Closed):
         default=JournalSettings.model_construct(),
         description="What the journal keeps.",
         examples=[{"bodies": "64KiB", "entries": 10000}],
+    )
+    timing: TimingSettings = Field(
+        default=TimingSettings.model_construct(),
+        description="How exact the times of answers are to be.",
+        examples=[{"invalid_above": "5ms"}],
     )
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
         default=(), description="The first that matches wins."

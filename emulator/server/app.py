@@ -8,6 +8,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from emulator.control.journal import Journal
+from emulator.control.timing import Timing
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.vendor import AnyService, AnyVendor
@@ -22,6 +23,7 @@ from emulator.server.explain import Explainer, judge
 from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player
+from emulator.server.pump import TIMING
 from emulator.server.read import Reader, read_body
 from emulator.server.record import Recorder
 
@@ -44,6 +46,7 @@ class VendorApp:
         service: AnyService,
         emulator: Emulator,
         journal: Journal,
+        timing: Timing,
         metrics: VendorMetrics,
         *,
         hints: Hints,
@@ -57,25 +60,15 @@ class VendorApp:
         self._reader = Reader(vendor, service, emulator)
         self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
         self._recorder = Recorder(
-            vendor.name, emulator, journal, metrics, Explainer(vendor.name, self._reader, emulator)
+            vendor.name, emulator, journal, timing, metrics, Explainer(vendor.name, self._reader, emulator)
         )
         self._closing = closing
         self._journal = journal
 
     async def serve(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Played:
         """Answer one request; every outcome is played and recorded the same way."""
-        clock = self.emulator.clock
-        wire = WireRequest(
-            method=http.method,
-            path=path,
-            query=http.query if "?" in http.raw_path else _NO_QUERY,
-            headers=found.headers,
-            base_url=base_url,
-            session=found.session,
-        )
-        journal = self._journal
-        exchange = Exchange(wire, clock.now(), era=journal.era(found.session), arrival=journal.arrive())
-        player = Player(http, clock, exchange.started, self._closing, self.vendor)
+        exchange = self._receive(http, found, path, base_url)
+        player = Player(http, self.emulator.clock, exchange.started, self._closing, self.vendor)
 
         def record() -> None:
             exchange.sent = player.sent
@@ -87,6 +80,8 @@ class VendorApp:
         try:
             exchange.answer = await self._answer(http, exchange)
             player.extra = exchange.extra = _extra(exchange)
+            if found.headers.get(TIMING) == "1":
+                player.planned_ttft = exchange.planned_ttft or 0.0
             if exchange.admission is not None and _has_left(http):
                 left = True
                 return player.abort()
@@ -95,7 +90,7 @@ class VendorApp:
             left = True
             raise
         except Exception:
-            log.exception("bug in the emulator: %s %s", wire.method, wire.path)
+            log.exception("bug in the emulator: %s %s", http.method, path)
             return player.abort() if player.sent.status else await player.play(_BUG)
         finally:
             self._metrics.running -= 1
@@ -103,6 +98,18 @@ class VendorApp:
             if exchange.admission is not None:
                 await self._recorder.settle(exchange, exchange.admission)
             self._recorder.close(exchange, left=left)
+
+    def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
+        wire = WireRequest(
+            method=http.method,
+            path=path,
+            query=http.query if "?" in http.raw_path else _NO_QUERY,
+            headers=found.headers,
+            base_url=base_url,
+            session=found.session,
+        )
+        journal = self._journal
+        return Exchange(wire, self.emulator.clock.now(), era=journal.era(found.session), arrival=journal.arrive())
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         wire = exchange.wire

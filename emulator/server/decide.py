@@ -16,13 +16,13 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import AnyService, AnyVendor
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.faults import measure
-from emulator.pipeline import Emulator
+from emulator.pipeline import Emulator, fill_reply
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
 from emulator.scenario.match import Match, Verdict
 from emulator.scenario.mistakes import nearest
 from emulator.scenario.outcomes import NOTHING
 from emulator.server.exchange import Exchange
-from emulator.server.explain import judge
+from emulator.server.explain import judge, read_exchange
 from emulator.server.hints import Hints, check_limits
 
 log = logging.getLogger("emulator")
@@ -64,6 +64,8 @@ class Decider:
         if match.outcome is NOTHING and emulator.strict:
             exchange.error = "unmatched"
             return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
+        if match.outcome.reply is not None and match.outcome.reply.template:
+            match = fill_reply(match, read_exchange(emulator, self._vendor.name, exchange), wire.key, started)
         gate = emulator.gate
         if gate is None or match.outcome.error is not None:
             repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
@@ -103,7 +105,8 @@ class Decider:
         delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
 
         def word_error(error: EmulatedError) -> bytes:
-            return self._vendor.render_late_error(error, exchange.wire, self._service)
+            whole = b"" if delivery.streamed else self._vendor.render_error(error, exchange.wire, self._service).body
+            return whole or self._vendor.render_late_error(error, exchange.wire, self._service)
 
         delivery = replace(delivery, word_error=word_error)
         for fault in faults:
@@ -112,7 +115,7 @@ class Decider:
 
 
 _PREFIX = "x-emulator-"
-_KNOWN = tuple(_PREFIX + name for name in ("session", "error", "fault", "ttft", "timing", "token"))
+_NAMES = ("session", "error", "fault", "ttft", "timing", "token")
 
 
 def check_headers(headers: Iterable[str]) -> None:
@@ -122,17 +125,19 @@ def check_headers(headers: Iterable[str]) -> None:
         AskedError: it names those there are.
     """
     for header in headers:
-        if header[:2] in ("x-", "X-") and (name := header.lower()).startswith(_PREFIX) and name not in _KNOWN:
-            hint = nearest(name, _KNOWN)
-            meant = f"did you mean {hint}? There are" if hint else "there are"
-            raise AskedError(f"{name}: no such header; {meant} {', '.join(_KNOWN)}")
+        if header[:2] not in ("x-", "X-") or not header.lower().startswith(_PREFIX):
+            continue
+        name = header.lower().removeprefix(_PREFIX)
+        if name not in _NAMES:
+            hint = nearest(name, _NAMES)
+            meant = f"did you mean {_PREFIX}{hint}? There are" if hint else "there are"
+            raise AskedError(f"{_PREFIX}{name}: no such header; {meant} {', '.join(map(_PREFIX.__add__, _NAMES))}")
 
 
 def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:
     """The answer of a strict scenario to a call that no rule takes; no vendor's words."""
-    nearest = describe_nearest(verdicts)
-    log.warning("no rule matches %s %s: %s", wire.method, wire.path, nearest)
-    text = f"No rule matches this call, and the scenario is strict. {nearest}\n"
+    log.warning("no rule matches %s %s: %s", wire.method, wire.path, describe_nearest(verdicts, loggable=True))
+    text = f"No rule matches this call, and the scenario is strict. {describe_nearest(verdicts)}\n"
     return WireResponse(501, text.encode(), (("Content-Type", "text/plain; charset=utf-8"),))
 
 

@@ -72,6 +72,15 @@ class Exchange:
         return self.plan.usage.completion_tokens if self.sent.whole else self.plan.count_due(self.sent.reached)
 
     @property
+    def planned_ttft(self) -> float | None:
+        """Seconds after admission at which the body is to begin."""
+        plan, call = self.plan, self.call
+        if plan is None or call is None:
+            return None
+        due = plan.choices[0].due if call.stream and plan.choices else ()
+        return float(due[0]) if len(due) else plan.due
+
+    @property
     def is_cut(self) -> bool:
         """The answer itself ends before it is whole."""
         if isinstance(self.answer, Delivery):

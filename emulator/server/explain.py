@@ -51,7 +51,11 @@ class Explainer:
 
 def judge(emulator: Emulator, vendor: str, exchange: Exchange) -> tuple[Verdict, ...]:
     """What each rule says to a request."""
+    return emulator.explain(read_exchange(emulator, vendor, exchange), exchange.match or Match())
+
+
+def read_exchange(emulator: Emulator, vendor: str, exchange: Exchange) -> Facts:
+    """A request as the rules see it."""
     since_start = exchange.started - emulator.started
     parsed = exchange.parsed or _NO_ANSWER
-    facts = read_facts(vendor, exchange.wire, parsed, exchange.identity, exchange.attempt, since_start)
-    return emulator.explain(facts, exchange.match or Match())
+    return read_facts(vendor, exchange.wire, parsed, exchange.identity, exchange.attempt, since_start)

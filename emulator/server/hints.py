@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from math import inf
 
 from emulator.control.entry import LimitCheck
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Balance, Charge
-from emulator.core.vendor import AnyService, AnyVendor
+from emulator.core.vendor import AnyService, AnyVendor, Vendors
 from emulator.core.wire import WireRequest
 from emulator.limits import LimitError
 from emulator.scenario.mistakes import nearest
@@ -22,10 +23,16 @@ _MOST_LETTERS = 60  # of a name as it is shown
 class Hints:
     """Knows the vendors that are served, and by ``urls`` their ports once they listen."""
 
-    def __init__(self, vendors: Sequence[AnyVendor], urls: Mapping[str, str]) -> None:
-        self._vendors = {vendor.name: vendor for vendor in vendors}
+    def __init__(self, vendors: Vendors, served: Sequence[str], urls: Mapping[str, str]) -> None:
+        self._all = vendors
+        self._served = served
         self._urls = urls
         self._routers: dict[str, Router] = {}
+
+    @cached_property
+    def _vendors(self) -> Mapping[str, AnyVendor]:
+        """All that are served; they are imported when something has to be explained."""
+        return {name: self._all[name] for name in self._served}
 
     def explain(self, error: EmulatedError, wire: WireRequest, service: AnyService) -> str:
         """Why the emulator itself refuses a request; empty if the refusal says all."""
@@ -56,7 +63,7 @@ class Hints:
         first, slash, rest = path[1:].partition("/")
         vendors = self.elsewhere(method, path)
         if vendors:
-            return f"{self._list(vendors)}; here it is /{vendors[0]}{path}"
+            return f"{self._list(vendors)}; here it is /{vendors[0]}{path}."
         known = nearest(first, self._vendors)
         return f"did you mean /{known}{slash}{rest}?" if known else ""
 
@@ -97,13 +104,14 @@ def check_limits(error: EmulatedError) -> tuple[LimitCheck, ...]:
     if not isinstance(error, LimitError):
         return ()
     return tuple(
-        LimitCheck(charge.quota.name, charge.quota.unit, charge.cost, balance.left, _known_wait(balance))
+        LimitCheck(charge.quota.name, charge.quota.unit, charge.cost, balance.left, _known_wait(charge, balance))
         for charge, balance in error.refusing
     )
 
 
-def _known_wait(balance: Balance) -> float | None:
-    return None if balance.wait is None or balance.wait == inf else round(balance.wait, 6)
+def _known_wait(charge: Charge, balance: Balance) -> float | None:
+    never = charge.cost > charge.quota.amount
+    return None if never or balance.wait is None or balance.wait == inf else round(balance.wait, 6)
 
 
 def describe_limit(charge: Charge, balance: Balance) -> str:
@@ -112,7 +120,7 @@ def describe_limit(charge: Charge, balance: Balance) -> str:
     unit = "calls at once" if quota.unit == "concurrency" else quota.unit.replace("_", " ")
     if charge.cost > quota.amount:
         return f"{quota.name} can never be met: {charge.cost} {unit} asked, there are {quota.amount} in all"
-    wait = _known_wait(balance)
+    wait = _known_wait(charge, balance)
     then = "nobody knows when there is enough" if wait is None else f"enough in {wait:g} s"
     return f"{quota.name} refuses: {charge.cost} {unit} asked, {balance.left} of {quota.amount} left, {then}"
 

@@ -7,7 +7,7 @@ import json
 import logging
 import signal
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -162,7 +162,7 @@ def _visible(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def number_ports(vendors: Sequence[str], front: int) -> dict[str, int]:
+def number_ports(vendors: Iterable[str], front: int) -> dict[str, int]:
     """The front port, then one per vendor in order; a vendor that is not served leaves its number free."""
     return {"front": front, **{name: front and front + position for position, name in enumerate(vendors, start=1)}}
 

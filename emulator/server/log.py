@@ -86,7 +86,7 @@ def _find_nearest(entry: Entry, explained: set[tuple[str | None, ...]]) -> str:
     if entry.evidence is None or entry.evidence.match is None:
         return ""
     explained.add(alike)
-    return describe_nearest(entry.explain())
+    return describe_nearest(entry.explain(), loggable=True)
 
 
 class _Part(NamedTuple):

@@ -17,7 +17,7 @@ from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import AnyVendor
 from emulator.core.wire import DROPPED, Headers, WireResponse, WireStream
-from emulator.server.pump import MOST_UNSENT, Pump, Sent
+from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, tell_time
 from emulator.server.reset import reset
 
 
@@ -69,6 +69,7 @@ class Player:
         self.extra: Headers = ()
         self.sent = Sent()
         self.before_end: Callable[[], None] = _nothing
+        self.planned_ttft: float | None = None
 
     async def play(self, answer: WireResponse | WireStream | Delivery, due: float = 0.0) -> Played:
         """Send an answer; one in one piece goes out ``due`` seconds after admission."""
@@ -101,6 +102,8 @@ class Player:
             framing = ""
         else:
             framing = f"Content-Length: {len(answer.body)}\r\n"
+        if self.planned_ttft is not None:
+            self.extra = (*self.extra, (TIMING, tell_time(due, self._clock.now() - self._started)))
         head = self._head(answer.status, answer.headers, framing, keep_alive)
         self.sent = Sent(answer.status, size=len(answer.body), first=self._clock.now(), reached=due, whole=True)
         self.before_end()
@@ -110,10 +113,19 @@ class Player:
     async def _stream(self, answer: WireStream) -> bool:
         keep_alive = bool(self._http.keep_alive) and self._modern
         framing = "Transfer-Encoding: chunked\r\n" if self._modern else ""
+        if self.planned_ttft is not None and self._modern:
+            self.extra = (*self.extra, ("Trailer", TIMING))
         head = self._head(answer.status, answer.headers, framing, keep_alive)
         sent = self.sent = Sent(answer.status)
         pump = Pump(
-            self._http, self._clock, self._started, iter(answer.events), sent, self.before_end, chunked=self._modern
+            self._http,
+            self._clock,
+            self._started,
+            iter(answer.events),
+            sent,
+            self.before_end,
+            chunked=self._modern,
+            planned_ttft=self.planned_ttft,
         )
         sent.whole = await self._write(head) and await pump.run()
         return keep_alive

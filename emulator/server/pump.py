@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import chain
 
 from aiohttp import web
 
@@ -11,6 +12,7 @@ from emulator.core.clock import Clock
 from emulator.core.wire import Event, Mark
 
 MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
+TIMING = "x-emulator-timing"
 _CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times are not exact
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
 _PLAIN = Mark.PLAIN
@@ -39,6 +41,11 @@ class Sent:
     whole: bool = False
 
 
+def tell_time(planned: float, actual: float, name: str = "ttft") -> str:
+    """When something was due and when it was done, in milliseconds after admission, as ``Server-Timing`` writes it."""
+    return f"{name};planned={planned * 1000:.3f};dur={actual * 1000:.3f}"
+
+
 class _State(Enum):
     WAITING = auto()  # for the next event's time
     SLOW = auto()  # for the client to read
@@ -50,6 +57,7 @@ class Pump:
     """The events of one stream on their way; ``chunked``: each is a chunk of its own, and the body ends with one.
 
     ``before_end`` is called when all is known of the answer and its last byte is still to be written.
+    ``planned_ttft``: the body is followed by a header that says how well the schedule was kept.
     """
 
     def __init__(
@@ -62,6 +70,7 @@ class Pump:
         before_end: Callable[[], None],
         *,
         chunked: bool,
+        planned_ttft: float | None = None,
     ) -> None:
         self._http = http
         self._clock = clock
@@ -70,7 +79,9 @@ class Pump:
         self._sent = sent
         self._before_end = before_end
         self._chunked = chunked
+        self._planned_ttft = planned_ttft
         self._held: Event | None = None
+        self._joined = b""  # what goes out with the next event
         self._reached = -1.0
         self._over = False
         self._woken: asyncio.Future[_State] | None = None
@@ -130,40 +141,52 @@ class Pump:
             self._sent.reached = self._reached
         self._before_end()
         if self._chunked:
-            waiting.append(b"0\r\n\r\n")
+            waiting.append(b"0\r\n%b\r\n" % self._word_trailer())
+
+    def _word_trailer(self) -> bytes:
+        if self._planned_ttft is None:
+            return b""
+        sent, now = self._sent, self._clock.now() - self._started
+        late = max(sent.lateness, default=0.0)
+        first = sent.first - self._started if sent.first else now
+        told = tell_time(self._planned_ttft, first), tell_time(sent.reached, now, "end")
+        return f"{TIMING}: {', '.join(told)}, late;dur={late * 1000:.3f}\r\n".encode()
 
     def _take_due(self) -> tuple[list[bytes], bool]:
         """The events that are due, as they are written, and whether more may follow."""
-        clock, started, sent = self._clock, self._started, self._sent
+        clock, started, sent, chunked = self._clock, self._started, self._sent, self._chunked
         elapsed = clock.now() - started + _CLOSE
         waiting: list[bytes] = []
         size = sent.size
         most = size + _MOST_JOINED
-        event = None
-        while size < most and (event := self._held or next(self._events, None)) is not None:
+        joined = 0
+        prefix = self._joined
+        more = True
+        for event in self._events if self._held is None else chain((self._held,), self._events):
             due, data, _, mark = event
-            if mark is not _PLAIN and Mark.JOINED in mark:
-                due, data, _, _ = event = self._join(event)
             if due > elapsed and due > (elapsed := clock.now() - started + _CLOSE):
                 self._held = event
                 break
-            self._held = None
-            waiting.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+            if mark is not _PLAIN and Mark.JOINED in mark:
+                prefix += data
+                joined += 1
+                continue
+            if prefix:
+                data, prefix = prefix + data, b""
+            waiting.append(b"%x\r\n%b\r\n" % (len(data), data) if chunked else data)
             size += len(data)
             self._reached = due
+            if size >= most:
+                self._held = None
+                break
+        else:
+            self._held = None
+            more = False
+        self._joined = prefix
         if waiting:
             sent.lateness.append(max(0.0, elapsed - _CLOSE - self._reached))
             if not sent.events:
                 sent.first = started + elapsed - _CLOSE
-        sent.events += len(waiting)
+        sent.events += len(waiting) + joined
         sent.size = size
-        return waiting, event is not None
-
-    def _join(self, event: Event) -> Event:
-        """An event and those it goes out with, as one."""
-        parts = []
-        while Mark.JOINED in event[3] and (following := next(self._events, None)) is not None:
-            parts.append(event[1])
-            event = following
-        self._sent.events += len(parts)
-        return event[0], b"".join((*parts, event[1])), event[2], _PLAIN
+        return waiting, more

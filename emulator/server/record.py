@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from emulator.control.entry import Entry, Evidence, Kept
 from emulator.control.journal import Journal
+from emulator.control.timing import Timing
+from emulator.core.clock import RealClock
 from emulator.core.delivery import Delivery
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse, WireStream
 from emulator.limits import Admission
 from emulator.pipeline import Emulator
@@ -19,11 +20,19 @@ class Recorder:
     """Records the answers of one vendor."""
 
     def __init__(
-        self, vendor: str, emulator: Emulator, journal: Journal, metrics: VendorMetrics, explainer: Explainer
+        self,
+        vendor: str,
+        emulator: Emulator,
+        journal: Journal,
+        timing: Timing,
+        metrics: VendorMetrics,
+        explainer: Explainer,
     ) -> None:
         self._vendor = vendor
         self._emulator = emulator
         self._journal = journal
+        self._timing = timing
+        self._scale = emulator.clock.scale if isinstance(emulator.clock, RealClock) else 0.0
         self._metrics = metrics
         self._explainer = explainer
         self._settings = emulator.journal
@@ -53,6 +62,8 @@ class Recorder:
                 entry.evidence = Evidence(self._explainer, asked, exchange.identity, exchange.attempt)
             self._journal.add(entry, self._settings.entries)
         self._metrics.add(entry)
+        if self._scale and entry.whole and exchange.plan is not None and not entry.faults:
+            self._timing.add(entry, self._scale)
 
     def close(self, exchange: Exchange, *, left: bool) -> None:
         """Say how an exchange ended in truth, once it is over; ``left``: the client did not wait for the answer."""
@@ -91,7 +102,7 @@ class Recorder:
             prompt_tokens=usage.prompt_tokens if usage is not None else 0,
             completion_tokens=usage.completion_tokens if usage is not None else 0,
             sent_tokens=exchange.sent_tokens,
-            planned_ttft=_plan_ttft(plan, call) if plan is not None and call is not None else None,
+            planned_ttft=exchange.planned_ttft,
             ttft=sent.first - started if sent.first else None,
             planned_end=_plan_end(plan) if plan is not None else None,
             duration=self._emulator.clock.now() - started,
@@ -104,12 +115,6 @@ class Recorder:
             bytes_in=len(wire.body),
             bytes_out=sent.size,
         )
-
-
-def _plan_ttft(plan: Plan, call: Call) -> float:
-    """Seconds after admission at which the body is to begin."""
-    due = plan.choices[0].due if call.stream and plan.choices else ()
-    return float(due[0]) if len(due) else plan.due
 
 
 def _plan_end(plan: Plan) -> float:

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import signal
-import ssl
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -17,16 +16,18 @@ from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
+from emulator.server import loop
 from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.runtime import Built, build
 from emulator.server.serving import with_vendor_mistakes
-from emulator.server.tls import load_context, make_certificate
+from emulator.server.tls import Tls, open_tls
 from emulator.server.watch import Watcher
 from emulator.settings import Settings, SettingsError
 from emulator.state import StoreError
-from emulator.vendors import VENDORS
+from emulator.vendors import VENDORS, environment_of
 
+_GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no garbage and need not be searched often
 _YIELD = 0.0002  # seconds after which the warm-up lets an answer go first
 
 
@@ -49,9 +50,9 @@ def run(settings: Settings) -> int:
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 2
-    context, trusted = _context(settings)
+    tls = open_tls(settings)
     try:
-        stopped = asyncio.run(_serve(settings, loaded, built, context, trusted))
+        stopped = loop.run(_serve(settings, loaded, built, tls))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
@@ -69,39 +70,23 @@ def _latency(settings: Settings) -> Latency | None:
     return Latency.model_validate(given) if given else None
 
 
-def _context(settings: Settings) -> tuple[ssl.SSLContext | None, str | None]:
-    """The TLS context, and the certificate a client has to trust if it is our own."""
-    if not settings.tls:
-        return None, None
-    try:
-        if settings.tls_cert is not None and settings.tls_key is not None:
-            return load_context(settings.tls_cert, settings.tls_key), None
-        files = make_certificate(settings.host)
-        return load_context(*files), str(files[0])
-    except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"a certificate of our own needs the package {error.name}: pip install 'emulator[tls]'"
-        ) from None
-    except (OSError, ssl.SSLError) as error:
-        raise SettingsError(f"cannot use the TLS certificate: {error}") from None
-
-
-async def _serve(
-    settings: Settings, loaded: LoadedScenario, built: Built, context: ssl.SSLContext | None, trusted: str | None
-) -> signal.Signals:
+async def _serve(settings: Settings, loaded: LoadedScenario, built: Built, tls: Tls) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
     listeners = Listeners(built.runtime, built.control)
-    ports = number_ports([vendor.name for vendor in VENDORS], settings.port)
+    ports = number_ports(VENDORS, settings.port)
     async with stop_signals() as stopped:
-        await listeners.open(settings.host, ports, context)
+        if tls.authority is not None:
+            built.control.authority = tls.authority.pem
+        await listeners.open(settings.host, ports, tls.context)
         if settings.port_file is not None:
             write_port_file(settings.port_file, listeners.urls)
-        for line in banner(loaded, built, listeners, trusted):
+        for line in banner(loaded, built, listeners, tls):
             print(line, file=sys.stderr)
         sys.stderr.flush()
         gc.freeze()
+        gc.set_threshold(*_GARBAGE)
         async with _watching(settings, built, listeners):
             threading.Thread(target=_warm_up, args=(built,), daemon=True).start()  # nobody waits for it at the end
             await stopped
@@ -137,17 +122,15 @@ async def _watching(settings: Settings, built: Built, listeners: Listeners) -> A
         await asyncio.gather(task, return_exceptions=True)
 
 
-def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, trusted: str | None) -> Iterator[str]:
+def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, tls: Tls) -> Iterator[str]:
     """What a user copies from: one complete line for each client."""
     sources = " ".join(map(str, loaded.sources))
     title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
     yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
     front = listeners.urls["front"]
-    for app in built.apps:
-        name = app.vendor.name
-        variables = app.vendor.environment(listeners.urls[name])
-        exports = " ".join(f"{key}={value}" for key, value in variables.items())
+    for name in built.runtime.active.apps:
+        exports = " ".join(f"{key}={value}" for key, value in environment_of(name, listeners.urls[name]).items())
         yield f"  {name:<11} {front}/{name:<12} {exports}"
     yield f"  {'health':<11} {front}/_emulator/health"
-    if trusted is not None:
-        yield f"  to trust it, give clients  SSL_CERT_FILE={trusted}"
+    if tls.authority is not None:
+        yield f"  to trust it, give clients  SSL_CERT_FILE={tls.authority.path}"

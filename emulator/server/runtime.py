@@ -1,14 +1,15 @@
 """The scenario at work, and how another takes its place."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
+from emulator.control.timing import Timing
 from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
 from emulator.core.state import State
-from emulator.core.vendor import AnyVendor, Metrics
+from emulator.core.vendor import Metrics, Vendors
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario import schema
@@ -18,7 +19,7 @@ from emulator.server.active import ActiveScenario, Apps
 from emulator.server.app import VendorApp
 from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
-from emulator.server.serving import read_vendors, serve, with_vendor_mistakes
+from emulator.server.serving import check_vendors, read_settings, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
 from emulator.state import DEFAULT, open_state
 from emulator.vendors import VENDORS
@@ -57,11 +58,12 @@ class Runtime:
         loaded: LoadedScenario,
         library: Mapping[str, LoadedScenario],
         overrides: Overrides,
-        vendors: Sequence[AnyVendor],
+        vendors: Vendors,
     ) -> None:
         self.vendors = vendors
         self.library = library
         self.journal = Journal()
+        self.timing = Timing()
         self.closing = asyncio.Event()
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget)
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
@@ -69,8 +71,9 @@ class Runtime:
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
-        self._metrics = {vendor.name: VendorMetrics() for vendor in vendors}
+        self._metrics = {name: VendorMetrics() for name in vendors}
         self.active = self._build(loaded, make_clock(loaded.scenario.clock))
+        self.timing.hold(loaded.scenario.timing.invalid_above)
 
     @property
     def metrics(self) -> Mapping[str, Metrics]:
@@ -123,6 +126,7 @@ class Runtime:
             active = self._build(loaded, make_clock(loaded.scenario.clock), seed=seed)
             before, self.active = self.active, active
             before.emulator.clock.retire()
+            self.timing.hold(loaded.scenario.timing.invalid_above)
             return
         server = self.active.emulator
         sets = loaded.scenario.model_fields_set
@@ -134,6 +138,7 @@ class Runtime:
     def reset(self) -> None:
         """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
         self.journal.clear()
+        self.timing.reset()
         emulator = self.active.emulator
         self.active = self._build(self.active.loaded, emulator.clock, seed=emulator.seed)
 
@@ -199,7 +204,7 @@ class Runtime:
         started: float | None = None,
     ) -> ActiveScenario:
         scenario = self._overrides.apply(loaded.scenario)
-        settings = read_vendors(loaded, self.vendors)
+        served = check_vendors(loaded, self.vendors)
         emulator = Emulator(
             scenario,
             clock=clock,
@@ -208,15 +213,16 @@ class Runtime:
             latency=scenario.latency,
             started=started,
         )
-        known = {vendor.name: vendor for vendor in self.vendors}
-        hints = Hints([known[name] for name in settings], self.urls)
+        hints = Hints(self.vendors, served, self.urls)
 
         def mount(name: str) -> VendorApp:
+            vendor = self.vendors[name]
             return VendorApp(
-                known[name],
-                serve(known[name], settings[name], scenario, clock, self._metrics[name]),
+                vendor,
+                serve(vendor, read_settings(vendor, scenario), scenario, clock, self._metrics[name], emulator.started),
                 emulator,
                 self.journal,
+                self.timing,
                 self._metrics[name],
                 hints=hints,
                 header_faults=self._overrides.header_faults,
@@ -224,7 +230,7 @@ class Runtime:
             )
 
         keys = frozenset(key.token for key in scenario.keys or ())
-        return ActiveScenario(loaded, emulator, Apps([*settings], mount), keys, hints)
+        return ActiveScenario(loaded, emulator, Apps(served, mount), keys, hints)
 
 
 def make_clock(wanted: schema.Clock) -> Clock:
@@ -269,7 +275,7 @@ def build(
     strict: bool = False,
     header_faults: bool = True,
     state_url: str = DEFAULT,
-    vendors: Sequence[AnyVendor] = VENDORS,
+    vendors: Vendors = VENDORS,
 ) -> Built:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
 

@@ -1,14 +1,15 @@
 """What a scenario makes of each vendor: its settings, deployments and keys."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pydantic import ValidationError
 
 from emulator.core.call import Ask, Deployment
 from emulator.core.clock import Clock
 from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, VendorSettings
+from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Vendors, VendorSettings
 from emulator.engine.prompt import count_prompt
 from emulator.engine.tokenizer import PROFILES, tokenizer_for
 from emulator.scenario.errors import ScenarioError
@@ -17,30 +18,36 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Row, nearest, sort_rows
 from emulator.scenario.schema import Scenario
 
+_EARLY = 1e-6  # seconds; a state that is over but for the rounding of Unix time is over
 
-def read_vendors(loaded: LoadedScenario, vendors: Sequence[AnyVendor]) -> Mapping[str, VendorSettings]:
-    """Settings of each vendor that is served.
+
+def check_vendors(loaded: LoadedScenario, vendors: Vendors) -> list[str]:
+    """Names of the vendors that are served; only those with a section of their own are imported.
 
     Raises:
         ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
     """
-    rows: list[Row] = []
-    settings: dict[str, VendorSettings] = {}
-    known = {vendor.name: vendor for vendor in vendors}
-    for name in loaded.scenario.vendors:
-        if name not in known:
-            rows.append(_unknown_vendor(loaded, ("vendors", name), name, known))
-    for name, vendor in known.items():
-        section = loaded.scenario.vendors.get(name, {})
-        if section is False:
-            continue
+    sections = loaded.scenario.vendors
+    rows = [_unknown_vendor(loaded, ("vendors", name), name, vendors) for name in sections if name not in vendors]
+    served = [name for name in vendors if sections.get(name) is not False]
+    for vendor in (vendors[name] for name in served if name in sections):
         try:
-            settings[name] = vendor.settings.model_validate(section)
+            read_settings(vendor, loaded.scenario)
         except ValidationError as error:
-            rows += loaded.rows(error, vendor.settings, ("vendors", name))
-    rows += _check_deployments(loaded, known)
+            rows += loaded.rows(error, vendor.settings, ("vendors", vendor.name))
+    rows += _check_deployments(loaded, vendors)
     if rows:
         raise ScenarioError(rows)
+    return served
+
+
+def read_settings(vendor: AnyVendor, scenario: Scenario) -> VendorSettings:
+    """What the scenario sets of a vendor.
+
+    Raises:
+        ValidationError: its section does not fit.
+    """
+    settings: VendorSettings = vendor.settings.model_validate(scenario.vendors.get(vendor.name, {}))
     return settings
 
 
@@ -54,7 +61,7 @@ def _check_deployments(loaded: LoadedScenario, vendors: Iterable[str]) -> Iterat
 
 
 @contextmanager
-def with_vendor_mistakes(vendors: Sequence[AnyVendor]) -> Iterator[None]:
+def with_vendor_mistakes(vendors: Vendors) -> Iterator[None]:
     """Whatever is loaded meanwhile and has mistakes is reported together with those in its vendors' sections."""
     try:
         yield
@@ -62,12 +69,12 @@ def with_vendor_mistakes(vendors: Sequence[AnyVendor]) -> Iterator[None]:
         raise complete(error, vendors) from None
 
 
-def complete(error: ScenarioError, vendors: Sequence[AnyVendor]) -> ScenarioError:
+def complete(error: ScenarioError, vendors: Vendors) -> ScenarioError:
     """The mistakes of a scenario, with those in its vendors' sections."""
     rows = list(error.rows)
     for part in error.parts:
         try:
-            read_vendors(part, vendors)
+            check_vendors(part, vendors)
         except ScenarioError as more:
             rows += more.rows
     return ScenarioError(sort_rows(rows, list(dict.fromkeys(row.file for row in rows))))
@@ -86,15 +93,43 @@ def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scen
     return deployments
 
 
+class Changing(Mapping[str, Deployment]):
+    """Deployments as they are now; each becomes ready when the state it began in has lasted long enough."""
+
+    def __init__(self, deployments: Mapping[str, Deployment], clock: Clock, began: float) -> None:
+        self._first = deployments
+        self._ready = {name: replace(found, state="ready", state_lasts=None) for name, found in deployments.items()}
+        self._clock = clock
+        self._began = began
+
+    def __getitem__(self, name: str) -> Deployment:
+        found = self._first[name]
+        if found.state_lasts is None or self._clock.now() - self._began < found.state_lasts - _EARLY:
+            return found
+        return self._ready[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._first)
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+
 def serve(
-    vendor: AnyVendor, settings: VendorSettings, scenario: Scenario, clock: Clock, metrics: Metrics
+    vendor: AnyVendor,
+    settings: VendorSettings,
+    scenario: Scenario,
+    clock: Clock,
+    metrics: Metrics,
+    began: float | None = None,
 ) -> AnyService:
-    """One vendor as it runs under a scenario."""
+    """One vendor as it runs under a scenario that began at a time; absent: now."""
     deployments = list_deployments(vendor, settings, scenario)
+    changes = any(deployment.state_lasts is not None for deployment in deployments.values())
     return Service(
         name=vendor.name,
         settings=settings,
-        deployments=deployments,
+        deployments=Changing(deployments, clock, clock.now() if began is None else began) if changes else deployments,
         habits={name: vendor.prepare(deployment, settings) for name, deployment in deployments.items()},
         keys=None if scenario.keys is None else {key.token: key.principal for key in scenario.keys},
         clock=clock,

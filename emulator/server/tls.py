@@ -1,17 +1,57 @@
-"""A certificate that exists only while the server does, for clients that insist on TLS."""
+"""How the sockets speak TLS: with files that are given, or a certificate of our own."""
 
 from __future__ import annotations
 
-import datetime
 import ipaddress
+import os
+import re
 import socket
 import ssl
-import tempfile
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.settings import Settings, SettingsError
+
 if TYPE_CHECKING:
-    from cryptography import x509
+    from emulator.server.authority import Authority
+
+_NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*", re.IGNORECASE)
+_ALWAYS = ("localhost", "*.localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tls:
+    """What the sockets speak.
+
+    Fields:
+        context: absent: plain HTTP.
+        authority: whom a client has to trust, if the certificate is our own.
+    """
+
+    context: ssl.SSLContext | None = None
+    authority: Authority | None = None
+
+
+def open_tls(settings: Settings) -> Tls:
+    """What the settings ask for.
+
+    Raises:
+        SettingsError: files that cannot be used, or a package that is missing.
+    """
+    if not settings.tls:
+        return Tls()
+    try:
+        if settings.tls_cert is not None and settings.tls_key is not None:
+            return Tls(load_context(settings.tls_cert, settings.tls_key))
+        authority = open_authority(settings)
+        from emulator.server.leaf import make_context
+
+        return Tls(make_context(authority, find_names(settings.host, settings.tls_name)), authority)
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(f"cannot use the TLS certificate: {error}") from None
 
 
 def load_context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -25,48 +65,54 @@ def load_context(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
-def make_certificate(host: str, folder: Path | None = None) -> tuple[Path, Path]:
-    """Write a self-signed certificate and its key as PEM files; valid for a year.
+def open_authority(settings: Settings) -> Authority:
+    """The user's local authority, made if there is none yet.
 
-    It names ``localhost``, the loopback addresses, the machine's host name and ``host``.
+    Raises:
+        SettingsError: it cannot be used, or a package is missing.
     """
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.x509.oid import NameOID
-
-    folder = folder or Path(tempfile.mkdtemp(prefix="emulator-tls-"))
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "emulator")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=365))
-        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    files = folder / "emulator-cert.pem", folder / "emulator-key.pem"
-    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    files[1].touch(mode=0o600)
-    files[1].write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return files
+    try:
+        from emulator.server.authority import keep_authority
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"a certificate of our own needs the package {error.name}: pip install 'emulator[tls]'"
+        ) from None
+    return keep_authority(settings.tls_dir or data_folder() / "tls")
 
 
-def _names(host: str) -> list[x509.GeneralName]:
-    from cryptography import x509
+def data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Where this user's programs keep what lasts; ours lies in a folder of its own there.
 
-    names: dict[str, x509.GeneralName] = {}
-    for text in ("localhost", "127.0.0.1", "::1", socket.gethostname(), host):
-        try:
-            names[text] = x509.IPAddress(ipaddress.ip_address(text))
-        except ValueError:
-            names[text] = x509.DNSName(text)
-    return list(names.values())
+    Raises:
+        SettingsError: the user has no home.
+    """
+    given = Path(environment.get("LOCALAPPDATA" if platform == "win32" else "XDG_DATA_HOME", ""))
+    if given.is_absolute():
+        return given / "llm-emulator"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise SettingsError("there is no home folder to keep a local authority in; --tls-dir names one") from None
+    places = {"win32": "AppData/Local", "darwin": "Library/Application Support"}
+    return home / places.get(platform, ".local/share") / "llm-emulator"
+
+
+def find_names(host: str, asked: Sequence[str] = ()) -> list[str]:
+    """What a certificate of our own names: this machine, the address listened on and what is asked for.
+
+    Raises:
+        SettingsError: what is asked for is no host's name.
+    """
+    for name in asked:
+        if not _can_be_named(name):
+            raise SettingsError(f"--tls-name takes host names and addresses, not {name!r}")
+    found = filter(_can_be_named, (socket.gethostname(), host))
+    return list(dict.fromkeys([*_ALWAYS, *(name.lower() for name in (*found, *asked))]))
+
+
+def _can_be_named(name: str) -> bool:
+    """Whether a client can ask for it; the address that means every address cannot be."""
+    try:
+        return not ipaddress.ip_address(name).is_unspecified
+    except ValueError:
+        return len(name) <= 253 and _NAME.fullmatch(name) is not None

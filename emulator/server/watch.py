@@ -26,7 +26,7 @@ class Watcher:
         self._paths = paths
         self._name = name
         self._follow = follow
-        self._stamps = read_stamps(paths)
+        self._stamps = self._read_stamps()
         self._digest = runtime.active.loaded.digest
 
     async def run(self) -> None:
@@ -37,7 +37,7 @@ class Watcher:
 
     async def look(self) -> None:
         """Reload if a file has changed since the last look."""
-        stamps = read_stamps(self._paths)
+        stamps = self._read_stamps()
         if stamps == self._stamps:
             return
         self._stamps = stamps
@@ -47,6 +47,11 @@ class Watcher:
             log.error("the scenario has mistakes, the last good one stays:\n%s", error)
         else:
             await self._follow()
+
+    def _read_stamps(self) -> Stamps:
+        """Of the scenarios, and of the answers beside them."""
+        library = self._runtime.library.values()
+        return read_stamps([*self._paths, *(file for loaded in library for file in loaded.answers.files)])
 
     def _reload(self) -> None:
         """Renew the library, and the scenario at work if it is one of it and has changed."""

@@ -16,7 +16,7 @@ def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_schema_knows_every_switch_of_every_vendor(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     sections = json.loads(capsys.readouterr().out)["properties"]["vendors"]["properties"]
-    for vendor in VENDORS:
+    for vendor in VENDORS.values():
         known = sections[vendor.name]["oneOf"][1]
         assert set(known["properties"]) == set(vendor.settings.model_fields)
         assert all(field.get("description") for field in known["properties"].values())

@@ -76,20 +76,6 @@ def test_a_port_in_use_is_one_clear_line_and_2() -> None:
     assert f"127.0.0.1:{port}" in ended.stderr
 
 
-def test_tls_is_trusted_by_the_line_the_banner_prints(tmp_path: Path) -> None:
-    import ssl
-
-    with serving(tmp_path, "--tls") as (process, urls):
-        assert all(url.startswith("https://") for url in urls.values())
-        assert process.stderr is not None
-        line = next(line for line in process.stderr if "SSL_CERT_FILE=" in line)
-        context = ssl.create_default_context(cafile=line.split("SSL_CERT_FILE=")[1].strip())
-        for url in urls.values():
-            with urllib.request.urlopen(url + "/_emulator/ready", context=context) as answer:
-                assert answer.status == 200
-        assert main(["health", "--url", urls["front"]]) == 0
-
-
 def test_the_environment_is_read_and_an_interrupt_ends_with_130(tmp_path: Path) -> None:
     ports = tmp_path / "ports.json"
     variables = {**os.environ, "EMULATOR_PORT": "0", "EMULATOR_PORT_FILE": str(ports), "EMULATOR_SEDE": "1"}

@@ -30,6 +30,17 @@ def test_a_value_that_two_sources_set_is_a_mistake() -> None:
         compose([{"seed": 1}, {"seed": 2}], {})
 
 
+def test_answers_in_files_beside_it_are_sent_with_it(tmp_path: Path) -> None:
+    (tmp_path / "tides.md").write_text("Twice a {prompt}.\n")
+    file = tmp_path / "one.yaml"
+    file.write_text("rules:\n  - {name: a, reply: {file: tides.md, template: true}}\n")
+    (rule,) = as_array(as_object(compose([file], {}).data)["rules"])
+    assert as_object(rule)["reply"] == {"template": True, "text": "Twice a {prompt}."}
+    (tmp_path / "tides.md").unlink()
+    with pytest.raises(ScenarioError, match=r"one\.yaml:2:\d+: rules\[0\]\.reply\.file: there is no file tides\.md"):
+        compose([file], {})
+
+
 def test_a_file_that_is_missing_is_named() -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.yaml"):
         compose(["none.yaml"], {})

@@ -1,34 +1,22 @@
 """The control plane over HTTP, with a vendor made up for it."""
 
 import asyncio
-import json
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import jsonschema_rs
 import pytest
 
 from tests.conftest import FROZEN, Start
+from tests.control.asking import KEY, ask, control
 from tests.parsed import JSON
 from tests.server.toy import TOY
-from tests.wire import Answer, Running, read_answer
+from tests.wire import Running, read_answer
 
-KEY: Mapping[str, str] = {"x-key": "k"}
 THROTTLED = """
 rules:
   - {name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}
   - {name: second call, times: {nth: 2}, error: {kind: rate_limited, retry_after: 60s}}
 """
-
-
-async def control(running: Running, method: str, target: str, body: JSON | bytes = None) -> Answer:
-    payload = body.encode() if isinstance(body, str) else body
-    return await running.ask("toy", f"/_emulator{target}", payload, method=method)
-
-
-async def ask(running: Running, prompt: str = "Hi", session: str = "", **fields: JSON) -> Answer:
-    headers = {**KEY, **({"x-emulator-session": session} if session else {})}
-    return await running.ask("toy", "/chat", {"prompt": prompt, "max": 3, **fields}, headers=headers)
 
 
 @pytest.fixture
@@ -193,32 +181,6 @@ async def test_sessions_count_apart_and_are_reset_apart(toy: Running) -> None:
 # Journal
 
 
-@pytest.mark.parametrize(
-    ("query", "prompts"),
-    [
-        pytest.param("", 4, id="all"),
-        pytest.param("?vendor=toy", 4, id="a vendor"),
-        pytest.param("?vendor=other", 0, id="another vendor"),
-        pytest.param("?deployment=toy", 4, id="a deployment"),
-        pytest.param("?status=400", 1, id="a status"),
-        pytest.param("?rule=greets", 2, id="a rule"),
-        pytest.param("?rule=second%20call&status=400", 1, id="two filters"),
-        pytest.param("?matched=false", 1, id="no rule took it"),
-        pytest.param("?matched=true", 3, id="a rule took it"),
-        pytest.param("?session=s", 1, id="a session"),
-        pytest.param("?limit=2", 2, id="the latest two"),
-    ],
-)
-async def test_the_journal_filters(toy: Running, query: str, prompts: int) -> None:
-    for prompt, session in (("Hello", ""), ("one", ""), ("two", ""), ("Hello", "s")):
-        await ask(toy, prompt, session)
-    listed = (await control(toy, "GET", f"/requests{query}")).json()
-    assert len(listed["requests"]) == prompts
-    assert listed["total"] == (4 if "limit" in query else prompts)
-    times = [entry["time"] for entry in listed["requests"]]
-    assert times == sorted(times)
-
-
 async def test_control_requests_are_in_no_journal(toy: Running) -> None:
     await control(toy, "GET", "/clock")
     assert (await control(toy, "GET", "/requests")).json()["total"] == 0
@@ -255,7 +217,7 @@ rules:
     assert 0 <= detail["explanation"][2]["draw"] < 1
     assert (detail["rule"], detail["planned_ttft"]) == ("streams", 2.0)
     assert detail["ttft"] >= 2.0
-    assert "Hi" not in json.dumps(detail["explanation"])
+    assert detail["explanation"][1]["detail"] == 'is "Hi", wanted {"contains":"secret"}'
 
 
 @pytest.mark.parametrize(
@@ -367,12 +329,22 @@ async def test_metrics_count_what_was_answered(toy: Running) -> None:
     assert {line.partition("{")[0] for line in lines if not line.startswith("#")} == named
 
 
+async def test_the_authority_is_given_to_whoever_asks_where_there_is_one(toy: Running) -> None:
+    refused = await control(toy, "GET", "/ca.pem")
+    assert (refused.status, refused.header("Content-Type")) == (404, "application/problem+json")
+    assert "no authority of its own" in refused.json()["detail"]
+    toy.built.control.authority = b"-----BEGIN CERTIFICATE-----\n"
+    given = await control(toy, "GET", "/ca.pem")
+    assert (given.status, given.header("Content-Type")) == (200, "application/pem-certificate-chain")
+    assert given.body == b"-----BEGIN CERTIFICATE-----\n"
+
+
 async def test_what_is_answered_is_what_is_documented(toy: Running) -> None:
     document = (await control(toy, "GET", "/openapi.json")).json()
     assert document["openapi"] == "3.1.0"
     name = (await ask(toy, "Hello")).header("x-emulator-request-id")
     for path, operations in document["paths"].items():
-        if "get" not in operations or path.endswith(("metrics", "openapi.json", "events")):
+        if "get" not in operations or path.endswith(("metrics", "openapi.json", "events", "ca.pem")):
             continue
         answer = await toy.ask("toy", path.replace("{id}", name or ""))
         content = operations["get"]["responses"][str(answer.status)]["content"]["application/json"]

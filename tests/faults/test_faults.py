@@ -324,6 +324,7 @@ def test_extra_fields_are_in_every_object() -> None:
             lambda data, rest: data[-1] >= 0xC0 or data.endswith(b"\n\n") or not rest,
             id="inside characters, and where the answer itself pauses",
         ),
+        pytest.param("across", lambda data, rest: not data.endswith(b"\n\n") or not rest, id="across events"),
     ],
 )
 @pytest.mark.parametrize("delivery", [STREAM, WHOLE], ids=["in events", "in one piece"])
@@ -342,6 +343,18 @@ def test_events_a_vendor_writes_at_once_are_split_apart() -> None:
     joined = replace(STREAM, pieces=tuple(replace(piece, flush=False) for piece in STREAM.pieces))
     assert len(writes(joined)) == 1
     assert len(writes(make_fault(type="split", writes="event").bend(joined))) == 7
+
+
+def test_each_event_comes_in_two_writes_that_hold_parts_of_others() -> None:
+    bent = make_fault(type="split", writes="across").bend(STREAM)
+    parts = writes(bent)
+    assert len(parts) == len(EVENTS) + 1
+    assert all(part.count(b"\n\n") == 1 for part in parts[1:])
+    assert dues(bent) == [0.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]
+    assert [tokens for _, _, tokens in join_writes(bent.pieces)] == [0, 0, 1, 2, 3, 3, 3, 3]
+    bytewise = make_fault(type="split", writes="byte").bend(STREAM)
+    assert writes(make_fault(type="split", writes="across").bend(bytewise)) == parts
+    assert len(writes(make_fault(type="split", writes="across").bend(WHOLE))) == 2
 
 
 def test_faults_compose_in_order() -> None:
@@ -402,6 +415,7 @@ ANY = st.sampled_from(
         {"type": "extra_fields"},
         {"type": "split", "writes": "utf8"},
         {"type": "split", "writes": "byte"},
+        {"type": "split", "writes": "across"},
         {"type": "status", "status": 418},
     ]
 )

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from emulator.core.json import dump_text
 from tests.conftest import Start
+from tests.faults.test_both import TABLE
 from tests.parsed import JSON
 from tests.wire import Running, read_until_reset
 
@@ -152,3 +154,37 @@ async def test_a_late_error_follows_what_was_said(start: Start, case: Case) -> N
     assert bent.startswith(begun)
     assert b"error" in bent[len(begun) :].lower() or case.vendor == "mindie"
     assert len(bent) > len(begun)
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_late_error_in_one_piece_is_the_vendors_own(start: Start, case: Case) -> None:
+    served = await start(SAY)
+    plain, _ = await read(served, case, stream=False)
+    bent, was_reset = await read(served, case, stream=False, fault="late_error; after_tokens=2")
+    assert not was_reset
+    assert bent
+    assert bent != plain
+    assert CHUNKS[0].encode() not in bent
+
+
+_BODIES = ("no body", "a part of the body", "another body")
+_TIMED = ("stall", "hang", "drip")  # the clock stands still; when they send what is tested elsewhere
+_MAY_FIND_NOTHING = ("drop", "wrong_usage")  # a vendor may have no end mark, and no counts in a stream
+
+
+@pytest.mark.parametrize("stream", STREAM)
+@pytest.mark.parametrize("case", CASES)
+async def test_every_fault_does_to_every_vendor_what_the_table_says(start: Start, case: Case, stream: bool) -> None:
+    served = await start(SAY)
+    plain, _ = await read(served, case, stream=stream)
+    for fields, streamed, whole in TABLE:
+        if fields["type"] in _TIMED:
+            continue
+        expected = streamed if stream else whole
+        given = (f"{key}={dump_text(value)}" for key, value in fields.items() if key != "type")
+        fault = "; ".join([str(fields["type"]), *given])
+        bent, was_reset = await read(served, case, stream=stream, fault=fault)
+        body = "no body" if not bent else "a part of the body" if plain.startswith(bent) else "another body"
+        wanted = next((word for word in _BODIES if word in expected), None)
+        assert bent == plain if wanted is None else body == wanted or fields["type"] in _MAY_FIND_NOTHING, fault
+        assert was_reset == ("reset" in expected), fault

@@ -97,6 +97,9 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
         pytest.param("per: deployment, ", {"batch": True, "other": False, "vendor": False}, id="each deployment"),
         pytest.param("vendor: toy, ", {"other": True, "vendor": False}, id="one vendor's"),
         pytest.param("deployment: llama, ", {"other": False, "vendor": True}, id="one name's"),
+        pytest.param("principal: search, ", {"other": True, "vendor": True, "batch": False}, id="one caller's own"),
+        pytest.param("principal: [s*, x], ", {"other": True, "batch": False}, id="callers by a glob"),
+        pytest.param("principal: '*', per: principal, ", {"other": True, "batch": False}, id="each of those callers"),
         pytest.param("deployment: [ll*, x], ", {"other": False, "vendor": True}, id="a glob"),
     ],
 )

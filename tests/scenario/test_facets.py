@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.scenario.conditions import NAMED_FACETS
+from emulator.scenario.conditions import GROUPS, NAMED_FACETS
 from emulator.scenario.facets import FACETS
 from emulator.scenario.match import Facts
 from emulator.scenario.schema import When
@@ -139,6 +139,33 @@ async def holds(when: str, facts: Facts) -> bool:
         pytest.param("'body.messages[9].role': {not: x}", CHAT, False, id="body, past the list"),
         pytest.param("body.model.name: {not: x}", CHAT, False, id="body, a key of a text"),
         pytest.param("body.model: {not: x}", MODELS, False, id="no body"),
+        pytest.param("prompt: {contains: WEATHER, ignore_case: true}", CHAT, True, id="prompt, in any case"),
+        pytest.param("prompt: {contains: WEATHER, ignore_case: false}", CHAT, False, id="prompt, its case matters"),
+        pytest.param("prompt: {prefix: HOW, suffix: 'R?', ignore_case: true}", CHAT, True, id="both ends in any case"),
+        pytest.param("prompt: {regex: '^HOW', ignore_case: true}", CHAT, True, id="regex in any case"),
+        pytest.param("prompt: {not: HOW IS THE WEATHER?, ignore_case: true}", CHAT, False, id="not, in any case"),
+        pytest.param("prompt: {not: {prefix: HOW}, ignore_case: true}", CHAT, False, id="not a prefix, in any case"),
+        pytest.param("header.user-agent: {contains: PYTHON, ignore_case: true}", CHAT, True, id="header in any case"),
+        pytest.param("body.model: {prefix: LL, ignore_case: true}", CHAT, True, id="body in any case"),
+        pytest.param(
+            "'body.messages[1].content': {not: t, ignore_case: true}", CHAT, True, id="body in any case, a list"
+        ),
+        pytest.param("messages.last.role: user", CHAT, True, id="role of the last message"),
+        pytest.param("messages.last.role: [assistant, tool]", CHAT, False, id="another role"),
+        pytest.param("messages.last.role: a*", PLAIN, True, id="role, glob"),
+        pytest.param("messages.last.role: '*'", COMPLETION, False, id="a completion has no messages with roles"),
+        pytest.param("any: [{vendor: azure}, {stream: true}]", CHAT, True, id="any, one of two"),
+        pytest.param("any: [{vendor: azure}, {stream: false}]", CHAT, False, id="any, none of two"),
+        pytest.param("any: [{stream: true, vendor: azure}]", CHAT, False, id="any, all facets of an item"),
+        pytest.param("any: [{header.x-team: search}, {body.model: x}]", CHAT, True, id="any of headers and body"),
+        pytest.param("any: [{stream: true}], vendor: azure", CHAT, False, id="any beside another facet"),
+        pytest.param("not: {principal: batch}", CHAT, True, id="not, what does not hold"),
+        pytest.param("not: {principal: search}", CHAT, False, id="not, what holds"),
+        pytest.param("not: {principal: search, stream: false}", CHAT, True, id="not, they do not all hold"),
+        pytest.param("not: {header.x-other: a}", CHAT, True, id="not, what the call does not have"),
+        pytest.param("not: {any: [{vendor: tgi}, {vendor: azure}]}", CHAT, True, id="not any"),
+        pytest.param("any: [{not: {vendor: databricks}}, {not: {stream: false}}]", CHAT, True, id="any not"),
+        pytest.param("not: {not: {not: {stream: true}}}", CHAT, False, id="not not not"),
         pytest.param("vendor: databricks, principal: batch", CHAT, False, id="all facets must hold"),
         pytest.param("vendor: databricks, principal: search, stream: true", CHAT, True, id="all facets hold"),
     ],
@@ -148,4 +175,5 @@ async def test_facet(when: str, facts: Facts, expected: bool) -> None:
 
 
 def test_every_facet_of_the_language_is_compared() -> None:
-    assert {*FACETS, *NAMED_FACETS} == When.model_fields.keys()
+    written = {field.alias or name for name, field in When.model_fields.items()}
+    assert written == {*FACETS, *GROUPS, *(f"{name}.*" for name in NAMED_FACETS)}

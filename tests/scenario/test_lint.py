@@ -1,18 +1,22 @@
 """Warnings: what loads and yet is probably not meant."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from emulator.core.call import Deployment
 from emulator.core.quota import Charge, Quota
 from emulator.scenario.conditions import When
 from emulator.scenario.cover import covers
 from emulator.scenario.facets import Facts, compile_when
 from emulator.scenario.lint import lint
-from emulator.scenario.load import load_text
+from emulator.scenario.load import load_scenario, load_text
 from emulator.scenario.quota_cover import is_stricter
 from emulator.scenario.schema import Limit
 from emulator.state.memory import MemoryState
+from tests.scenario.texts import write
 
 VENDORS = ("databricks", "azure")
 
@@ -42,6 +46,9 @@ def rules(*whens: str, tail: str = "") -> str:
         pytest.param("{header.X-A: b}", "{header.x-a: b, stream: true}", id="a header in another case"),
         pytest.param("{body.n: 1}", "{body.n: 1.0}", id="an equal value of the body"),
         pytest.param("{body.n: {regex: a}}", "{body.n: banana}", id="a value of the body that matches"),
+        pytest.param("{any: [{stream: true}, {vendor: azure}]}", "{vendor: azure}", id="one item of any"),
+        pytest.param("{not: {vendor: azure}}", "{not: {vendor: azure}, stream: true}", id="the same not"),
+        pytest.param("{prompt: {contains: A, ignore_case: true}}", "{prompt: banana}", id="a text in another case"),
     ],
 )
 def test_a_rule_behind_a_wider_one_is_never_reached(general: str, special: str) -> None:
@@ -63,6 +70,9 @@ def test_a_rule_behind_a_wider_one_is_never_reached(general: str, special: str) 
         pytest.param("{prompt_tokens: {above: 10}}", "{prompt_tokens: {above: 5}}", id="wider bounds"),
         pytest.param("{body.n: 1}", "{body.n: true}", id="a value of another type"),
         pytest.param("{header.a: b}", "{query.a: b}", id="a query parameter and a header"),
+        pytest.param("{any: [{stream: true}, {vendor: azure}]}", "{session: a}", id="no item of any"),
+        pytest.param("{not: {vendor: azure}}", "{stream: true}", id="what another rule leaves out"),
+        pytest.param("{prompt: {contains: a}}", "{prompt: {prefix: a, ignore_case: true}}", id="case"),
     ],
 )
 def test_a_rule_with_calls_of_its_own_is_not_warned_about(first: str, second: str) -> None:
@@ -100,6 +110,12 @@ def test_only_a_rule_that_always_takes_hides_others(times: str, shadows: bool) -
             rules("{prompt_tokens: {above: 5, below: 6}}"), "no number is above 5 and below 6", id="empty bounds"
         ),
         pytest.param(rules("{task: embeddings, tools: a}"), "only a chat has it", id="tools of an embedding"),
+        pytest.param(
+            rules("{any: [{vendor: tgi}, {task: x}]}"), "can hold: tgi is not served; x is not a task", id="empty any"
+        ),
+        pytest.param(
+            rules("{vendor: azure, not: {vendor: 'az*'}}"), "leaves out every call", id="a not that leaves nothing"
+        ),
         pytest.param(
             "rules: [{name: a, times: {probability: 0}, pass: true}]", "0 never comes true", id="no chance at all"
         ),
@@ -198,19 +214,43 @@ def test_a_limit_on_places_that_load_never_lets_be_taken() -> None:
     assert "limits[0].amount: the limit is never reached: load lets 8 calls in at the same time" in warn(text)
 
 
+DEPENDS = "which calls it hits depends on the order in which they come, so two runs may differ"
+COUNTS = "what counts per: request is free of it"
+
+
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "warning"),
     [
-        pytest.param("rules: [{name: a, times: {every: 2}, pass: true}]", "rules[0].times", id="counted per rule"),
         pytest.param(
-            "rules: [{name: a, per: principal, sequence: [{pass: true}]}]", "rules[0].sequence", id="a sequence"
+            "rules: [{name: a, times: {every: 2}, pass: true}]",
+            f"rules[0].times: {DEPENDS}; {COUNTS}",
+            id="counted per rule",
         ),
-        pytest.param("limits: [{unit: requests, amount: 1, window: 1s}]", "limits[0]", id="a limit"),
-        pytest.param("latency: {load: {capacity: 1}}", "latency.load", id="load"),
+        pytest.param(
+            "rules: [{name: a, per: principal, sequence: [{pass: true}]}]",
+            f"rules[0].sequence: {DEPENDS}; {COUNTS}",
+            id="a sequence",
+        ),
+        pytest.param("limits: [{unit: requests, amount: 1, window: 1s}]", f"limits[0]: {DEPENDS}", id="a limit"),
+        pytest.param("latency: {load: {capacity: 1}}", f"latency.load: {DEPENDS}", id="load"),
+        pytest.param(
+            "latency: {load: {capacity: 1}}\nlimits: [{unit: requests, amount: 1, window: 1s}]\n"
+            "rules: [{name: a, times: {every: 2}, pass: true}]",
+            f"rules[0].times: {DEPENDS}; so it is with limits[0], latency.load; {COUNTS}",
+            id="all of a file at once",
+        ),
     ],
 )
-def test_what_depends_on_the_order_says_so(text: str, place: str) -> None:
-    assert [line.split(":")[0] for line in warn(text)] == [place]
+def test_what_depends_on_the_order_says_so(text: str, warning: str) -> None:
+    assert warn(text) == [warning]
+
+
+def test_each_file_says_once_what_depends_on_the_order(tmp_path: Path) -> None:
+    rule = "- {{name: {}, times: {{every: 2}}, pass: true}}\n"
+    one, two = (rule.format(f"{name}1") + rule.format(f"{name}2") for name in "ab")
+    paths = write(tmp_path, one__yaml=f"version: 1\nrules:\n{one}", two__yaml=f"version: 1\nrules:\n{two}")
+    rows = lint(load_scenario(paths), VENDORS)
+    assert [(row.file, row.line) for row in rows] == [(str(path), 3) for path in paths]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +277,14 @@ def test_cover_is_true_of_every_call(general: list[str], special: list[str], nam
     assert not (covers(wide, narrow) and holds_narrow) or holds_wide
 
 
-CATALOGUE = {"databricks": ["llama-70b", "dbrx"], "azure": ["gpt"]}
+CATALOGUE = {
+    "databricks": {
+        "llama-70b": Deployment(vendor="databricks", name="llama-70b", default_max_tokens=500),
+        "dbrx": Deployment(vendor="databricks", name="dbrx"),
+        "gte": Deployment(vendor="databricks", name="gte", task="embeddings"),
+    },
+    "azure": {"gpt": Deployment(vendor="azure", name="gpt", max_output=200)},
+}
 
 
 @pytest.mark.parametrize(
@@ -264,6 +311,106 @@ def test_deployments_that_nobody_serves(when: str, hint: str | None) -> None:
 def test_a_limit_on_a_deployment_that_nobody_serves() -> None:
     text = "version: 1\nlimits: [{deployment: x, unit: requests, amount: 1, window: 1s}]\n"
     assert "limits[0].deployment" in [row.path for row in lint(load_text(text), VENDORS, CATALOGUE)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "reserved"),
+    [
+        pytest.param("vendor: databricks, unit: output_tokens, amount: 499", 500, id="the least that is set aside"),
+        pytest.param("vendor: databricks, unit: output_tokens, amount: 500", None, id="just enough for one"),
+        pytest.param("deployment: dbrx, unit: tokens, amount: 1000", 1024, id="as long as an answer can be"),
+        pytest.param("unit: output_tokens, amount: 200", None, id="another vendor's fit"),
+        pytest.param("unit: output_tokens, amount: 199", 200, id="nobody's fit"),
+        pytest.param("deployment: gte, unit: tokens, amount: 1", None, id="vectors have no tokens"),
+        pytest.param("unit: input_tokens, amount: 1", None, id="a unit that is not set aside"),
+    ],
+)
+def test_a_limit_that_no_call_without_max_tokens_can_meet(limit: str, reserved: int | None) -> None:
+    loaded = load_text(f"version: 1\nlimits: [{{{limit}, window: 60s}}]\n")
+    said = [row.message for row in lint(loaded, VENDORS, CATALOGUE) if row.path == "limits[0].amount"]
+    if reserved is None:
+        assert said == []
+    else:
+        assert said == [f"no call without max_tokens can ever meet it: {reserved} tokens are set aside for it"]
+
+
+def test_a_limit_of_a_principal_that_is_misspelt() -> None:
+    keys = "keys: [{token: k, principal: batch}]\n"
+    found = warn(keys + "limits: [{principal: bach, unit: requests, amount: 1, window: 1s}]\n")
+    assert "limits[0].principal: the limit is never reached: bach is not among the keys; did you mean batch?" in found
+
+
+@pytest.mark.parametrize(
+    ("rule", "warning"),
+    [
+        pytest.param(
+            "when: {task: chat}, reply: {embedding: [1, 2]}",
+            "reply.embedding: the rule is about chat, which cannot answer so",
+            id="an embedding of a chat",
+        ),
+        pytest.param(
+            "when: {task: embeddings}, reply: {text: Hi}",
+            "reply.text: the rule is about embeddings, which cannot answer so",
+            id="a text of an embedding",
+        ),
+        pytest.param(
+            "when: {deployment: gte}, reply: {json: 1}",
+            "reply.json: the rule is about embeddings, which cannot answer so",
+            id="what the deployment is for",
+        ),
+        pytest.param(
+            "when: {task: completions}, reply: {tool_calls: [{name: a}]}",
+            "reply.tool_calls: the rule is about completions, which cannot answer so",
+            id="a completion calls no tools",
+        ),
+        pytest.param(
+            "when: {task: [chat, rerank]}, sequence: [{pass: true}, {reply: {embedding: [1]}}], per: request",
+            "sequence[1].reply.embedding: the rule is about chat and rerank, which cannot answer so",
+            id="in a sequence",
+        ),
+        pytest.param("when: {task: [chat, embeddings]}, reply: {embedding: [1]}", None, id="one task that can"),
+        pytest.param("reply: {embedding: [1]}", None, id="any task"),
+        pytest.param("when: {deployment: 'g*'}, reply: {text: Hi}", None, id="one deployment that can"),
+        pytest.param(
+            "reply: {text: 'Hi {{name}}'}",
+            "reply.text: {{name}} is sent as it is; with template: true {name} may be filled in",
+            id="braces of another language",
+        ),
+        pytest.param(
+            "reply: {text: 'Hi {prompt}'}",
+            "reply.text: {prompt} is sent as it is; template: true fills it in",
+            id="a placeholder that is none",
+        ),
+        pytest.param("reply: {text: 'Hi {prompt} {{', template: true}", None, id="a template"),
+        pytest.param("reply: {text: 'Say {it}, or {\"a\": {}}'}", None, id="braces"),
+        pytest.param(
+            "when: {stream: false}, faults: [{type: stall, for: 1s}, {type: reorder}]",
+            "faults[1]: reorder does nothing to an answer that is not streamed",
+            id="events of an answer without any",
+        ),
+        pytest.param(
+            "when: {task: embeddings}, faults: [{type: drop, field: done}]",
+            "faults[0]: drop does nothing to an answer that is not streamed",
+            id="the end of a stream that is none",
+        ),
+        pytest.param(
+            "when: {stream: false}, faults: [{type: split, writes: event}]",
+            "faults[0]: split does nothing to an answer that is not streamed",
+            id="writes that end with an event",
+        ),
+        pytest.param("faults: [{type: reorder}]", None, id="a stream may come"),
+        pytest.param("when: {stream: false}, faults: [{type: drop, field: [done, id]}]", None, id="more than the end"),
+        pytest.param(
+            "error: {kind: internal, after: state}",
+            "error.after: it has no effect: no vendor has a route that changes anything",
+            id="an error after a state",
+        ),
+    ],
+)
+def test_an_outcome_that_is_not_what_it_looks_like(rule: str, warning: str | None) -> None:
+    loaded = load_text(f"version: 1\nrules: [{{name: a, {rule}}}]\n")
+    said = [f"{row.path}: {row.message}" for row in lint(loaded, VENDORS, CATALOGUE)]
+    assert said == ([] if warning is None else [f"rules[0].{warning}"])
 
 
 LIMITS = st.builds(

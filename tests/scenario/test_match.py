@@ -170,6 +170,9 @@ EXPLAINED = """
 - {name: secret, when: {header.x-team: ads}, pass: true}
 - {name: prompt, when: {prompt: {contains: sun}}, pass: true}
 - {name: absent, when: {query.stage: test}, pass: true}
+- {name: either, when: {any: [{vendor: azure}, {prompt: {contains: sun}}]}, pass: true}
+- {name: neither, when: {not: {vendor: databricks, stream: true}}, pass: true}
+- {name: bearer, when: {header.authorization: Bearer other-secret}, pass: true}
 - {name: third, times: {every: 3}, pass: true}
 - {name: later, times: {between: [30s, 60s]}, pass: true}
 - {name: never, times: {probability: 0}, pass: true}
@@ -180,21 +183,39 @@ EXPLAINED = """
 
 async def test_each_rule_before_the_one_that_matched_says_why_not() -> None:
     matcher = rules(EXPLAINED)
-    match = await matcher.match(CHAT, MemoryState())
-    verdicts = matcher.explain(CHAT, match)
-    draw = verdicts[8].draw
+    call = replace(CHAT, headers={**CHAT.headers, "authorization": "Bearer dapi-secret"})
+    match = await matcher.match(call, MemoryState())
+    verdicts = matcher.explain(call, match)
+    draw = verdicts[11].draw
     assert [(verdict.rule, verdict.failed, verdict.detail) for verdict in verdicts] == [
         ("other vendor", "vendor", 'is "databricks", wanted "azure"'),
         ("other principal", "principal", 'is "search", wanted ["batch","nightly"]'),
         ("long", "prompt_tokens", 'is 42, wanted {"above":4000.0}'),
-        ("secret", "header.x-team", 'wanted "ads"'),
-        ("prompt", "prompt", 'wanted {"contains":"sun"}'),
+        ("secret", "header.x-team", 'is "search", wanted "ads"'),
+        ("prompt", "prompt", 'is "How is the weather?", wanted {"contains":"sun"}'),
         ("absent", "query.stage", 'the call has none, wanted "test"'),
+        (
+            "either",
+            "any",
+            'vendor is "databricks", wanted "azure"; prompt is "How is the weather?", wanted {"contains":"sun"}',
+        ),
+        ("neither", "not", 'all of it holds: vendor "databricks", stream true'),
+        ("bearer", "header.authorization", 'is "Bearer dapi…", wanted "Bearer othe…"'),
         ("third", "times.every", "call 1, wanted every 3"),
         ("later", "times.between", "at 0 s, wanted [30.0,60.0]"),
         ("never", "times.probability", f"drew {draw:.6f}, wanted below 0.0"),
         ("takes it", None, ""),
     ]
+
+
+async def test_what_may_be_logged_says_nothing_of_the_text() -> None:
+    matcher = rules(EXPLAINED)
+    match = await matcher.match(CHAT, MemoryState())
+    said = {verdict.rule: verdict.loggable for verdict in matcher.explain(CHAT, match)}
+    assert said["other principal"] == 'is "search", wanted ["batch","nightly"]'
+    assert said["secret"] == 'wanted "ads"'
+    assert said["prompt"] == 'wanted {"contains":"sun"}'
+    assert said["either"] == 'vendor is "databricks", wanted "azure"; prompt wanted {"contains":"sun"}'
 
 
 async def test_explaining_counts_nothing_and_says_the_same_later() -> None:
@@ -207,16 +228,36 @@ async def test_explaining_counts_nothing_and_says_the_same_later() -> None:
     assert (first.counts, second.counts) == ({"r": 1}, {"r": 2})
 
 
-async def test_the_nearest_rule_fails_in_the_fewest_facets() -> None:
-    matcher = rules(
-        "- {name: far, when: {vendor: azure, principal: batch}, pass: true}\n"
-        "- {name: near, when: {vendor: databricks, principal: batch}, pass: true}\n"
-        "- {name: as near, when: {vendor: azure}, pass: true}"
-    )
+@pytest.mark.parametrize(
+    ("whens", "nearest", "failed"),
+    [
+        pytest.param(
+            ["{vendor: azure}", "{vendor: databricks, principal: batch, stream: false}"],
+            "r1",
+            "principal",
+            id="most facets that hold, however many fail",
+        ),
+        pytest.param(
+            ["{vendor: databricks, principal: batch, stream: false}", "{vendor: databricks, stream: false}"],
+            "r1",
+            "stream",
+            id="of those the fewest that fail",
+        ),
+        pytest.param(["{vendor: azure}", "{vendor: tgi}"], "r0", "vendor", id="of those the first"),
+        pytest.param(
+            ["{stream: true, task: embeddings}", "{any: [{stream: true}], not: {vendor: tgi}, task: embeddings}"],
+            "r1",
+            "task",
+            id="any and not are a facet each",
+        ),
+    ],
+)
+async def test_the_nearest_rule_has_the_most_facets_that_hold(whens: list[str], nearest: str, failed: str) -> None:
+    matcher = rules("\n".join(f"- {{name: r{n}, when: {when}, pass: true}}" for n, when in enumerate(whens)))
     match = await matcher.match(CHAT, MemoryState())
-    nearest = find_nearest(matcher.explain(CHAT, match))
-    assert nearest is not None
-    assert (nearest.rule, nearest.failed, nearest.missing) == ("near", "principal", 1)
+    found = find_nearest(matcher.explain(CHAT, match))
+    assert found is not None
+    assert (found.rule, found.failed) == (nearest, failed)
 
 
 def test_without_rules_none_is_nearest() -> None:

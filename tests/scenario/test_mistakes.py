@@ -24,6 +24,22 @@ from tests.scenario.texts import HEAD, rows_of
         pytest.param("seed: 1.5", "a.yaml:2:7: seed: expected a whole number, got 1.5", id="fraction"),
         pytest.param("seed:", "a.yaml:2:6: seed: expected a whole number, got null", id="key without value"),
         pytest.param("strict: yes", 'a.yaml:2:9: strict: expected true or false, got "yes"', id="yes is not true"),
+        pytest.param(
+            "deployments: [{vendor: azure, name: a, state: {loading: 20}}]",
+            "a.yaml:2:57: deployments[0].state.loading: expected a duration with a unit, such as 250ms, got 20",
+            id="how long a state lasts",
+        ),
+        pytest.param(
+            "deployments: [{vendor: azure, name: a, state: {loading: 20s, stopped: 5s}}]",
+            "a.yaml:2:47: deployments[0].state: expected a state, or one and how long it lasts, such as "
+            "{loading: 20s}, got a mapping",
+            id="two states",
+        ),
+        pytest.param(
+            "timing: {invalid: 5ms}",
+            "a.yaml:2:10: timing.invalid: unknown key; did you mean invalid_above?",
+            id="timing",
+        ),
         pytest.param("rules: {a: b}", "a.yaml:2:8: rules: expected a list, got a mapping", id="list"),
         pytest.param("latency: [1]", "a.yaml:2:10: latency: expected a mapping, got a list", id="mapping"),
         pytest.param("name: a\nname: b", "a.yaml:3:1: name: duplicate key, first on line 2", id="duplicate key"),

@@ -36,6 +36,36 @@ from tests.scenario.texts import rows_of
             id="unknown comparison",
         ),
         pytest.param(
+            "when: {any: [{stream: true}, {header.a: {prefx: x}}]}\n    pass: true",
+            "a.yaml:4:46: rules[0].when.any[1].header.a.prefx: unknown key; did you mean prefix?",
+            id="unknown comparison in any",
+        ),
+        pytest.param(
+            "when: {not: {not: {promt: x}}}\n    pass: true",
+            "a.yaml:4:24: rules[0].when.not.not.promt: unknown key; did you mean prompt?",
+            id="unknown facet in not",
+        ),
+        pytest.param(
+            "when: {any: []}\n    pass: true",
+            "a.yaml:4:17: rules[0].when.any: expected a list of at least 1, got a list",
+            id="any of nothing",
+        ),
+        pytest.param(
+            "when: {not: {}}\n    pass: true",
+            "a.yaml:4:11: rules[0].when: expected a facet in each part of any and not",
+            id="not without a facet",
+        ),
+        pytest.param(
+            "when: {prompt: {ignore_case: true}}\n    pass: true",
+            "a.yaml:4:20: rules[0].when.prompt: expected contains, prefix, suffix, regex or not",
+            id="case without a comparison",
+        ),
+        pytest.param(
+            "when: {messages.last.rol: user}\n    pass: true",
+            "a.yaml:4:12: rules[0].when.messages.last.rol: unknown key; did you mean messages.last.role?",
+            id="unknown facet with dots",
+        ),
+        pytest.param(
             "when: {prompt: {}}\n    pass: true",
             "a.yaml:4:20: rules[0].when.prompt: expected contains, prefix, suffix, regex or not",
             id="empty comparison",

@@ -167,6 +167,12 @@ BUILTIN = Deployment(vendor="azure", name="gpt", task="chat", context=1000, mode
             ),
             id="what is given replaces",
         ),
+        pytest.param(
+            {"vendor": "azure", "name": "gpt", "state": {"loading": "20s"}},
+            None,
+            Deployment(vendor="azure", name="gpt", state="loading", state_lasts=20.0),
+            id="a state for a time",
+        ),
     ],
 )
 def test_deployment(entry: JSON, builtin: Deployment | None, expected: Deployment) -> None:
@@ -216,3 +222,21 @@ def test_a_reply_knows_whether_it_has_json(reply: str, has_json: bool, value: JS
 )
 def test_replies_that_go_together(reply: str) -> None:
     assert load_text(f"version: 1\nrules: [{{name: r, reply: {reply}}}]").scenario.rules[0].reply is not None
+
+
+def test_timing_is_kept() -> None:
+    assert load_text("version: 1\ntiming: {invalid_above: 5ms}").scenario.timing.invalid_above == 0.005
+    assert load_text("version: 1").scenario.timing.invalid_above is None
+
+
+@pytest.mark.parametrize(
+    ("journal", "bodies", "entries"),
+    [
+        pytest.param("{}", 65536, 10_000, id="as a rule"),
+        pytest.param("{bodies: none}", 0, 10_000, id="no bodies"),
+        pytest.param("{bodies: 4MiB, entries: 5}", 4 * 1024**2, 5, id="few calls and all of them"),
+    ],
+)
+def test_what_the_journal_keeps(journal: str, bodies: int, entries: int) -> None:
+    kept = load_text(f"version: 1\njournal: {journal}").scenario.journal
+    assert (kept.bodies, kept.entries) == (bodies, entries)

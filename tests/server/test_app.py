@@ -278,6 +278,15 @@ async def test_a_rule_fixes_the_answer(start: Start) -> None:
     assert answer.header("x-emulator-rule") == "%E5%9B%BA%E5%AE%9A"
 
 
+async def test_a_reply_says_of_the_request_what_it_is_told_to(start: Start) -> None:
+    text = "{session}: {prompt} to {model}, {attempt} by {header.x-key} at {now}"
+    running = await start(f"rules: [{{name: r, reply: {{template: true, text: '{text}'}}}}]", vendors=[TOY])
+    headers = {"x-key": "k", "x-emulator-session": "s"}
+    bodies = [(await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=headers)).body for _ in range(2)]
+    said = "s: Hi to toy, {} by k at 2026-01-01T00:00:00.000Z"
+    assert bodies == [said.format(1).encode(), said.format(2).encode()]
+
+
 async def test_a_rule_reaches_catalogue_routes(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     assert (await ask(running, "/echo")).status == 404

@@ -13,8 +13,10 @@ import pytest
 
 from emulator.core.clock import FrozenClock
 from emulator.core.json import dump_json
+from emulator.core.wire import Event, Mark
 from emulator.scenario.load import load_text
 from emulator.server.listen import Listeners
+from emulator.server.pump import Pump, Sent
 from emulator.server.runtime import build
 from tests.conftest import Start, running
 from tests.parsed import JSON
@@ -260,6 +262,12 @@ async def test_a_bent_stream_is_still_http(start: Start, fault: str, body: bytes
     assert "byte" not in fault or len(answer.chunks) == len(body)
 
 
+async def test_a_late_error_of_an_answer_in_one_piece_is_the_vendors_whole(start: Start) -> None:
+    served = await start(SAY.format("{type: late_error, message: late, after_tokens: 1}"), vendors=[TOY])
+    answer = await ask(served, "/chat", {"prompt": "Hi"})
+    assert (answer.status, answer.body) == (200, b"internal: late {}")
+
+
 async def test_an_old_client_gets_a_bent_stream_without_chunks(start: Start) -> None:
     served = await start(SAY.format("{type: truncate, after_tokens: 2}"), vendors=[TOY])
     async with connect(served, {"stream": True}, version="1.0") as connection:
@@ -335,9 +343,37 @@ async def test_what_there_is_not_is_a_problem(start: Start, headers: dict[str, s
 
 
 async def test_headers_can_be_heeded_not() -> None:
-    built = build(load_text("version: 1\nname: test\n"), vendors=[TOY], header_faults=False)
+    built = build(load_text("version: 1\nname: test\n"), vendors={"toy": TOY}, header_faults=False)
     listeners = Listeners(built.runtime, built.control)
     await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
     answer = await ask(Running(built, listeners.urls), "/chat", {"prompt": "Hi", "max": 3}, x_emulator_error="oops")
     await listeners.close()
     assert answer.status == 200
+
+
+async def test_events_that_are_joined_are_one_chunk_even_where_they_are_due_apart() -> None:
+    written: list[bytes] = []
+
+    class Transport:
+        def is_closing(self) -> bool:
+            return False
+
+        def write(self, data: bytes) -> None:
+            written.append(data)
+
+        def get_write_buffer_size(self) -> int:
+            return 0
+
+    class Request:
+        transport = Transport()
+
+    clock = FrozenClock()
+    events: list[Event] = [(0.0, b"a", 1, Mark.JOINED), (1.0, b"b", 2, Mark.FINISH), (1.0, b"c", 2, Mark.DONE)]
+    sent = Sent()
+    pump = Pump(Request(), clock, clock.now(), iter(events), sent, lambda: None, chunked=True)  # type: ignore[arg-type]  # all it asks
+    running = asyncio.ensure_future(pump.run())
+    await asyncio.sleep(0)
+    assert written == []
+    clock.advance(1.0)
+    assert await running
+    assert (b"".join(written), sent.events) == (b"2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", 3)

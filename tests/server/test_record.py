@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.control.journal import Entry
+from emulator.control.entry import Entry
 from tests.conftest import Start
 from tests.server.toy import TOY
 from tests.wire import Running

@@ -23,7 +23,7 @@ class Folder:
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         loaded, library = load_paths([path], name)
-        self.built: Built = build(loaded, library=library, vendors=[TOY])
+        self.built: Built = build(loaded, library=library, vendors={"toy": TOY})
         self.followed = 0
         self.watcher = Watcher(self.built.runtime, [path], name, self._follow)
 
@@ -115,3 +115,16 @@ async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: P
     await folder.watcher.look()
     assert folder.description == "changed"
     assert next(key for key, loaded in runtime.library.items() if loaded is runtime.active.loaded) == "two"
+
+
+async def test_an_answer_that_changes_is_read_again(file: Path) -> None:
+    answer = file.with_name("answer.md")
+    write(answer, "first")
+    write(file, "rules: [{name: r, reply: {file: answer.md}}]\n")
+    folder = Folder(file)
+    await folder.watcher.look()
+    write(answer, "second")
+    await folder.watcher.look()
+    (rule,) = folder.built.runtime.active.loaded.scenario.rules
+    assert rule.reply is not None
+    assert (rule.reply.text, folder.followed) == ("version: 1\nsecond", 1)

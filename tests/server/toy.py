@@ -113,6 +113,5 @@ TOY = Vendor(
     catalogue=lambda settings: (Deployment(vendor="toy", name="toy"),),
     authenticate=_authenticate,
     render_error=_render_error,
-    environment=lambda url: {"TOY_URL": url},
     body_limit=1024 * 1024,
 )

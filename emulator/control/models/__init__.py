@@ -16,6 +16,7 @@ from emulator.control.models.requests import (
     RuleVerdict,
     ToolCallShown,
 )
+from emulator.control.models.timing import LatenessQuantiles, TimingErrors, TimingReport
 from emulator.control.models.verify import CallCount, Calls, Verified, Verify
 from emulator.control.models.world import (
     Advance,
@@ -50,6 +51,7 @@ __all__ = [
     "Filters",
     "Given",
     "Health",
+    "LatenessQuantiles",
     "Library",
     "LibraryEntry",
     "LimitRow",
@@ -77,6 +79,8 @@ __all__ = [
     "SessionQuery",
     "SessionState",
     "Taken",
+    "TimingErrors",
+    "TimingReport",
     "ToolCallShown",
     "Verified",
     "Verify",

@@ -11,13 +11,13 @@ from emulator.core.duration import parse_duration
 class Taken(BaseModel):
     """What a client sends; unknown names are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Given(BaseModel):
     """What a client is sent."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
 
 
 def _check_duration(text: str) -> str:

@@ -75,3 +75,6 @@ class Verified(Given):
     ok: bool = True
     count: int = Field(description="How many such calls there are.")
     ids: list[str] = Field(description="Theirs, in the order in which they came.")
+    timing_invalid: str | None = Field(
+        default=None, description="Why the run is no good as a measurement, where the scenario has a bound for that."
+    )

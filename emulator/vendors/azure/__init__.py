@@ -1,5 +1,8 @@
 """Azure AI Model Inference: serverless and managed endpoints, Foundry resources, Azure OpenAI deployments."""
 
-from emulator.vendors.azure.routes import VENDOR
+from collections.abc import Mapping
 
-__all__ = ["VENDOR"]
+
+def environment(url: str) -> Mapping[str, str]:
+    """The variables of Microsoft's own samples."""
+    return {"AZURE_AI_CHAT_ENDPOINT": url, "AZURE_AI_EMBEDDINGS_ENDPOINT": url, "AZURE_AI_ENDPOINT": url}

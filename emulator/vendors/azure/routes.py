@@ -1,6 +1,6 @@
 """The endpoint table; what stands before ``/chat/completions`` and the others does not matter."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from emulator.core.vendor import Call, Endpoint, Vendor
 from emulator.core.wire import WireRequest, WireResponse
@@ -17,11 +17,6 @@ from emulator.vendors.azure.settings import AzureSettings
 
 AzureEndpoint = Endpoint[AzureSettings, Habits]
 Parse = Callable[[WireRequest, AzureService], Call | WireResponse]
-
-
-def list_environment(url: str) -> Mapping[str, str]:
-    """The variables of Microsoft's own samples."""
-    return {"AZURE_AI_CHAT_ENDPOINT": url, "AZURE_AI_EMBEDDINGS_ENDPOINT": url, "AZURE_AI_ENDPOINT": url}
 
 
 def _everywhere(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
@@ -51,6 +46,5 @@ VENDOR = Vendor(
     render_late_error=render_late_error,
     prepare=prepare,
     fields=openai.FIELDS,
-    environment=list_environment,
     reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
 )

@@ -1,5 +1,13 @@
 """Databricks Foundation Model APIs and Model Serving."""
 
-from emulator.vendors.databricks.routes import VENDOR
+from collections.abc import Mapping
 
-__all__ = ["VENDOR"]
+
+def environment(url: str) -> Mapping[str, str]:
+    """What databricks-sdk, mlflow and litellm read."""
+    return {
+        "DATABRICKS_HOST": url,
+        "DATABRICKS_TOKEN": "dapi-emulator",
+        "DATABRICKS_API_BASE": f"{url}/serving-endpoints",
+        "DATABRICKS_API_KEY": "dapi-emulator",
+    }

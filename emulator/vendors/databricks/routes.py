@@ -6,7 +6,7 @@ for discovery and management.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call, Endpoint, Vendor
@@ -61,16 +61,6 @@ def parse_direct(request: WireRequest, service: DatabricksService) -> Call | Wir
     if not is_custom(find_deployment(request.params["name"], service)):
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
     return parse_invocations(request, service)
-
-
-def name_environment(base_url: str) -> Mapping[str, str]:
-    """What databricks-sdk, mlflow and litellm read."""
-    return {
-        "DATABRICKS_HOST": base_url,
-        "DATABRICKS_TOKEN": "dapi-emulator",
-        "DATABRICKS_API_BASE": f"{base_url}/serving-endpoints",
-        "DATABRICKS_API_KEY": "dapi-emulator",
-    }
 
 
 def _both(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[DatabricksEndpoint]:
@@ -141,6 +131,5 @@ VENDOR = Vendor(
     render_late_error=render_late_error,
     prepare=prepare,
     fields=_ANSWER_FIELDS,
-    environment=name_environment,
     reads=("Authorization",),  # of clients who ask for a token
 )

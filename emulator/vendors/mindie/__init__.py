@@ -1,5 +1,8 @@
 """Huawei Ascend MindIE."""
 
-from emulator.vendors.mindie.routes import VENDOR
+from collections.abc import Mapping
 
-__all__ = ["VENDOR"]
+
+def environment(url: str) -> Mapping[str, str]:
+    """What clients of TGI and of OpenAI read."""
+    return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "emulator"}

@@ -44,11 +44,6 @@ def authenticate(request: WireRequest, service: MindieService) -> str:
     return "default"
 
 
-def environment(url: str) -> Mapping[str, str]:
-    """What clients of TGI and of OpenAI read."""
-    return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "emulator"}
-
-
 _MODEL = "/v2/models/{model}"
 _POSTS: Mapping[str, Parse] = {
     "/": parse_root,
@@ -108,7 +103,6 @@ VENDOR = Vendor(
     render_error=render_error,
     prepare=prepare_bounds,
     fields=FIELDS,
-    environment=environment,
     render_late_error=render_late_error,
     body_limit=40 * MEGABYTE,
     date=False,

@@ -1,5 +1,8 @@
 """OpenVINO Model Server, as the releases from 2024.2 to 2026.3 answer on their REST port."""
 
-from emulator.vendors.openvino.routes import VENDOR
+from collections.abc import Mapping
 
-__all__ = ["VENDOR"]
+
+def environment(url: str) -> Mapping[str, str]:
+    """What the OpenAI client reads; the server asks for no key by default, the client for any."""
+    return {"OPENAI_BASE_URL": f"{url}/v3", "OPENAI_API_KEY": "unused"}

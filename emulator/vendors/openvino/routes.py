@@ -183,11 +183,6 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
     return tuple(Endpoint(method=method, path=path, parse=_guard(parse)) for method, path, parse in rows)
 
 
-def environment(base_url: str) -> Mapping[str, str]:
-    """What the OpenAI client reads; the server asks for no key by default, the client for any."""
-    return {"OPENAI_BASE_URL": f"{base_url}/v3", "OPENAI_API_KEY": "unused"}
-
-
 VENDOR = Vendor(
     name="openvino",
     title="OpenVINO Model Server",
@@ -198,7 +193,6 @@ VENDOR = Vendor(
     render_error=render_error,
     prepare=prepare,
     fields=openai.FIELDS,
-    environment=environment,
     body_limit=1024**3,
     date=False,
     lower_case=True,

@@ -1,5 +1,7 @@
 """Hugging Face text-generation-inference."""
 
-from emulator.vendors.tgi.routes import VENDOR
+from collections.abc import Mapping
 
-__all__ = ["VENDOR"]
+
+def environment(url: str) -> Mapping[str, str]:
+    return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "-"}

@@ -46,10 +46,6 @@ def authenticate(request: WireRequest, service: TgiService) -> str:
     raise EmulatedError(ErrorKind.UNAUTHENTICATED)
 
 
-def environment(url: str) -> Mapping[str, str]:
-    return {"HF_INFERENCE_ENDPOINT": url, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "-"}
-
-
 def parse_invocations(request: WireRequest, service: TgiService) -> Call:
     """``POST /invocations``, as SageMaker sends it: the first of three forms that fits.
 
@@ -98,7 +94,6 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     render_late_error=render_late_error,
-    environment=environment,
     fields=openai.FIELDS | tgi.FIELDS,
     body_limit=PAYLOAD_LIMIT,
     reads=("Content-Type",),

@@ -15,9 +15,10 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.load import load_text
 from emulator.server.routing import Router
 from emulator.server.runtime import build
-from emulator.vendors.azure import VENDOR
 from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.routes import VENDOR
 from tests.parsed import JSON, parse_json
+from tests.reference import Piece
 
 FIRST = "mistral-small-2503"
 PASS = {"extra-parameters": "pass-through"}
@@ -137,3 +138,19 @@ def word(
 
 def headers_of(response: WireResponse) -> Mapping[str, str]:
     return CIMultiDict(response.headers)
+
+
+def look(**request: JSON) -> object:
+    """The call that a request becomes, or the answer in its place."""
+    outcome = send(**request)
+    if isinstance(outcome, Refused):
+        return {"status": outcome.status, "headers": outcome.headers, "answer": outcome.json()}
+    if isinstance(outcome, WireResponse):
+        return {"status": outcome.status, "answer": parse_json(outcome.body)}
+    return outcome
+
+
+def broken(reason: str, *loc: str) -> Mapping[str, object]:
+    """What is seen of a body that breaks the schema there."""
+    place = ["body", *loc]
+    return {"status": 422, "answer.detail.loc": place, "answer.message": Piece(f"{'.'.join(place)}: {reason}")}

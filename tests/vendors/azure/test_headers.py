@@ -5,7 +5,7 @@ from multidict import CIMultiDict
 
 from emulator.core.vendor import Call
 from emulator.server.routing import Router
-from emulator.vendors.azure import VENDOR
+from emulator.vendors.azure.routes import VENDOR
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, VERSION, chat, make_request, refuse, serve

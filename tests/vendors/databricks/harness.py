@@ -16,10 +16,11 @@ from emulator.scenario.schema import Scenario
 from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
 from emulator.server.serving import serve
-from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
 from tests.parsed import JSON
+from tests.reference import Piece
 
 LLAMA = "databricks-meta-llama-3-3-70b-instruct"
 CLAUDE = "databricks-claude-sonnet-4-5"
@@ -166,3 +167,8 @@ def with_traits(mode: str = "pay_per_token", kind: str = "", **traits: JSON) -> 
 def mine(deployments: tuple[Deployment, ...], **fields: JSON) -> Exchange:
     """A chat request to the endpoint ``mine``."""
     return invoke("mine", {"messages": [USER], **fields}, deployments=deployments)
+
+
+def refused(text: str) -> Mapping[str, object]:
+    """What is seen of a request that breaks a rule of the reference."""
+    return {"status": 400, "message": Piece(text)}

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.vendors.databricks import VENDOR
+from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import LLAMA, USER, chat, invoke, send

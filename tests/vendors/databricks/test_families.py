@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.families import family_of
+from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
 from tests.vendors.databricks.harness import CLAUDE, GEMINI, GPT, LLAMA, OSS
 

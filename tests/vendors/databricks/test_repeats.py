@@ -12,9 +12,9 @@ from emulator.core.wire import WireRequest
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
 from emulator.server.routing import Router
-from emulator.vendors.databricks import VENDOR
 from emulator.vendors.databricks.chat.codec import ChatCodec
 from emulator.vendors.databricks.chat.shapes import dump_usage, shape_usage
+from emulator.vendors.databricks.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import BGE, CLAUDE, GEMINI, GPT, LLAMA, MPT, OSS, make_service
 

@@ -14,8 +14,8 @@ from emulator.engine.write import write
 from emulator.scenario.load import load_text
 from emulator.server.routing import Router
 from emulator.server.runtime import build
-from emulator.vendors.mindie import VENDOR
 from emulator.vendors.mindie.generate.codec import GenerateCodec
+from emulator.vendors.mindie.routes import VENDOR
 from emulator.vendors.mindie.settings import MindieService
 from tests.parsed import JSON
 from tests.wire import Running
@@ -32,7 +32,7 @@ _ROUTER = Router(VENDOR.endpoints)
 @cache
 def service(section: str = "") -> MindieService:
     """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
-    built = build(load_text(f"version: 1\nname: direct\nclock: frozen\n{section}"), vendors=[VENDOR])
+    built = build(load_text(f"version: 1\nname: direct\nclock: frozen\n{section}"), vendors={VENDOR.name: VENDOR})
     (app,) = built.apps
     return app.service
 

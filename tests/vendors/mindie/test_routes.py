@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.vendor import Call
 from emulator.core.wire import Mark
-from emulator.vendors.mindie import VENDOR
+from emulator.vendors.mindie.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, put, stream
 

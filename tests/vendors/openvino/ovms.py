@@ -15,8 +15,8 @@ from emulator.scenario.schema import DeploymentEntry, Key, Scenario
 from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
 from emulator.server.serving import serve
-from emulator.vendors.openvino import VENDOR
 from emulator.vendors.openvino.habits import OvmsService, Servable
+from emulator.vendors.openvino.routes import VENDOR
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from tests.parsed import JSON
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.vendors.openvino import VENDOR
+from emulator.vendors.openvino.routes import VENDOR
 from tests.golden import check_golden, golden_files
 from tests.vendors.openvino.scenario import SCENARIO
 from tests.wire import Running

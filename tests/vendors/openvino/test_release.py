@@ -5,8 +5,8 @@ import pytest
 from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.wire import WireResponse
-from emulator.vendors.openvino import VENDOR
 from emulator.vendors.openvino.release import RELEASES
+from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, LATEST, PROMPT, make_request, make_server
 from tests.vendors.openvino.plans import make_choice, make_plan, render, say

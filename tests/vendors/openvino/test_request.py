@@ -5,8 +5,8 @@ import pytest
 from emulator.core.call import Deployment
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
-from emulator.vendors.openvino import VENDOR
 from emulator.vendors.openvino.habits import kind_of
+from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Refusal, Server, failure, make_server, not_json
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from emulator.vendors.openvino import VENDOR
+from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, COMPLETIONS, PROMPT
 from tests.vendors.openvino.scenario import SCENARIO

@@ -14,10 +14,10 @@ from emulator.engine.write import write
 from emulator.scenario.load import load_text
 from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
-from emulator.server.serving import read_vendors, serve
-from emulator.vendors.tgi import VENDOR
+from emulator.server.serving import read_settings, serve
 from emulator.vendors.tgi.generate.codec import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
+from emulator.vendors.tgi.routes import VENDOR
 from emulator.vendors.tgi.settings import TgiService
 from tests.parsed import JSON
 from tests.wire import Running
@@ -42,7 +42,7 @@ WEATHER = {
 def service(section: str = "") -> TgiService:
     """The vendor as the ``vendors`` and ``deployments`` of a scenario's text have it."""
     loaded = load_text(f"version: 1\nname: direct\n{section}")
-    settings = read_vendors(loaded, [VENDOR])["tgi"]
+    settings = read_settings(VENDOR, loaded.scenario)
     return serve(VENDOR, settings, loaded.scenario, FrozenClock(), VendorMetrics())
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.vendor import Call
-from emulator.vendors.tgi import VENDOR
+from emulator.vendors.tgi.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import PROMPT, accepted, put, refused
 

@@ -3,7 +3,7 @@
 import json
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.vendors.openvino import VENDOR
+from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, failure, make_request
 from tests.vendors.openvino.plans import join_writes, make_choice, make_plan

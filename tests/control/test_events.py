@@ -1,0 +1,160 @@
+"""The journal as server-sent events."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.control import events
+from emulator.core.json import Object
+from tests.conftest import Start
+from tests.control.asking import ask, control, until_waiting
+from tests.server.toy import TOY
+from tests.wire import Running
+
+RULES = """
+rules:
+  - {name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}
+"""
+NONE: Mapping[str, str] = {}
+
+
+class Viewer:
+    """Reads events as a browser does, its events one by one."""
+
+    def __init__(self, running: Running, query: str = "", headers: Mapping[str, str] = NONE) -> None:
+        self._url = urlsplit(running.urls["toy"])
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._request = f"GET /_emulator/events{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}\r\n"
+        self.head = ""
+
+    async def __aenter__(self) -> Self:
+        self._reader, self._writer = await asyncio.open_connection(self._url.hostname, self._url.port)
+        self._writer.write(self._request.encode())
+        self.head = (await self._reader.readuntil(b"\r\n\r\n")).decode()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
+        self._writer.close()
+        await self._writer.wait_closed()
+
+    async def line(self) -> str:
+        """The next line that is not empty and no chunk's size; at the end of all an empty one."""
+        while text := (await asyncio.wait_for(self._reader.readline(), 10)).decode().strip():
+            if ":" in text:
+                return text
+        return await self.line() if not self._reader.at_eof() else ""
+
+    async def event(self) -> tuple[str, Object]:
+        """The next event, without comments: its id, and its entry."""
+        name = ""
+        while line := await self.line():
+            field, _, value = line.partition(": ")
+            if field == "id":
+                name = value
+            elif field == "data":
+                entry: Object = json.loads(value)
+                return name, entry
+        raise EOFError
+
+
+@pytest.fixture
+async def toy(start: Start) -> Running:
+    return await start(RULES, vendors=[TOY])
+
+
+async def test_what_comes_is_told(toy: Running) -> None:
+    await ask(toy, "before")
+    async with Viewer(toy) as viewer:
+        assert "Content-Type: text/event-stream\r\n" in viewer.head
+        assert (await viewer.line()).startswith(": ")
+        await until_waiting(toy)
+        await ask(toy, "Hello")
+        name, entry = await viewer.event()
+        listed = (await control(toy, "GET", "/requests?seq=2")).json()["requests"]
+        assert (name, [entry]) == ("2", listed)
+    while toy.built.journal.watchers:
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "ids"),
+    [
+        pytest.param("?since=0", {}, ["1", "2", "3", "4"], id="from the beginning"),
+        pytest.param("?since=2", {}, ["3", "4"], id="since"),
+        pytest.param("", {"Last-Event-ID": "3"}, ["4"], id="a browser that comes back"),
+        pytest.param("?since=1", {"Last-Event-ID": "3"}, ["2", "3", "4"], id="the query wins"),
+        pytest.param("?since=0&session=s", {}, ["3", "4"], id="one session"),
+        pytest.param("?since=0&rule=greets", {}, ["1", "4"], id="a filter"),
+    ],
+)
+async def test_where_events_begin_and_which_there_are(
+    toy: Running, query: str, headers: Mapping[str, str], ids: list[str]
+) -> None:
+    await ask(toy, "Hello")
+    await ask(toy, "one")
+    await ask(toy, "two", "s")
+    async with Viewer(toy, query, headers) as viewer:
+        await until_waiting(toy)
+        await ask(toy, "Hello", "s")
+        assert [(await viewer.event())[0] for _ in ids] == ids
+
+
+async def test_a_call_that_changes_comes_again_without_an_id(toy: Running) -> None:
+    await ask(toy, "Hello")
+    (entry,) = toy.built.journal
+    async with Viewer(toy) as viewer:
+        await viewer.line()
+        await until_waiting(toy)
+        entry.client_left = True
+        toy.built.journal.amend(entry)
+        name, changed = await viewer.event()
+        assert (name, changed["seq"], changed["client_left"]) == ("", 1, True)
+
+
+async def test_a_silent_stream_is_kept_alive(toy: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert events.KEEP_ALIVE == 15.0
+    monkeypatch.setattr(events, "KEEP_ALIVE", 0.01)
+    async with Viewer(toy) as viewer:
+        assert [await viewer.line() for _ in range(3)] == [": calls as they come", ": still here", ": still here"]
+
+
+async def test_it_ends_when_the_server_closes(toy: Running) -> None:
+    async with Viewer(toy) as viewer:
+        await viewer.line()
+        toy.built.runtime.closing.set()
+        with pytest.raises(EOFError):
+            await asyncio.wait_for(viewer.event(), 5)
+
+
+async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
+    for number in range(250):
+        await ask(toy, str(number))
+    async with Viewer(toy, "?since=0") as viewer:
+        assert [int((await viewer.event())[0]) for _ in range(250)] == [*range(1, 251)]
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "says"),
+    [
+        pytest.param("?ruel=a", NONE, "did you mean rule?", id="a filter that is not known"),
+        pytest.param("", {"Last-Event-ID": "x"}, "Last-Event-ID: expected the id of an event, got 'x'", id="no id"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused(toy: Running, query: str, headers: Mapping[str, str], says: str) -> None:
+    answer = await toy.ask("toy", f"/_emulator/events{query}", headers=headers)
+    assert (answer.status, answer.header("Content-Type")) == (400, "application/problem+json")
+    assert says in answer.json()["detail"]
+
+
+async def test_the_head_can_be_had_alone(toy: Running) -> None:
+    url = urlsplit(toy.urls["toy"])
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(b"HEAD /_emulator/events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 200 OK")
+    writer.close()
+    await writer.wait_closed()

@@ -1,0 +1,329 @@
+"""The journal over HTTP: calls in short and whole, what a list is filtered by, and waiting for what is new."""
+
+import asyncio
+import base64
+
+import pytest
+
+from emulator.control.entry import Kept
+from emulator.control.models import Filters, RequestEntry
+from emulator.control.shown import show_body, show_headers
+from emulator.core.json import as_array, as_object
+from tests.conftest import Start
+from tests.control.asking import KEY, ask, control, until_waiting, whole
+from tests.parsed import JSON
+from tests.server.toy import TOY
+from tests.wire import Running
+
+CONTRACT = (
+    "id seq time vendor session principal method path operation deployment stream status attempt retry_of retries rule "
+    "faults error finish_reason prompt_tokens completion_tokens sent_tokens planned_ttft ttft planned_end duration "
+    "lateness_p99 whole client_left summary"
+)
+RULES = """
+rules:
+  - {name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}
+  - {name: second call, times: {nth: 2}, error: {kind: rate_limited, retry_after: 60s}}
+  - {name: bent, when: {prompt: bend}, faults: [{type: wrong_content_type}]}
+"""
+
+
+@pytest.fixture
+async def toy(start: Start) -> Running:
+    return await start(RULES, vendors=[TOY])
+
+
+async def prompts(running: Running, query: str) -> list[JSON]:
+    """What the calls of a list asked."""
+    listed = (await control(running, "GET", f"/requests{query}")).json()
+    asked = []
+    for entry in listed["requests"]:
+        detail = (await control(running, "GET", f"/requests/{entry['id']}?session={entry['session']}")).json()
+        asked.append(detail["request"]["body"]["prompt"])
+    return asked
+
+
+# In short
+
+
+async def test_the_short_entry_has_the_fields_of_the_contract_in_order(toy: Running) -> None:
+    await ask(toy, "Hello")
+    (entry,) = (await control(toy, "GET", "/requests")).json()["requests"]
+    assert list(entry) == CONTRACT.split()
+    assert (entry["vendor"], entry["operation"], entry["principal"]) == ("toy", "chat", "default")
+    assert (entry["rule"], entry["summary"], entry["whole"]) == ("greets", "'greets' took it.", True)
+
+
+def test_every_field_of_the_short_entry_is_a_filter() -> None:
+    assert set(CONTRACT.split()) == set(RequestEntry.model_fields) == set(Filters.model_fields) - {"fault", "matched"}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        pytest.param("", ["Hello", "one", "two", "Hello", "bend"], id="all"),
+        pytest.param("vendor=toy", ["Hello", "one", "two", "Hello", "bend"], id="a vendor"),
+        pytest.param("vendor=other", [], id="another vendor"),
+        pytest.param("deployment=toy&limit=1", ["bend"], id="a deployment, the latest"),
+        pytest.param("status=400", ["two"], id="a status"),
+        pytest.param("rule=greets", ["Hello", "Hello"], id="a rule"),
+        pytest.param("rule=", ["one"], id="no rule: null is an empty text"),
+        pytest.param("rule=second%20call&status=400", ["two"], id="two filters"),
+        pytest.param("matched=false", ["one"], id="no rule took it"),
+        pytest.param("matched=true", ["Hello", "two", "Hello", "bend"], id="a rule took it"),
+        pytest.param("session=s", ["Hello"], id="a session"),
+        pytest.param("session=", ["Hello", "one", "two", "bend"], id="no session"),
+        pytest.param("limit=2", ["Hello", "bend"], id="the latest two"),
+        pytest.param("stream=true", ["one"], id="a stream"),
+        pytest.param("operation=chat&stream=false&status=200", ["Hello", "Hello", "bend"], id="an operation"),
+        pytest.param("error=rate_limited", ["two"], id="an error"),
+        pytest.param("fault=wrong_content_type", ["bend"], id="a fault"),
+        pytest.param("faults=wrong_content_type", ["bend"], id="the same by the field's name"),
+        pytest.param("fault=stall", [], id="another fault"),
+        pytest.param("whole=true&client_left=false&limit=1", ["bend"], id="how it ended"),
+        pytest.param("seq=2", ["one"], id="a number"),
+        pytest.param("principal=default&method=POST&path=/chat&limit=1", ["bend"], id="who, how and where"),
+        pytest.param("attempt=1&retries=0&retry_of=&status=400", ["two"], id="attempts"),
+        pytest.param("finish_reason=length", ["one"], id="why it ends"),
+        pytest.param("completion_tokens=3&sent_tokens=3", ["one", "bend"], id="tokens"),
+        pytest.param("summary='greets'%20took%20it.", ["Hello", "Hello"], id="the summary"),
+        pytest.param("since=3", ["Hello", "bend"], id="what came since"),
+        pytest.param("since=1&limit=2", ["one", "two"], id="the first two since"),
+        pytest.param("since=5", [], id="nothing came since"),
+    ],
+)
+async def test_the_list_filters(toy: Running, query: str, found: list[str]) -> None:
+    await ask(toy, "Hello")
+    await ask(toy, "one", stream=True)
+    await ask(toy, "two")
+    await ask(toy, "Hello", "s")
+    await ask(toy, "bend")
+    if "finish" in query or "completion" in query:
+        reasons = [entry.finish_reason for entry in toy.built.journal]
+        assert reasons[1] == "length"
+        found = [
+            each
+            for each, entry in zip(["Hello", "one", "two", "Hello", "bend"], toy.built.journal, strict=True)
+            if entry.finish_reason == "length" or ("completion" in query and entry.completion_tokens == 3)
+        ]
+    assert await prompts(toy, f"?{query}" if query else "") == found
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        pytest.param("stauts=1", "did you mean status?", id="a filter that is not known"),
+        pytest.param("stream=yes", "stream: expected true or false", id="neither true nor false"),
+        pytest.param("status=ok", "status", id="a status that is text"),
+        pytest.param("since=-1", "since: expected at least 0", id="before the first"),
+        pytest.param("wait=2", "wait", id="a time without a unit"),
+        pytest.param("session=a%20b", "session", id="a name that no session has"),
+    ],
+)
+async def test_a_bad_filter_is_a_problem(toy: Running, query: str, says: str) -> None:
+    answer = await control(toy, "GET", f"/requests?{query}")
+    assert answer.status == 400
+    assert says in answer.json()["detail"]
+
+
+async def test_a_list_counts_those_past_its_limit(toy: Running) -> None:
+    for prompt in ("Hello", "one", "two"):
+        await ask(toy, prompt)
+    listed = (await control(toy, "GET", "/requests?limit=2")).json()
+    assert (len(listed["requests"]), listed["total"]) == (2, 3)
+
+
+# Waiting
+
+
+async def test_waiting_ends_as_soon_as_something_new_matches(toy: Running) -> None:
+    await ask(toy, "Hello")
+    waiting = asyncio.create_task(control(toy, "GET", "/requests?wait=60s&rule=greets"))
+    await until_waiting(toy)
+    await ask(toy, "one")
+    assert not waiting.done()
+    await ask(toy, "Hello")
+    found = (await waiting).json()
+    assert [entry["seq"] for entry in found["requests"]] == [3]
+    assert toy.built.journal.watchers == []
+
+
+async def test_what_came_since_is_not_waited_for(toy: Running) -> None:
+    await ask(toy, "Hello")
+    await ask(toy, "Hello")
+    found = (await control(toy, "GET", "/requests?wait=60s&since=1")).json()
+    assert [entry["seq"] for entry in found["requests"]] == [2]
+
+
+async def test_waiting_in_vain_gives_nothing(toy: Running) -> None:
+    await ask(toy, "Hello")
+    found = (await control(toy, "GET", "/requests?wait=20ms")).json()
+    assert found == {"requests": [], "total": 0}
+
+
+async def test_nobody_waits_once_the_server_closes(toy: Running) -> None:
+    waiting = asyncio.create_task(control(toy, "GET", "/requests?wait=60s"))
+    await until_waiting(toy)
+    toy.built.runtime.closing.set()
+    assert (await asyncio.wait_for(waiting, 5)).json()["total"] == 0
+
+
+async def test_a_client_that_leaves_waits_no_longer(toy: Running) -> None:
+    waiting = asyncio.create_task(control(toy, "GET", "/requests?wait=60s"))
+    await until_waiting(toy)
+    waiting.cancel()
+    while toy.built.journal.watchers:
+        await asyncio.sleep(0.001)
+
+
+# Whole
+
+
+async def test_the_whole_is_the_short_entry_and_four_more(toy: Running) -> None:
+    detail = await whole(toy, await ask(toy, "Hello"))
+    assert list(detail) == [*CONTRACT.split(), "request", "response", "limits", "explanation"]
+    request, response = as_object(detail["request"]), as_object(detail["response"])
+    assert list(request) == ["query", "headers", "body", "encoding", "bytes", "cut", "kept"]
+    assert list(response) == ["headers", "body", "encoding", "text", "tool_calls", "events", "bytes", "cut", "kept"]
+
+
+async def test_what_was_sent_is_shown(toy: Running) -> None:
+    headers = {**KEY, "Authorization": "Bearer dapi-search", "X-Trace": "7"}
+    answer = await toy.ask("toy", "/chat?api-key=secret-key&a=b", {"prompt": "Hello"}, headers=headers)
+    request = as_object((await whole(toy, answer))["request"])
+    assert request["query"] == {"api-key": "secr…", "a": "b"}
+    shown = as_object(request["headers"])
+    assert (shown["authorization"], shown["x-trace"]) == ("Bearer dapi…", "7")
+    assert (request["body"], request["bytes"], request["cut"], request["kept"]) == (
+        {"prompt": "Hello"},
+        19,
+        False,
+        True,
+    )
+
+
+async def test_what_was_answered_is_shown(toy: Running) -> None:
+    answer = await ask(toy, "Hello")
+    response = as_object((await whole(toy, answer))["response"])
+    assert (response["body"], response["text"], response["tool_calls"]) == ("Good day", "Good day", [])
+    assert as_object(response["headers"])["x-emulator-rule"] == "greets"
+    assert (response["events"], response["bytes"], response["cut"]) == (0, 8, False)
+
+
+async def test_of_a_stream_there_is_no_body_but_what_was_said(toy: Running) -> None:
+    answer = await ask(toy, "one", stream=True)
+    response = as_object((await whole(toy, answer))["response"])
+    assert (response["body"], response["events"], response["bytes"]) == (None, 3, len(answer.body))
+    assert response["text"] == "".join(answer.body.decode().removesuffix("\n").split("\n"))
+
+
+async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:
+    answer = await ask(toy, "Hello")
+    (entry,) = toy.built.journal
+    assert isinstance(entry.kept, Kept)
+    entry.kept.tool_calls = (("look_up", '{"city":"Paris"}'), ("broken", '{"city'))
+    response = as_object((await whole(toy, answer))["response"])
+    assert response["tool_calls"] == [
+        {"name": "look_up", "arguments": {"city": "Paris"}},
+        {"name": "broken", "arguments": '{"city'},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "cut", "shown", "is_base64"),
+    [
+        pytest.param(b"", False, None, False, id="nothing"),
+        pytest.param(b'{"a": [1]}', False, {"a": [1]}, False, id="JSON"),
+        pytest.param(b'{"a": [1', True, '{"a": [1', False, id="JSON that was cut"),
+        pytest.param(b"123", True, "123", False, id="what was cut is no JSON, even if it looks so"),
+        pytest.param("Grüße".encode(), False, "Grüße", False, id="text"),
+        pytest.param("Grüße".encode()[:3], True, "Gr", False, id="text cut inside a character"),
+        pytest.param("Grüße".encode()[:3], False, base64.b64encode(b"Gr\xc3").decode(), True, id="broken text"),
+        pytest.param(b"\xff\xfe" * 9, True, base64.b64encode(b"\xff\xfe" * 9).decode(), True, id="bytes that were cut"),
+        pytest.param(b"\xff\x00", False, "/wA=", True, id="bytes"),
+    ],
+)
+def test_a_body_is_shown_in_the_form_it_has(body: bytes, cut: bool, shown: JSON, is_base64: bool) -> None:
+    assert show_body(body, cut=cut) == (shown, is_base64)
+
+
+def test_headers_of_equal_names_stand_together() -> None:
+    headers = (("Set-Cookie", "a"), ("set-cookie", "b"), ("api-key", "secret"), ("Authorization", "k"))
+    assert show_headers(headers) == {"set-cookie": "a, b", "api-key": "secr…", "authorization": "k…"}
+
+
+async def test_secrets_of_a_form_are_cut(toy: Running) -> None:
+    form = b"grant_type=client_credentials&client_secret=very-secret&scope=all"
+    answer = await toy.ask("toy", "/echo", form, headers=KEY)
+    request = as_object((await whole(toy, answer))["request"])
+    assert request["body"] == "grant_type=client_credentials&client_secret=very…&scope=all"
+
+
+async def test_a_body_too_long_to_keep_says_so(start: Start) -> None:
+    running = await start("journal: {bodies: 16B}\n", vendors=[TOY])
+    detail = await whole(running, await ask(running, "a long prompt indeed"))
+    request = as_object(detail["request"])
+    assert (request["body"], request["cut"]) == ('{"prompt": "a lo', True)
+    assert request["bytes"] == len('{"prompt": "a long prompt indeed", "max": 3}')
+
+
+@pytest.mark.parametrize("scenario", ["journal: {bodies: none}\n", ""])
+async def test_what_is_not_kept_says_so(start: Start, scenario: str) -> None:
+    running = await start(RULES + scenario, vendors=[TOY])
+    answer = await ask(running, "one")
+    (entry,) = running.built.journal
+    entry.kept = None
+    if not scenario:
+        entry.evidence = None
+    detail = await whole(running, answer)
+    request, response = as_object(detail["request"]), as_object(detail["response"])
+    assert (request["kept"], request["body"], request["bytes"]) == (False, None, len('{"prompt": "one", "max": 3}'))
+    assert (response["kept"], response["text"]) == (False, None)
+    assert detail["explanation"] == []
+    assert detail["summary"] == "No rule takes it; the request is no longer kept."
+
+
+async def test_equal_calls_of_two_sessions_are_told_apart(toy: Running) -> None:
+    one, other = await ask(toy, "Hello", "a"), await ask(toy, "Hello", "b")
+    name = one.header("x-emulator-request-id")
+    assert name == other.header("x-emulator-request-id")
+    for session in ("a", "b"):
+        assert (await control(toy, "GET", f"/requests/{name}?session={session}")).json()["session"] == session
+    missing = await control(toy, "GET", f"/requests/{name}?session=c")
+    assert (missing.status, missing.json()["detail"]) == (404, f"The journal has no request '{name}' in session 'c'.")
+
+
+async def test_a_limit_that_refused_is_shown(start: Start) -> None:
+    limits = "limits: [{vendor: toy, unit: output_tokens, amount: 10, window: 60s}]\n"
+    running = await start(limits, vendors=[TOY])
+    await ask(running, "one", max=8)
+    detail = await whole(running, await ask(running, "two", max=8))
+    (limit,) = as_array(detail["limits"])
+    row = as_object(limit)
+    assert (row["limit"], row["unit"], row["asked"]) == ("limits[0]", "output_tokens", 8)
+    assert str(detail["summary"]).startswith("limits[0] refuses: 8 output tokens asked, ")
+    assert str(detail["summary"]).endswith(f"{row['available']} of 10 left, enough in {row['wait']:g} s")
+
+
+# Deployments
+
+
+async def test_what_can_be_asked_for_is_listed(start: Start) -> None:
+    added = "deployments: [{vendor: toy, name: small, task: embeddings, context: 512}]\n"
+    running = await start(added, vendors=[TOY])
+    listed = (await control(running, "GET", "/deployments")).json()["deployments"]
+    assert [list(entry) for entry in listed] == [["vendor", "name", "task", "model", "state", "context"]] * 2
+    assert [entry["name"] for entry in listed] == ["toy", "small"]
+    assert (listed[1]["task"], listed[1]["context"], listed[1]["state"]) == ("embeddings", 512, "ready")
+    assert (await control(running, "GET", "/deployments?vendor=toy")).json()["deployments"] == listed
+    missing = await control(running, "GET", "/deployments?vendor=toi")
+    assert (missing.status, missing.json()["detail"]) == (404, "No vendor 'toi' is served; there are toy.")
+
+
+async def test_a_session_has_deployments_of_its_own(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    text = "version: 1\ndeployments: [{vendor: toy, name: own, task: chat}]\n"
+    await control(running, "PUT", "/scenario?session=a", text)
+    for query, names in (("", ["toy"]), ("?session=a", ["toy", "own"])):
+        listed = (await control(running, "GET", f"/deployments{query}")).json()["deployments"]
+        assert [entry["name"] for entry in listed] == names

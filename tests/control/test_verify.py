@@ -1,0 +1,420 @@
+"""Verification: what holds, what is waited for, and the text of what does not hold."""
+
+import asyncio
+import time
+from dataclasses import replace
+
+import pytest
+
+from emulator.control.entry import LimitCheck
+from emulator.core.json import JSON, Object
+from tests.conftest import Start
+from tests.control.asking import KEY, ask, control, until_waiting
+from tests.server.toy import TOY
+from tests.wire import Answer, Running
+
+RULES = """
+rules:
+  - {name: greets, when: {prompt: {contains: Hello}}, reply: {text: Good day}}
+  - {name: refuses, when: {prompt: {contains: refuse}}, error: {kind: rate_limited}}
+  - {name: bends, when: {prompt: {contains: bend}}, faults: [{type: wrong_content_type}]}
+"""
+RIVERS = "What should I know about rivers?"
+
+
+@pytest.fixture
+async def toy(start: Start) -> Running:
+    return await start(RULES, vendors=[TOY])
+
+
+async def verify(running: Running, **body: JSON) -> Answer:
+    return await control(running, "POST", "/verify", body)
+
+
+async def mismatch(running: Running, **body: JSON) -> list[str]:
+    """The lines of what does not hold."""
+    answer = await verify(running, **body)
+    assert (answer.status, answer.header("Content-Type")) == (406, "application/problem+json")
+    problem = answer.json()
+    assert (problem["title"], problem["status"]) == ("Not as expected", 406)
+    lines: list[str] = problem["detail"].split("\n")
+    assert len(lines) <= 40
+    return lines
+
+
+# What holds
+
+
+@pytest.mark.parametrize(
+    ("calls", "count"),
+    [
+        pytest.param({}, 4, id="every call"),
+        pytest.param({"vendor": "toy", "prompt": {"contains": "Hello"}, "status": 200}, 2, id="the contract's own"),
+        pytest.param({"status": {"above": 399}}, 1, id="a bound"),
+        pytest.param({"status": 200, "rule": ["greets", "other"]}, 2, id="a list"),
+        pytest.param({"rule": "gre*"}, 2, id="a glob"),
+        pytest.param({"error": "rate_limited"}, 1, id="an error"),
+        pytest.param({"fault": "wrong_content_type"}, 1, id="a fault"),
+        pytest.param({"attempt": 2}, 1, id="a retry"),
+        pytest.param({"retries": {"above": 0}}, 1, id="a call that was made again"),
+        pytest.param({"whole": True, "client_left": False}, 4, id="how it ended"),
+        pytest.param({"finish_reason": "length"}, 1, id="why it ended"),
+        pytest.param({"completion_tokens": {"below": 3}, "status": 200}, 2, id="tokens"),
+        pytest.param({"header.x-key": "k", "body.max": 3}, 4, id="what was sent"),
+        pytest.param({"body.prompt": {"not": "refuse"}}, 3, id="not"),
+    ],
+)
+async def test_what_was_asked_for_holds(toy: Running, calls: Object, count: int) -> None:
+    ids = [(await ask(toy, text)).header("x-emulator-request-id") for text in ("Hello", "refuse", "bend", "Hello")]
+    answer = await verify(toy, calls=calls, times={"exactly": count})
+    assert answer.status == 200, answer.json()["detail"]
+    found = answer.json()
+    assert (found["ok"], found["count"]) == (True, count)
+    assert [each for each in ids if each in found["ids"]] == found["ids"]
+
+
+@pytest.mark.parametrize(
+    ("times", "holds"),
+    [
+        pytest.param(None, True, id="without a word at least one"),
+        pytest.param({}, True, id="an empty one says nothing"),
+        pytest.param({"exactly": 2}, True, id="exactly"),
+        pytest.param({"exactly": 1}, False, id="more than exactly"),
+        pytest.param({"exactly": 3}, False, id="fewer than exactly"),
+        pytest.param({"exactly": 0}, False, id="never"),
+        pytest.param({"at_least": 2}, True, id="at least"),
+        pytest.param({"at_least": 3}, False, id="fewer than at least"),
+        pytest.param({"at_most": 2}, True, id="at most"),
+        pytest.param({"at_most": 1}, False, id="more than at most"),
+        pytest.param({"at_least": 1, "at_most": 2}, True, id="between"),
+    ],
+)
+async def test_how_many_there_must_be(toy: Running, times: Object | None, holds: bool) -> None:
+    for prompt in ("Hello", "Hello again", "other"):
+        await ask(toy, prompt)
+    body: Object = {"calls": {"rule": "greets"}} if times is None else {"calls": {"rule": "greets"}, "times": times}
+    assert (await verify(toy, **body)).status == (200 if holds else 406)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "reached"),
+    [
+        pytest.param(["one", "two"], None, id="in order"),
+        pytest.param(["one", "three"], None, id="others between"),
+        pytest.param(["one", "two", "three"], None, id="all"),
+        pytest.param(["two", "one"], 2, id="the wrong way round"),
+        pytest.param(["one", "one"], 2, id="twice what came once"),
+        pytest.param(["four", "one"], 1, id="what never came"),
+    ],
+)
+async def test_an_order(toy: Running, prompts: list[str], reached: int | None) -> None:
+    for prompt in ("one", "two", "three"):
+        await ask(toy, prompt)
+    order: JSON = [{"prompt": prompt} for prompt in prompts]
+    if reached is None:
+        answer = await verify(toy, order=order)
+        assert (answer.status, answer.json()["count"]) == (200, len(prompts))
+    else:
+        lines = await mismatch(toy, order=order)
+        assert lines[0] == f"expected {len(prompts)} calls in this order; number {reached} is missing:"
+
+
+async def test_an_order_is_that_in_which_calls_began(start: Start) -> None:
+    rules = "rules: [{name: slow, when: {prompt: slow}, latency: {ttft: 10s}}]\n"
+    running = await start(rules, vendors=[TOY])
+    slow = asyncio.create_task(ask(running, "slow"))
+    while running.built.runtime.metrics["toy"].in_flight() < 1:
+        await asyncio.sleep(0)
+    await ask(running, "quick")
+    running.built.clock.advance(10.0)
+    await slow
+    assert (await verify(running, order=[{"prompt": "slow"}, {"prompt": "quick"}])).status == 200
+    assert (await verify(running, order=[{"prompt": "quick"}, {"prompt": "slow"}])).status == 406
+
+
+@pytest.mark.parametrize("way", ["body", "query", "both"])
+async def test_one_session_is_held_against_alone(toy: Running, way: str) -> None:
+    await ask(toy, "Hello", "a")
+    await ask(toy, "Hello", "b")
+    target = "/verify" if way == "body" else "/verify?session=a"
+    body: Object = {"times": {"exactly": 1}} | ({} if way == "query" else {"session": "a"})
+    assert (await control(toy, "POST", target, body)).json()["count"] == 1
+    assert (await control(toy, "POST", "/verify", {"times": {"exactly": 2}})).status == 200
+    assert (await control(toy, "POST", "/verify?session=b", {"session": "a"})).status == 400
+
+
+async def test_calls_of_a_world_that_is_gone_are_read_as_they_were(toy: Running) -> None:
+    await ask(toy, "Hello")
+    await control(toy, "PUT", "/scenario", "version: 1\n")
+    assert (await verify(toy, calls={"prompt": "Hello", "rule": "greets"})).status == 200
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        pytest.param({"calls": {"promt": "a"}}, "calls.promt: unknown key; did you mean prompt?", id="a facet"),
+        pytest.param({"calls": {"finish_reson": "a"}}, "did you mean finish_reason?", id="a facet of the outcome"),
+        pytest.param({"calls": {"prompt": {"contain": "a"}}}, "did you mean contains?", id="a comparison"),
+        pytest.param(
+            {"order": [{"status": 200}, {"stats": 2}]},
+            "order[1].stats: unknown key; did you mean status?",
+            id="a facet of an order",
+        ),
+        pytest.param({"times": {"exact": 1}}, "times.exact: unknown key; did you mean exactly?", id="how many"),
+        pytest.param({"calls": {"status": "ok"}}, "calls.status", id="a status that is text"),
+        pytest.param({"times": {"exactly": 1, "at_most": 2}}, "times: expected exactly, or at_least", id="both"),
+        pytest.param({"times": {"at_least": 3, "at_most": 2}}, "at_least to be no more than at_most", id="none fits"),
+        pytest.param({"times": {"exactly": -1}}, "times.exactly: expected at least 0, got -1", id="fewer than none"),
+        pytest.param({"order": [{}], "calls": {}}, "expected order, or calls and times", id="an order, and calls"),
+        pytest.param({"order": []}, "order: expected a list of at least 1", id="an empty order"),
+        pytest.param({"within": 2}, "within: expected a string, got 2", id="a time that is a number"),
+        pytest.param({"within": "2"}, "250ms", id="a time without a unit"),
+        pytest.param({"session": "a b"}, "session", id="a name that no session has"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused(toy: Running, body: Object, says: str) -> None:
+    answer = await verify(toy, **body)
+    assert answer.status == 422
+    assert says in answer.json()["detail"]
+
+
+# Waiting
+
+
+async def test_what_holds_later_is_waited_for(toy: Running) -> None:
+    waiting = asyncio.create_task(verify(toy, calls={"rule": "greets"}, times={"exactly": 2}, within="60s"))
+    await until_waiting(toy)
+    await ask(toy, "Hello")
+    await ask(toy, "other")
+    assert not waiting.done()
+    await ask(toy, "Hello")
+    assert (await waiting).json()["count"] == 2
+    assert toy.built.journal.watchers == []
+
+
+async def test_an_order_is_waited_for(toy: Running) -> None:
+    order: JSON = [{"prompt": "one"}, {"prompt": "two"}]
+    waiting = asyncio.create_task(verify(toy, order=order, within="60s"))
+    await until_waiting(toy)
+    await ask(toy, "one")
+    await ask(toy, "two")
+    assert (await waiting).json()["count"] == 2
+
+
+async def test_a_client_that_leaves_is_waited_for(toy: Running) -> None:
+    await ask(toy, "Hello")
+    (entry,) = toy.built.journal
+    waiting = asyncio.create_task(verify(toy, calls={"client_left": True}, within="60s"))
+    await until_waiting(toy)
+    entry.client_left = True
+    toy.built.journal.amend(entry)
+    assert (await waiting).json()["count"] == 1
+
+
+async def test_never_is_known_only_once_the_time_is_over(toy: Running) -> None:
+    started = time.monotonic()
+    assert (await verify(toy, calls={"rule": "greets"}, times={"exactly": 0}, within="50ms")).status == 200
+    assert time.monotonic() - started >= 0.05
+
+
+@pytest.mark.parametrize("times", [{"exactly": 0}, {"at_most": 0}])
+async def test_never_ends_with_the_first(toy: Running, times: Object) -> None:
+    waiting = asyncio.create_task(mismatch(toy, calls={"rule": "greets"}, times=times, within="60s"))
+    await until_waiting(toy)
+    await ask(toy, "Hello")
+    assert await waiting == ["expected no call whose rule 'greets'; there was 1:", "  #1 POST /chat 200"]
+
+
+async def test_too_many_will_not_become_fewer(toy: Running) -> None:
+    await ask(toy, "Hello")
+    await ask(toy, "Hello")
+    lines = await mismatch(toy, calls={"rule": "greets"}, times={"exactly": 1}, within="60s")
+    assert lines[0] == "expected exactly 1 call whose rule 'greets'; there were 2:"
+
+
+async def test_waiting_in_vain_says_how_long(toy: Running) -> None:
+    assert (await mismatch(toy, within="20ms"))[0] == "expected at least 1 call; there was none within 0.02 s."
+
+
+async def test_nobody_waits_once_the_server_closes(toy: Running) -> None:
+    waiting = asyncio.create_task(verify(toy, within="60s"))
+    await until_waiting(toy)
+    toy.built.runtime.closing.set()
+    assert (await asyncio.wait_for(waiting, 5)).status == 406
+
+
+# The text
+
+
+async def test_the_text_of_the_contract(toy: Running) -> None:
+    await ask(toy, RIVERS, "a")
+    await ask(toy, "Hello refuse", "a")
+    lines = await mismatch(
+        toy,
+        session="a",
+        calls={"vendor": "toy", "prompt": {"contains": "tides"}, "status": 200},
+        times={"exactly": 1},
+    )
+    assert lines == [
+        "expected exactly 1 call of toy whose prompt contains 'tides', status 200; there was none.",
+        "2 calls were made in session 'a'; the nearest:",
+        "  #1 POST /chat 200   prompt: 'What should I know about rivers?'",
+        "      vendor ✓   prompt ✗ contains 'tides'   status ✓",
+        "  #2 POST /chat 200   prompt: 'Hello refuse'",
+        "      vendor ✓   prompt ✗ contains 'tides'   status ✓",
+    ]
+
+
+async def test_the_text_where_nothing_was_called(toy: Running) -> None:
+    assert await mismatch(toy) == ["expected at least 1 call; there was none.", "no calls were made."]
+    await ask(toy, "one", "b")
+    await ask(toy, "one")
+    assert (await mismatch(toy, session="a"))[1:] == [
+        "no calls were made in session 'a'; there are 1 in session 'b', 1 in no session."
+    ]
+
+
+async def test_the_text_of_too_few(toy: Running) -> None:
+    await ask(toy, "Hello")
+    await ask(toy, "other")
+    assert await mismatch(toy, calls={"rule": "greets"}, times={"at_least": 2, "at_most": 3}) == [
+        "expected 2 to 3 calls whose rule 'greets'; there was 1: #1.",
+        "2 calls were made; the nearest of the other 1:",
+        "  #2 POST /chat 200   rule: none",
+        "      rule ✗ 'greets'",
+    ]
+    assert (await mismatch(toy, times={"exactly": 3}))[1:] == ["2 calls were made, and no other."]
+
+
+async def test_the_text_of_an_order(toy: Running) -> None:
+    for prompt in ("one", "two", "three"):
+        await ask(toy, prompt)
+    assert await mismatch(toy, order=[{"prompt": "two"}, {"vendor": "toy", "prompt": "one"}, {"prompt": "three"}]) == [
+        "expected 3 calls in this order; number 2 is missing:",
+        "  1. a call whose prompt is 'two': #2",
+        "  2. a call of toy whose prompt is 'one': none after #2",
+        "  3. a call whose prompt is 'three': …",
+        "such a call came before: #1.",
+        "3 calls were made; the nearest of the other 1:",
+        "  #3 POST /chat 200   prompt: 'three'",
+        "      vendor ✓   prompt ✗ is 'one'",
+    ]
+
+
+RIGHT: Object = {"vendor": "toy", "prompt": {"contains": "rivers"}, "status": 200}
+SEEDED = [
+    ("vendor", "azure", "✗ 'azure'", "vendor: 'toy'"),
+    ("vendor", ["azure", "tgi"], "✗ 'azure' or 'tgi'", "vendor: 'toy'"),
+    ("deployment", "llama-*", "✗ 'llama-*'", "deployment: 'toy'"),
+    ("task", "embeddings", "✗ 'embeddings'", "task: 'chat'"),
+    ("endpoint", "/v1/*", "✗ '/v1/*'", "endpoint: '/chat'"),
+    ("principal", "batch", "✗ 'batch'", "principal: 'default'"),
+    ("session", "a", "✗ 'a'", "session: none"),
+    ("stream", True, "✗ true", "stream: false"),
+    ("structured", True, "✗ true", "structured: false"),
+    ("multimodal", True, "✗ true", "multimodal: false"),
+    ("prompt", {"contains": "tides"}, "✗ contains 'tides'", f"prompt: '{RIVERS}'"),
+    ("prompt", {"prefix": "Where"}, "✗ starts with 'Where'", f"prompt: '{RIVERS}'"),
+    ("prompt", {"suffix": "!"}, "✗ ends with '!'", f"prompt: '{RIVERS}'"),
+    ("prompt", {"regex": "[0-9]+"}, "✗ matches '[0-9]+'", f"prompt: '{RIVERS}'"),
+    ("prompt", {"not": {"contains": "know"}}, "✗ is not (contains 'know')", f"prompt: '{RIVERS}'"),
+    ("prompt", {"contains": "rivers", "not": RIVERS}, f"✗ contains 'rivers' and is not '{RIVERS}'", "prompt: 'What"),
+    ("prompt", "What about rivers?", "✗ is 'What about rivers?'", f"prompt: '{RIVERS}'"),
+    ("system", {"contains": "be brief"}, "✗ contains 'be brief'", "system: none"),
+    ("tools", "get_weather", "✗ 'get_weather'", "tools: none"),
+    ("tool_result", "22", "✗ is '22'", "tool_result: none"),
+    ("prompt_tokens", {"above": 4000}, "✗ above 4000", "prompt_tokens: "),
+    ("max_tokens", 400, "✗ 400", "max_tokens: 3"),
+    ("messages", {"above": 1, "below": 3}, "✗ above 1 and below 3", "messages: 1"),
+    ("body_bytes", {"above": 1024}, "✗ above 1024", "body_bytes: 56"),
+    ("header.x-trace", "7", "✗ is '7'", "header.x-trace: none"),
+    ("header.authorization", {"prefix": "Basic"}, "✗ starts with 'Basic'", "header.authorization: 'Bearer dapi…'"),
+    ("query.api-version", "2024", "✗ is '2024'", "query.api-version: none"),
+    ("body.max", 4, "✗ 4", "body.max: 3"),
+    ("body.model.name", {"prefix": "a"}, "✗ starts with 'a'", "body.model.name: none"),
+    ("status", 429, "✗ 429", "#1 POST /chat 200"),
+    ("status", {"above": 399}, "✗ above 399", "#1 POST /chat 200"),
+    ("error", "rate_limited", "✗ 'rate_limited'", "error: none"),
+    ("rule", "greets", "✗ 'greets'", "rule: none"),
+    ("fault", ["stall", "hang"], "✗ 'stall' or 'hang'", "fault: none"),
+    ("attempt", 2, "✗ 2", "attempt: 1"),
+    ("retries", {"above": 0}, "✗ above 0", "retries: 0"),
+    ("whole", False, "✗ false", "whole: true"),
+    ("client_left", True, "✗ true", "client_left: false"),
+    ("finish_reason", "stop", "✗ 'stop'", "finish_reason: 'length'"),
+    ("completion_tokens", {"above": 400}, "✗ above 400", "completion_tokens: 3"),
+]
+
+
+@pytest.mark.parametrize(("facet", "wanted", "mark", "found"), SEEDED)
+async def test_a_mismatch_names_the_facet(toy: Running, facet: str, wanted: JSON, mark: str, found: str) -> None:
+    headers = {**KEY, "Authorization": "Bearer dapi-search"}
+    await toy.ask("toy", "/chat", {"prompt": RIVERS, "max": 3}, headers=headers)
+    await toy.ask("toy", "/nowhere", headers=headers)
+    _, made, head, facets, *_ = await mismatch(toy, calls={**RIGHT, facet: wanted})
+    assert made == "2 calls were made; the nearest:"
+    assert head.startswith("  #1 POST /chat 200")
+    assert found in head
+    marks = [part for part in facets.strip().split("   ") if "✗" in part]
+    assert marks == [f"{facet} {mark}"]
+
+
+async def test_a_mismatch_stays_short_in_a_full_journal(toy: Running) -> None:
+    text = "a\nlong prompt " * 3000
+    await ask(toy, text + "A" + text[:1000])
+    (entry,) = toy.built.journal
+    for _ in range(9_999):
+        toy.built.journal.add(replace(entry, kept=entry.kept, evidence=entry.evidence))
+    lines = await mismatch(toy, calls={"prompt": {"contains": "tides\n" * 99}, "rule": "greets", "header.x": "y" * 999})
+    assert lines[1] == "10000 calls were made; the nearest:"
+    assert lines[-1] == "  and 9992 more."
+    assert max(map(len, lines)) < 400
+    lines = await mismatch(toy, times={"exactly": 1})
+    assert lines[-1] == "  and 9990 more."
+
+
+async def test_two_long_texts_are_shown_where_they_begin_to_differ(toy: Running) -> None:
+    text = "tell me of the rivers " * 100
+    await ask(toy, text + "and of the lakes " + text)
+    *_, head, facets = await mismatch(toy, calls={"prompt": text + "and of the tides " + text})
+    assert "of the lakes tell" in head
+    assert "of the tides tell" in facets
+    *_, head, _ = await mismatch(toy, calls={"prompt": {"suffix": "and no more"}})
+    assert head.endswith("the rivers tell me of the rivers '")
+
+
+async def test_a_request_that_is_no_longer_kept_says_so(toy: Running) -> None:
+    await ask(toy, "Hello")
+    (entry,) = toy.built.journal
+    entry.kept = entry.evidence = None
+    *_, head, facets = await mismatch(toy, calls={"vendor": "toy", "prompt": "Hello", "stream": False})
+    assert head.endswith("prompt: no longer kept")
+    assert facets.strip() == "vendor ✓   stream ✓   prompt ✗ is 'Hello'"
+
+
+async def test_of_a_body_that_was_cut_only_the_rest_is_known(start: Start) -> None:
+    running = await start("journal: {bodies: 16B}\n", vendors=[TOY])
+    await ask(running, "a long prompt indeed")
+    assert (await verify(running, calls={"header.x-key": "k", "body_bytes": 44, "task": "chat"})).status == 200
+    *_, head, _ = await mismatch(running, calls={"prompt": {"contains": "long"}})
+    assert head.endswith("prompt: no longer kept")
+
+
+async def test_a_path_of_no_vendor_is_a_call_too(toy: Running) -> None:
+    await toy.ask("front", "/nowhere/at%0Aall")
+    *_, head, _ = await mismatch(toy, calls={"vendor": "toy", "prompt": "Hi"})
+    assert head == "  #1 GET /nowhere/at\N{REPLACEMENT CHARACTER}all 404   vendor: none   prompt: none"
+
+
+async def test_a_session_in_which_it_was_refused(start: Start) -> None:
+    limits = "limits: [{vendor: toy, unit: requests, amount: 1, window: 60s}]\n"
+    running = await start(limits, vendors=[TOY])
+    for prompt in ("one", "two"):
+        await ask(running, prompt, "a")
+    calls: Object = {"prompt": "two", "error": "rate_limited", "session": "a"}
+    assert (await verify(running, session="a", calls=calls, times={"exactly": 1})).status == 200
+    refused = [entry.limits for entry in running.built.journal][1]
+    assert refused == (LimitCheck("limits[0]", "requests", 1, 0, 60.0),)

@@ -1,0 +1,61 @@
+"""The language reference is current, tells every key, and every example of it works."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from emulator.scenario.load import load_scenario
+from emulator.server.runtime import build
+from tests.docs.reference import FILE, definitions, properties, render
+from tests.docs.sections import POSITION, SECTIONS, TOLD_WITH_OTHERS, Section
+
+EXAMPLES = [(section, key, text) for section in SECTIONS for key, text in section.examples.items()]
+
+
+def test_it_is_current() -> None:
+    assert FILE.read_text(encoding="utf-8") == render(), "python -m tests.docs writes it anew"
+
+
+def test_every_key_is_told_once() -> None:
+    told = Counter((section.model, key) for section in SECTIONS for key in section.examples)
+    shared = {"max"} | POSITION
+    wanted = {
+        (model, key)
+        for model in definitions().keys() - TOLD_WITH_OTHERS
+        for key in properties(model)
+        if key not in shared or (model, key) in told
+    }
+    of_parts = {(model, key) for model, key in wanted if model == "ConstantPart" and key != "weight"}
+    assert told.keys() == wanted - of_parts
+    assert shared <= {key for _, key in told}
+    assert max(told.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "text"), [pytest.param(*row, id=f"{row[0].title}, {row[1]}") for row in EXAMPLES]
+)
+def test_an_example_is_served_and_has_its_key(section: Section, key: str, text: str, tmp_path: Path) -> None:
+    value = yaml.safe_load(text)
+    name, _, more = key.partition("<")
+    assert any(given.startswith(name) if more else given == name for given in value)
+    version = "" if key == "version" else "version: 1\n"
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(version + section.place.replace("…", text), encoding="utf-8")
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "tides.md").write_text("Tides come and go.", encoding="utf-8")
+    assert build(load_scenario([scenario])).apps
+
+
+def test_every_link_leads_somewhere() -> None:
+    text = render()
+    headings = {line.lstrip("# ").lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= headings
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (FILE.parent / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in FILE.parent.glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == pages

@@ -1,0 +1,107 @@
+"""Placeholders in an answer's text."""
+
+from dataclasses import replace
+
+import pytest
+
+from emulator.core.clock import EPOCH
+from emulator.scenario.load import load_text
+from emulator.scenario.template import fill
+from tests.scenario.calls import CHAT, COMPLETION, MODELS, TOKENS
+from tests.scenario.texts import rows_of
+
+HEADERS = {**CHAT.headers, "authorization": "Bearer dapi-secret"}
+CALL = replace(CHAT, headers=HEADERS, attempt=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("Plain.", "Plain.", id="none"),
+        pytest.param("You said: {prompt}", "You said: How is the weather?", id="prompt"),
+        pytest.param("{model} speaks", "llama-70b speaks", id="model"),
+        pytest.param("in {session}", "in s1", id="session"),
+        pytest.param("try {attempt}", "try 3", id="attempt"),
+        pytest.param("{header.X-Team}", "search", id="header.x"),
+        pytest.param("{header.authorization}", "Bearer dapi…", id="no credential is said in whole"),
+        pytest.param("{query.api-version}", "2024-05-01", id="query.x"),
+        pytest.param("{body.temperature} {body.stream} {body.user}", "1.0 true null", id="body.path"),
+        pytest.param("{body.messages[0].content}", "How is the weather?", id="a text of the body"),
+        pytest.param("{body.messages[1].content}", '[{"type":"text"}]', id="a list of the body"),
+        pytest.param("{now}", "2026-01-01T00:00:01.500Z", id="now"),
+        pytest.param('{{"a": {{}}}', '{"a": {}}}', id="a brace"),
+        pytest.param("{{prompt}", "{prompt}", id="a brace and a name"),
+        pytest.param("{header.x-other}|{query.q}|{body.a.b}", "||", id="what the call does not have"),
+        pytest.param("a}b", "a}b", id="a closing brace is itself"),
+    ],
+)
+def test_placeholder(text: str, said: str) -> None:
+    assert fill(text, CALL, b"key", EPOCH + 1.5) == said
+
+
+def test_what_is_filled_in_is_not_read_again() -> None:
+    call = replace(CALL, query={"q": "{prompt}"})
+    assert fill("{query.q}", call, b"", EPOCH) == "{prompt}"
+
+
+def test_each_task_has_its_prompt() -> None:
+    assert [fill("{prompt}", call, b"", EPOCH) for call in (COMPLETION, TOKENS, MODELS)] == ["a time", "", ""]
+
+
+def test_a_uuid_follows_from_the_answers_key_and_its_place() -> None:
+    first, second = fill("{uuid} {uuid}", CALL, b"key", EPOCH).split()
+    assert first != second
+    assert fill("{uuid} {uuid}", CALL, b"key", EPOCH) == f"{first} {second}"
+    assert first not in fill("{uuid} {uuid}", CALL, b"other", EPOCH)
+
+
+@pytest.mark.parametrize(
+    ("reply", "row"),
+    [
+        pytest.param(
+            "{text: 'Hi {promt}', template: true}",
+            "2:33: rules[0].reply.text: unknown placeholder {promt}; did you mean {prompt}?",
+            id="a slip of the pen",
+        ),
+        pytest.param(
+            "{text: 'Hi {1 + 1}', template: true}",
+            "2:33: rules[0].reply.text: unknown placeholder {1 + 1}; there are {prompt}, {model}, {session}, "
+            "{attempt}, {uuid}, {now}, {header.x}, {query.x}, {body.path}",
+            id="nothing is evaluated",
+        ),
+        pytest.param(
+            "{text: '{header.}', template: true}",
+            "2:33: rules[0].reply.text: unknown placeholder {header.}; did you mean {header.x}?",
+            id="a header without a name",
+        ),
+        pytest.param(
+            "{text: '{body.a..b}', template: true}",
+            "2:33: rules[0].reply.text: unknown placeholder {body.a..b}; did you mean {body.path}?",
+            id="a path with a hole",
+        ),
+        pytest.param(
+            '{text: "a\\nb { c", template: true}',
+            "2:33: rules[0].reply.text: a brace that opens no placeholder in line 2 of the text; write it {{",
+            id="a lone brace",
+        ),
+        pytest.param(
+            "{template: true}",
+            "2:26: rules[0].reply: expected text, file, tool_calls, json, refusal, embedding, reasoning, chunks or "
+            "generate",
+            id="no text",
+        ),
+        pytest.param(
+            "{refusal: No., template: true}",
+            "2:26: rules[0].reply: expected a text or a file beside template",
+            id="another kind of answer",
+        ),
+    ],
+)
+def test_mistake_in_a_template(reply: str, row: str) -> None:
+    assert rows_of(f"version: 1\nrules: [{{name: r, reply: {reply}}}]") == [f"a.yaml:{row}"]
+
+
+def test_without_template_braces_are_braces() -> None:
+    rule = load_text("version: 1\nrules: [{name: r, reply: {text: '{promt} {{a}}'}}]").scenario.rules[0]
+    assert rule.reply is not None
+    assert (rule.reply.text, rule.reply.template) == ("{promt} {{a}}", False)

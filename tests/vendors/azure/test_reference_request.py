@@ -1,0 +1,183 @@
+"""The reference page's tables of a request, each field with a request that shows it and one that it refuses."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from emulator.core.call import Message, Sampling, Tool
+from tests.parsed import JSON
+from tests.reference import Cases, Piece, check
+from tests.vendors.azure.service import CHAT, FIRST, HELLO, PASS, broken, chat, look
+
+PARAMETERS: JSON = {"type": "object", "properties": {"city": {"type": "string"}}}
+FUNCTION: JSON = {"name": "f", "description": "d", "parameters": PARAMETERS}
+TOOL: JSON = {"type": "function", "function": FUNCTION}
+NO_TOOLS: JSON = {"model": "llama2-70b-chat"}
+DEFAULT = Sampling(max_tokens=4096)
+
+# values that are taken, and values out of their range
+REQUEST: dict[str, Cases] = {
+    "messages": [
+        ({"messages": [{"role": "user", "content": "Hi"}]}, {"ask.messages": (Message(role="user", text="Hi"),)}),
+        ({"messages": []}, broken("Value error, messages can not be an empty list", "messages")),
+    ],
+    "frequency_penalty": [
+        ({"frequency_penalty": -2}, {"ask.sampling.knobs": (("frequency_penalty", -2.0),)}),
+        ({"frequency_penalty": 2.1}, broken("Input should be less than or equal to 2", "frequency_penalty")),
+    ],
+    "max_tokens": [
+        ({"max_tokens": 7}, {"ask.sampling.max_tokens": 7}),
+        ({"max_tokens": -1}, broken("Input should be greater than or equal to 0", "max_tokens")),
+    ],
+    "presence_penalty": [
+        ({"presence_penalty": 2}, {"ask.sampling.knobs": (("presence_penalty", 2.0),)}),
+        ({"presence_penalty": -2.1}, broken("Input should be greater than or equal to -2", "presence_penalty")),
+    ],
+    "response_format": [
+        ({"response_format": {"type": "json_object"}}, {"ask.format": "json_object"}),
+        ({"response_format": {}}, broken("Field required", "response_format", "type")),
+    ],
+    "seed": [
+        ({"seed": 42}, {"ask.sampling.seed": 42}),
+        ({"seed": 2**63}, broken("Input should be less than or equal to", "seed")),
+    ],
+    "stop": [
+        ({"stop": "END"}, {"ask.sampling.stop": ("END",)}),
+        ({"stop": ["a", "b"]}, {"ask.sampling.stop": ("a", "b")}),
+        ({"stop": []}, broken("Input should be a valid string", "stop")),
+    ],
+    "stream": [
+        ({"stream": True}, {"stream": True}),
+        ({"stream": 1}, broken("Input should be a valid boolean", "stream")),
+    ],
+    "temperature": [
+        ({"temperature": 2}, {"ask.sampling.knobs": (("temperature", 2.0),)}),
+        ({"temperature": 0}, {"ask.sampling.greedy": True}),
+        ({"temperature": -0.1}, broken("Input should be greater than or equal to 0", "temperature")),
+    ],
+    "tool_choice": [
+        ({"tools": [TOOL], "tool_choice": "required"}, {"ask.tool_choice": "required"}),
+        ({"tool_choice": "maybe"}, broken("Input should be 'none', 'auto' or 'required'", "tool_choice")),
+    ],
+    "tools": [
+        ({"tools": [TOOL]}, {"ask.tools": (Tool(name="f", description="d", parameters=PARAMETERS),)}),
+        ({**NO_TOOLS, "tools": [TOOL]}, {"status": 422, "answer.detail.loc": ["body", "tools"]}),
+    ],
+    "top_p": [
+        ({"top_p": 0.1}, {"ask.sampling.knobs": (("top_p", 0.1),)}),
+        ({"top_p": 1.1}, broken("Input should be less than or equal to 1", "top_p")),
+    ],
+}
+
+# what stands for a field that is absent, and values of another type
+DEFAULTS: dict[str, Cases] = {
+    "messages": [({"messages": "Hi"}, broken("Input should be a valid list", "messages"))],
+    "frequency_penalty": [
+        ({"frequency_penalty": 0}, {"ask.sampling": DEFAULT}),
+        ({"frequency_penalty": "high"}, broken("Input should be a valid number", "frequency_penalty")),
+    ],
+    "max_tokens": [
+        ({"max_tokens": None}, {"ask.sampling": DEFAULT}),
+        ({"max_tokens": 1.5}, broken("Input should be a valid integer", "max_tokens")),
+    ],
+    "presence_penalty": [
+        ({"presence_penalty": 0}, {"ask.sampling": DEFAULT}),
+        ({"presence_penalty": []}, broken("Input should be a valid number", "presence_penalty")),
+    ],
+    "response_format": [
+        ({}, {"ask.format": "text"}),
+        ({"response_format": "json_object"}, broken("Input should be a valid dictionary", "response_format")),
+    ],
+    "seed": [
+        ({}, {"ask.sampling.seed": None}),
+        ({"seed": "x"}, broken("Input should be a valid integer", "seed")),
+    ],
+    "stop": [
+        ({"stop": None}, {"ask.sampling": DEFAULT}),
+        ({"stop": 5}, broken("Input should be a valid string", "stop")),
+    ],
+    "stream": [
+        ({}, {"stream": False}),
+        ({"stream": "yes"}, broken("Input should be a valid boolean", "stream")),
+    ],
+    "temperature": [
+        ({"temperature": 1}, {"ask.sampling": DEFAULT}),
+        ({"temperature": "hot"}, broken("Input should be a valid number", "temperature")),
+    ],
+    "tool_choice": [
+        ({}, {"ask.tool_choice": "none"}),
+        ({"tools": [TOOL]}, {"ask.tool_choice": "auto"}),
+        (
+            {"tools": [TOOL], "tool_choice": {"type": "function"}},
+            broken("Field required", "tool_choice", "function"),
+        ),
+    ],
+    "tools": [
+        ({}, {"ask.tools": ()}),
+        ({"tools": {}}, broken("Input should be a valid list", "tools")),
+    ],
+    "top_p": [
+        ({"top_p": 1}, {"ask.sampling": DEFAULT}),
+        ({"top_p": "x"}, broken("Input should be a valid number", "top_p")),
+    ],
+}
+
+BODY: dict[str, Cases] = {
+    **{f"Request Body.{name}": cases for name, cases in REQUEST.items()},
+    **{f"CreateChatCompletionRequest.{name}": cases for name, cases in DEFAULTS.items()},
+}
+
+
+@pytest.mark.parametrize("field", BODY)
+def test_field_of_a_body(field: str) -> None:
+    for fields, seen in BODY[field]:
+        check(look(body=chat(**fields)), seen)
+
+
+KEYS = "keys:\n  - {token: t, principal: search}\n"
+TOKEN = b"grant_type=client_credentials&client_secret=t"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+UNAUTHORIZED: Mapping[str, object] = {"status": 401, "headers.x-ms-error-code": "Unauthorized"}
+
+AROUND: dict[str, Cases] = {
+    "URI Parameters.api-version": [
+        ({"target": "/chat/completions?api-version=2025-01-31"}, {"ask.task": "chat"}),
+        ({"target": "/chat/completions?api-version=2024-04-01-preview"}, {"ask.task": "chat"}),
+        ({"target": "/chat/completions"}, {"status": 400, "answer.param": "api-version"}),
+        ({"target": "/chat/completions?api-version=soon"}, {"status": 400, "answer.param": "api-version"}),
+    ],
+    "Request Header.extra-parameters": [
+        ({"body": chat(n=2), "headers": PASS}, {"ask.sampling.n": 2}),
+        ({"body": chat(n=2), "headers": {"extra-parameters": "ignore"}}, {"ask.sampling.n": 1}),
+        (
+            {"body": chat(n=2), "headers": {"extra-parameters": "error"}},
+            {"status": 400, "answer.message": Piece("Extra parameters ['n'] are not allowed")},
+        ),
+    ],
+    "Request Header.azureml-model-deployment": [
+        ({}, {"deployment.name": FIRST}),
+        ({"headers": {"azureml-model-deployment": "gpt-4o-mini"}}, {"deployment.name": "gpt-4o-mini"}),
+        ({"headers": {"azureml-model-deployment": "nobody"}}, {"status": 404, "answer.error": "Not Found"}),
+    ],
+    "Security.Authorization": [
+        ({"headers": {"api-key": "", "Authorization": "Bearer t"}, "scenario": KEYS}, {"ask.task": "chat"}),
+        ({"headers": {"api-key": "", "Authorization": "Bearer x"}, "scenario": KEYS}, UNAUTHORIZED),
+        ({"headers": {"api-key": "", "Authorization": "t"}, "scenario": KEYS}, UNAUTHORIZED),
+    ],
+    "Security.AADToken": [
+        (
+            {"body": TOKEN, "target": "/common/oauth2/v2.0/token", "headers": FORM, "scenario": KEYS},
+            {"status": 200, "answer.token_type": "Bearer", "answer.access_token": "t", "answer.expires_in": 3599},
+        ),
+        (
+            {"body": TOKEN + b"x", "target": "/common/oauth2/v2.0/token", "headers": FORM, "scenario": KEYS},
+            {"status": 401, "answer.error": "invalid_client"},
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("field", AROUND)
+def test_field_around_a_body(field: str) -> None:
+    for request, seen in AROUND[field]:
+        check(look(**{"body": HELLO, "target": CHAT, **request}), seen)
