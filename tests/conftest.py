@@ -21,6 +21,8 @@ from emulator.server.tls import find_names
 from emulator.vendors import VENDORS
 from tests.wire import Running
 
+pytest_plugins = ("pytester",)
+
 Start = Callable[..., Awaitable[Running]]
 settings.register_profile(
     "emulator",

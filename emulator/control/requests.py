@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from emulator.control import models
 from emulator.control.entry import Entry
@@ -33,7 +33,8 @@ class RequestActions:
         else:
             found = await self._wait(matches, query.since, parse_duration(query.wait))
         some = found[-query.limit :] if query.since is None else found[: query.limit]
-        return models.Requests(requests=await _shorten(some), total=len(found))
+        show = show_whole if query.detail == "true" else models.RequestEntry.model_validate
+        return models.Requests(requests=await _show_each(some, show), total=len(found))
 
     def _find(self, matches: Filter, since: int | None) -> list[Entry]:
         journal = self._target.journal
@@ -58,13 +59,7 @@ class RequestActions:
         if entry is None:
             where = "" if query.session is None else f" in session {query.session!r}"
             raise ProblemError(404, "No such request", f"The journal has no request {name!r}{where}.")
-        return models.RequestDetail(
-            **models.RequestEntry.model_validate(entry).model_dump(),
-            request=show_request(entry),
-            response=show_response(entry),
-            limits=[models.LimitRow.model_validate(limit) for limit in entry.limits],
-            explanation=[_show(verdict) for verdict in entry.explain()],
-        )
+        return show_whole(entry)
 
     async def verify(self, query: models.RequestQuery, body: models.Verify, name: str) -> models.Verified:
         if query.session is not None and body.session is not None and query.session != body.session:
@@ -73,13 +68,26 @@ class RequestActions:
         return await Verification(self._target, body, session).run()
 
 
-async def _shorten(entries: Sequence[Entry]) -> list[models.RequestEntry]:
-    shown = []
+async def _show_each(
+    entries: Sequence[Entry], show: Callable[[Entry], models.RequestEntry]
+) -> list[models.RequestDetail | models.RequestEntry]:
+    shown: list[models.RequestDetail | models.RequestEntry] = []
     for number, entry in enumerate(entries, 1):
-        shown.append(models.RequestEntry.model_validate(entry))
+        shown.append(show(entry))
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
     return shown
+
+
+def show_whole(entry: Entry) -> models.RequestDetail:
+    """One call, and all that is kept of it."""
+    return models.RequestDetail(
+        **models.RequestEntry.model_validate(entry).model_dump(),
+        request=show_request(entry),
+        response=show_response(entry),
+        limits=[models.LimitRow.model_validate(limit) for limit in entry.limits],
+        explanation=[_show(verdict) for verdict in entry.explain()],
+    )
 
 
 def _show(verdict: Verdict) -> models.RuleVerdict:

@@ -33,11 +33,13 @@ class Listeners:
     """All listening sockets of one emulator.
 
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
+    ``drain``: seconds that open answers get at the end.
     """
 
-    def __init__(self, runtime: Runtime, control: ControlPlane) -> None:
+    def __init__(self, runtime: Runtime, control: ControlPlane, drain: float = _DRAIN) -> None:
         self.runtime = runtime
         self.control = control
+        self._drain = drain
         self._runners: list[web.ServerRunner] = []
         self._host = ""
         self._ports: Mapping[str, int] = {}
@@ -103,7 +105,7 @@ class Listeners:
 
     async def _listen(self, port: Port, number: int) -> tuple[web.ServerRunner, int]:
         server = web.Server(port.serve, access_log=None, handler_cancellation=True)
-        runner = web.ServerRunner(server, shutdown_timeout=_DRAIN, handle_signals=False)
+        runner = web.ServerRunner(server, shutdown_timeout=self._drain, handle_signals=False)
         await runner.setup()
         self._runners.append(runner)
         await web.TCPSite(runner, self._host, number, ssl_context=self._context, backlog=2048).start()

@@ -133,6 +133,12 @@ async def test_a_list_counts_those_past_its_limit(toy: Running) -> None:
     assert (len(listed["requests"]), listed["total"]) == (2, 3)
 
 
+async def test_a_list_shows_calls_whole_where_it_is_told(toy: Running) -> None:
+    await ask(toy, "Hello")
+    (call,) = (await control(toy, "GET", "/requests?detail=true")).json()["requests"]
+    assert call == (await control(toy, "GET", f"/requests/{call['id']}")).json()
+
+
 # Waiting
 
 

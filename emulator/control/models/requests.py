@@ -108,11 +108,7 @@ class RequestsQuery(Filters):
         description="Wait so long, in real time, until something new matches; new is what came after `since`, or after "
         "this request.",
     )
-
-
-class Requests(Given):
-    requests: list[RequestEntry] = Field(description="Oldest first.")
-    total: int = Field(description="How many match, those past the limit too.")
+    detail: Flag = Field(default="false", description="Each call whole, as `/requests/{id}` gives it.")
 
 
 class RequestShown(Given):
@@ -172,3 +168,15 @@ class RequestDetail(RequestEntry):
     response: ResponseShown
     limits: list[LimitRow] = Field(description="Those that refused it.")
     explanation: list[RuleVerdict] = Field(description="Every rule's word, up to the one that took the call.")
+
+
+class Requests(Given):
+    requests: list[RequestDetail | RequestEntry] = Field(description="Oldest first.")
+    total: int = Field(description="How many match, those past the limit too.")
+
+
+class RequestDetails(Given):
+    """What `detail=true` gives."""
+
+    requests: list[RequestDetail]
+    total: int

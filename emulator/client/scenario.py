@@ -1,0 +1,102 @@
+"""A scenario as a test has it: files, YAML, mappings and single keys, joined and completed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from emulator.control.models import Problem
+from emulator.core.json import JSON, Object, as_object, dump_json
+from emulator.scenario.answers import read_answers
+from emulator.scenario.document import Document, join_documents, parse_document
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.locations import format_path, look_up
+from emulator.scenario.mistakes import Row
+
+Value = JSON
+Source = str | Path | Mapping[str, Value]
+
+_WRITTEN_HERE = "<given>"  # in place of a file's name
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "test") -> Document:
+    """One scenario: sources join as files do; keys win over them, and their lists come first.
+
+    ``version`` and ``name`` may be missing.
+
+    Raises:
+        ScenarioError: what is not YAML, or set twice and differently.
+        OSError: a file that cannot be read.
+    """
+    documents = [_read(source) for source in sources]
+    given = {key: value for key, value in keys.items() if value is not None}
+    for document in documents:
+        if isinstance(document.data, dict):
+            document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
+    joined = join_documents([_read(given), *documents])
+    rows = [*joined.rows, *_inline_answers(joined)]
+    if rows:
+        raise ScenarioError([_forget_place(row) for row in rows])
+    joined.data = complete(joined.data, name)
+    return joined
+
+
+def _inline_answers(document: Document) -> list[Row]:
+    """Put texts of files beside the scenario in their place, as these are not sent; what cannot be read."""
+    answers = read_answers(document, sent=False)
+    for path, text in answers.texts.items():
+        reply = as_object(look_up(document.data, path))
+        del reply["file"]
+        reply["text"] = text
+    return [mistake.locate(document.locations, "") for mistake in answers.mistakes]
+
+
+def complete(data: JSON, name: str) -> Object:
+    """A scenario with the keys that every scenario has."""
+    return {"version": 1, "name": name, **(data if isinstance(data, dict) else {})}
+
+
+def _stays(value: JSON, given: JSON) -> bool:
+    """A value of a file holds beside a key given apart: there is none, or both are lists."""
+    return given is None or (isinstance(value, list) and isinstance(given, list | tuple))
+
+
+def _read(source: Source) -> Document:
+    if isinstance(source, Mapping):
+        return parse_document(dump_json(source), _WRITTEN_HERE)
+    if isinstance(source, Path) or _is_path(source):
+        return parse_document(Path(source).read_bytes(), str(source))
+    return parse_document(source, _WRITTEN_HERE)
+
+
+def _is_path(text: str) -> bool:
+    return "\n" not in text and text.endswith(_SUFFIXES)
+
+
+def explain_refusal(problem: Problem, document: Document) -> ScenarioError:
+    """The mistakes that the emulator found, where the author wrote them."""
+    rows = [Row(**dict(row)) for row in problem.errors or ()]
+    return ScenarioError([_forget_place(_find_place(row, document)) for row in rows])
+
+
+def _find_place(row: Row, document: Document) -> Row:
+    """A mistake in the joined scenario as one in the file it came from."""
+    places = {format_path(path): place for path, place in document.locations.values.items()}
+    places |= {format_path(path): place for path, place in document.locations.keys.items()}
+    known = max((path for path in places if _lies_in(row.path, path)), key=len, default="")
+    place = places.get(known)
+    if place is None or not known:
+        return replace(row, file=_WRITTEN_HERE)
+    path = format_path(place.path) + row.path[len(known) :]
+    return replace(row, file=place.file, line=place.line, column=place.column, path=path)
+
+
+def _lies_in(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((outer + ".", outer + "["))
+
+
+def _forget_place(row: Row) -> Row:
+    """A line and column say something of files alone."""
+    return replace(row, file="", line=0, column=0) if row.file == _WRITTEN_HERE else row

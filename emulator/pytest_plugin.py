@@ -1,0 +1,159 @@
+"""An emulator for each test: a session, ports and a journal of its own. Nothing heavy is imported before it is used."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from emulator.client import EmulatorClient
+    from emulator.client.scenario import Source, Value
+    from emulator.control.models import RequestDetail
+
+_CLIENT = pytest.StashKey["EmulatorClient"]()
+_LONGEST = 48  # letters of a test's name in that of its session
+_MARKER = """emulator(*paths, seed=…, clock=…, strict=…, **keys): the scenario of this test: files, joined, and keys of
+the scenario language, which win over the files"""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("emulator", "LLM vendors, emulated")
+    group.addoption("--emulator-url", metavar="URL", help="the front of an emulator that runs; default: one is started")
+    group.addoption("--emulator-log", metavar="FILE", help="a line for each call, of an emulator that is started")
+    group.addoption("--emulator-artifacts", metavar="DIR", help="a page of HTML for each test that fails")
+    parser.addini("emulator_scenario", "files of the scenario that tests begin with", type="paths", default=[])
+    parser.addini("emulator_strict", "fail tests that make calls which no rule takes", type="bool", default=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", " ".join(_MARKER.split()))
+
+
+@pytest.fixture(scope="session")
+def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
+    """The emulator that all tests of this process share, started by the first that asks; no session."""
+    url = pytestconfig.getoption("--emulator-url")
+    if url:
+        from emulator.client import EmulatorClient
+
+        with EmulatorClient(url, via="path") as client:
+            yield client
+        return
+    from emulator import start
+
+    paths, strict = _read_ini(pytestconfig)
+    with start(*paths, strict=strict or None, log=pytestconfig.getoption("--emulator-log")) as client:
+        yield client
+
+
+@pytest.fixture
+def emulator(request: pytest.FixtureRequest, emulator_server: EmulatorClient) -> Iterator[EmulatorClient]:
+    """An emulator with a session of this test's own: what it loads, counts and records no other test sees."""
+    node: pytest.Item = request.node
+    with emulator_server.session(_name_session(node)) as client:
+        _load_scenario(client, node)
+        node.stash[_CLIENT] = client
+        yield client
+        del node.stash[_CLIENT]
+
+
+@pytest.fixture
+def emulator_env(emulator: EmulatorClient, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, str]]:
+    """``emulator_env("azure")`` sets the variables that a vendor's clients read, until the test ends."""
+
+    def set_variables(vendor: str) -> dict[str, str]:
+        variables = emulator.env(vendor)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        return variables
+
+    return set_variables
+
+
+def _name_session(item: pytest.Item) -> str:
+    """A name that no other test has, of this run or another on the same server."""
+    words = re.sub(r"[^a-z0-9_]+", "-", item.name.lower()).strip("-")
+    return f"{words[:_LONGEST]}.{os.urandom(6).hex()}"
+
+
+def _read_ini(config: pytest.Config) -> tuple[list[Path], bool]:
+    return config.getini("emulator_scenario"), config.getini("emulator_strict")
+
+
+def _load_scenario(client: EmulatorClient, item: pytest.Item) -> None:
+    """Put the scenario to work that the test is marked with; the nearest marker has the last word."""
+    markers = [*item.iter_markers("emulator")]
+    given = next((marker.args for marker in markers if marker.args), ())
+    keys: dict[str, Value] = {name: value for marker in reversed(markers) for name, value in marker.kwargs.items()}
+    paths, strict = _read_ini(item.config)
+    is_elsewhere = bool(item.config.getoption("--emulator-url"))
+    if strict and (given or is_elsewhere):
+        keys.setdefault("strict", True)
+    sources = [_find(item, source) for source in given] or (paths if is_elsewhere else [])
+    if sources:
+        client.load(*sources, **keys)
+    elif keys:
+        before = client.scenario().document
+        client.load(before if isinstance(before, dict) else {}, **keys)
+
+
+def _find(item: pytest.Item, source: Source) -> Source:
+    """A scenario; of a file, where it lies: from the root of the suite on, or beside the test."""
+    if not isinstance(source, str | Path) or "\n" in str(source):
+        return source
+    rooted, beside = item.config.rootpath / source, item.path.parent / source
+    return beside if beside.exists() and not rooted.exists() else rooted
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """A test that made calls which no rule takes fails, where the scenario is strict."""
+    yield
+    client = item.stash.get(_CLIENT, None)
+    if client is None:
+        return
+    unmatched = client.requests(error="unmatched")
+    if unmatched:
+        from emulator.client.report import describe_unmatched
+
+        pytest.fail(describe_unmatched(unmatched), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails says what calls were made."""
+    report = yield
+    client = item.stash.get(_CLIENT, None)
+    if client is not None and report.failed:
+        report.sections.append(("emulator", "\n".join(_describe(item, client, report))))
+    return report
+
+
+def _describe(item: pytest.Item, client: EmulatorClient, report: pytest.TestReport) -> Iterator[str]:
+    from emulator.client.report import describe_calls
+
+    try:
+        calls = client.requests()
+    except OSError as error:
+        yield str(error)
+        return
+    yield describe_calls(calls)
+    folder = item.config.getoption("--emulator-artifacts")
+    if folder:
+        yield f"page: {_write_page(Path(folder), client.session_name, report, calls)}"
+
+
+def _write_page(folder: Path, name: str, report: pytest.TestReport, calls: list[RequestDetail]) -> Path:
+    from emulator.client.report import render_page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / f"{name}.html"
+    page.write_text(render_page(report.nodeid, report.longreprtext, calls), encoding="utf-8")
+    return page

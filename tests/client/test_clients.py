@@ -1,0 +1,219 @@
+"""What a client does, with both of them."""
+
+import inspect
+import ssl
+import threading
+from collections.abc import Mapping
+
+import pytest
+
+from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
+from emulator.core.json import JSON
+from emulator.scenario.errors import ScenarioError
+from tests.client.app import MODEL, PATH, ask
+
+BUSY: Mapping[str, JSON] = {"name": "busy", "times": {"first": 1}, "error": {"kind": "rate_limited"}}
+
+
+def methods(kind: type) -> dict[str, inspect.Signature]:
+    found = inspect.getmembers(kind, inspect.isfunction)
+    return {name: inspect.signature(method) for name, method in found if not name.startswith("_")}
+
+
+def test_both_have_the_same_methods() -> None:
+    blocking, awaiting = methods(EmulatorClient), methods(AsyncEmulatorClient)
+    assert blocking.keys() == awaiting.keys()
+    for name, signature in blocking.items():
+        assert signature.parameters == awaiting[name].parameters
+    assert {name for name in awaiting if not inspect.iscoroutinefunction(getattr(AsyncEmulatorClient, name))} == {
+        "session"
+    }
+
+
+def test_every_method_says_what_it_does() -> None:
+    assert [name for name in methods(EmulatorClient) if not getattr(EmulatorClient, name).__doc__] == []
+
+
+def test_a_session_has_a_port_of_its_own(client: EmulatorClient) -> None:
+    url = client.url("databricks")
+    assert url == client.url("databricks", via="port")
+    assert ask(url) == 200
+    assert client.last().session == client.session_name
+
+
+def test_a_path_names_the_session(client: EmulatorClient) -> None:
+    url = client.url("databricks", via="path")
+    assert url == f"{client.front}/_s/{client.session_name}/databricks"
+    ask(url)
+    client.assert_called(times=1, vendor="databricks")
+
+
+def test_a_root_names_no_session(client: EmulatorClient) -> None:
+    assert client.url("tgi", via="root") != client.url("tgi")
+    assert "/_s/" not in client.url("tgi", via="root")
+
+
+def test_without_a_session_it_is_the_root(server: EmulatorClient) -> None:
+    assert server.url("tgi") == server.url("tgi", via="port") == server.url("tgi", via="root")
+    assert server.url("tgi", via="path") == f"{server.front}/tgi"
+
+
+@pytest.mark.parametrize("via", ["port", "path", "root"])
+def test_a_vendor_that_is_not_served_is_named(client: EmulatorClient, via: str) -> None:
+    with pytest.raises(EmulatorError, match="No vendor 'databrick' is served; there are databricks, azure"):
+        client.url("databrick", via=via)  # type: ignore[arg-type]  # one of them
+
+
+def test_variables_are_those_of_the_vendor(client: EmulatorClient) -> None:
+    assert client.env("databricks")["DATABRICKS_HOST"] == client.url("databricks")
+
+
+def test_a_scenario_needs_neither_version_nor_name(client: EmulatorClient) -> None:
+    assert client.load({"rules": [BUSY]}).rules == ["busy"]
+    assert client.load("seed: 9\nrules: []\n").seed == 9
+    assert client.load("seed: 9\n", seed=4, clock="frozen").seed == 4
+    assert client.clock().kind == "frozen"
+
+
+def test_a_mistake_leaves_the_scenario_as_it_was(client: EmulatorClient) -> None:
+    client.load({"rules": [BUSY]})
+    with pytest.raises(ScenarioError, match=r"rules\[0\].eror: unknown key; did you mean error\?"):
+        client.load({"rules": [{"name": "x", "eror": {}}]})
+    assert client.scenario().rules == ["busy"]
+
+
+def test_a_rule_is_added_before_the_others_or_behind(client: EmulatorClient) -> None:
+    client.load({"seed": 3, "rules": [BUSY]})
+    client.add_rule({"name": "first", "error": {"kind": "overloaded"}})
+    state = client.add_rule({"name": "last", "pass": True}, first=False)
+    assert (state.rules, state.seed) == (["first", "busy", "last"], 3)
+
+
+def test_a_reset_begins_again(client: EmulatorClient) -> None:
+    client.load({"rules": [BUSY]})
+    url = client.url("databricks")
+    assert [ask(url), ask(url)] == [429, 200]
+    client.reset()
+    assert client.requests() == []
+    assert ask(url) == 429
+
+
+def test_the_clock_moves(client: EmulatorClient) -> None:
+    client.load({"clock": "frozen"})
+    before = client.clock().now
+    assert client.advance("90s").now == before + 90 == client.clock().now
+
+
+def test_calls_are_shown_whole(client: EmulatorClient) -> None:
+    client.load({"rules": [{"name": "tides", "when": {"prompt": "Tides?"}, "reply": {"text": "Twice a day."}}]})
+    ask(client.url("databricks"), "Tides?")
+    (call,) = client.requests(status=200, rule="tides", stream=False)
+    assert call.path == PATH
+    assert call.request.body["model"] == MODEL  # type: ignore[index,call-overload]  # an object
+    assert call.response.text == "Twice a day."
+    assert client.explain(call).explanation == client.explain(call.id).explanation == call.explanation
+    assert client.requests(rule=None) == []
+
+
+def test_more_calls_are_shown_than_a_page_has(client: EmulatorClient) -> None:
+    url = client.url("databricks")
+    for number in range(101):
+        ask(url, f"{number}", max_tokens=1)
+    assert len(client.requests()) == 101
+
+
+def test_the_last_call_is_had_or_missed_in_words(client: EmulatorClient) -> None:
+    ask(client.url("databricks"))
+    assert client.last().status == 200
+    with pytest.raises(AssertionError, match=r"there is no call with status=429; 1 was made"):
+        client.last(status=429)
+
+
+def test_what_was_expected_passes(client: EmulatorClient) -> None:
+    url = client.url("databricks")
+    ask(url, "One")
+    ask(url, "Two")
+    assert client.assert_called(prompt="One").count == 1
+    client.assert_called(times=2)
+    client.assert_called(at_least=1, at_most=2)
+    client.assert_not_called(prompt="Three")
+    client.assert_order([{"prompt": "One"}, {"prompt": "Two"}])
+    assert len(client.verify(calls={"vendor": "databricks"}, times={"at_least": 2}).ids) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "text"),
+    [
+        ("assert_called", {"prompt": {"contains": "tides"}}, "expected at least 1 call whose prompt contains 'tides'"),
+        ("assert_called", {"times": 3}, "expected exactly 3 calls; there was 1"),
+        ("assert_not_called", {"vendor": "databricks"}, "expected no call of databricks; there was 1"),
+        ("assert_order", {"order": [{"prompt": "Hello"}, {"prompt": "Bye"}]}, "expected 2 calls in this order"),
+        ("wait_for", {"within": "10ms", "prompt": "Bye"}, "within 0.01 s"),
+        ("verify", {"calls": {"status": 429}, "times": 1}, "expected exactly 1 call whose status 429"),
+    ],
+)
+def test_what_was_not_expected_is_said(
+    client: EmulatorClient, method: str, arguments: dict[str, JSON], text: str
+) -> None:
+    ask(client.url("databricks"))
+    with pytest.raises(AssertionError, match=text):
+        getattr(client, method)(**arguments)
+
+
+def test_a_facet_there_is_not_is_said(client: EmulatorClient) -> None:
+    with pytest.raises(EmulatorError, match=r"promt: unknown key; did you mean prompt\?"):
+        client.assert_called(promt="Hello")
+
+
+def test_it_waits_for_a_call_that_comes(client: EmulatorClient) -> None:
+    url = client.url("databricks")
+    later = threading.Timer(0.05, ask, (url, "Late"))
+    later.start()
+    assert client.wait_for(prompt="Late").request.body is not None
+    client.assert_called(within="5s", prompt="Late", whole=True)
+    later.join()
+
+
+def test_totals_are_prometheus_text(client: EmulatorClient) -> None:
+    assert client.metrics().startswith("# HELP ")
+
+
+def test_to_close_is_to_end_the_session(server: EmulatorClient) -> None:
+    client = server.session("a-short-one")
+    url = client.url("databricks")
+    ask(url)
+    client.close()
+    client.close()
+    assert server.session("a-short-one").requests() == []
+    with pytest.raises(OSError, match="refused"):
+        ask(url)
+
+
+def test_nobody_at_the_url_is_said(unused_tcp_port: int) -> None:
+    with pytest.raises(ConnectionError, match="no emulator answers at http"):
+        EmulatorClient(f"http://127.0.0.1:{unused_tcp_port}").scenario()
+
+
+async def test_nobody_at_the_url_is_said_to_those_who_await(unused_tcp_port: int) -> None:
+    async with AsyncEmulatorClient(f"http://127.0.0.1:{unused_tcp_port}") as client:
+        with pytest.raises(ConnectionError, match="no emulator answers at http"):
+            await client.scenario()
+
+
+def test_threads_share_a_client(session: EmulatorClient) -> None:
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(len(session.requests()))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [0] * 8
+
+
+async def test_tls_is_trusted_as_told(live_tls: object) -> None:
+    urls, certificate = live_tls.urls, live_tls.certificate  # type: ignore[attr-defined]  # a fixture of the suite
+    context = ssl.create_default_context(cafile=certificate)
+    with EmulatorClient(urls["front"], tls=context) as client:
+        assert client.url("tgi").startswith("https://")
+    async with AsyncEmulatorClient(urls["front"], tls=context) as awaiting:
+        assert (await awaiting.url("tgi")).startswith("https://")

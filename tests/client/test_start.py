@@ -1,0 +1,97 @@
+"""An emulator in this process."""
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from emulator import start
+from emulator.scenario.errors import ScenarioError
+from tests.client.app import ask
+
+_HEAVY = ("aiohttp", "asyncio", "faker", "numpy", "pydantic", "yaml")
+
+
+def loaded_by(statement: str) -> list[str]:
+    """Heavy libraries that one statement imports."""
+    code = f"import sys; {statement}; print(*(name for name in {_HEAVY} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("module", ["emulator", "emulator.pytest_plugin"])
+def test_to_import_it_imports_nothing_heavy(module: str) -> None:
+    bare = loaded_by("import pytest") if module == "emulator.pytest_plugin" else []
+    assert loaded_by(f"import {module}") == bare
+
+
+def test_a_client_that_blocks_needs_no_web_framework() -> None:
+    assert loaded_by("import emulator.client; emulator.client.EmulatorClient()") == ["pydantic", "yaml"]
+
+
+def test_another_one_starts_at_once() -> None:
+    best = 1.0
+    for _ in range(5):
+        began = time.perf_counter()
+        with start():
+            best = min(best, time.perf_counter() - began)
+    assert best < 0.03
+
+
+def test_nothing_is_left_of_it() -> None:
+    with start() as emulator:
+        url = emulator.url("databricks")
+        assert ask(url) == 200
+        assert "emulator" in [thread.name for thread in threading.enumerate()]
+    emulator.close()
+    with pytest.raises(OSError, match="refused"):
+        ask(url)
+
+
+def fail(url: str) -> None:
+    with pytest.raises(OSError, match="closed"):
+        ask(url)
+
+
+def test_an_answer_that_hangs_does_not_delay_the_end() -> None:
+    with start(rules=[{"name": "hang", "faults": [{"type": "hang"}]}]) as emulator:
+        url = emulator.url("databricks")
+        caller = threading.Thread(target=fail, args=(url,))
+        caller.start()
+        time.sleep(0.1)
+        began = time.perf_counter()
+    assert time.perf_counter() - began < 5
+    caller.join()
+
+
+def test_two_do_not_know_each_other() -> None:
+    with start(seed=1) as one, start(seed=2) as two:
+        ask(one.url("databricks"))
+        assert (len(one.requests()), len(two.requests())) == (1, 0)
+        assert (one.scenario().seed, two.scenario().seed) == (1, 2)
+
+
+def test_a_scenario_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "busy.yaml"
+    file.write_text("rules:\n  - {name: busy, times: {first: 1}, error: {kind: rate_limited}}\n")
+    with start(file, {"limits": []}, clock="instant", strict=True) as emulator:
+        assert [ask(emulator.url("databricks")), ask(emulator.url("databricks"))] == [429, 501]
+        assert emulator.clock().kind == "instant"
+
+
+def test_a_mistake_is_shown_where_it_stands_and_nothing_runs(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text("rules:\n  - name: a\n    eror: {}\n")
+    before = threading.active_count()
+    with pytest.raises(ScenarioError, match=r"bad\.yaml:3:5: rules\[0\]\.eror: unknown key; did you mean error\?"):
+        start(str(file))
+    assert threading.active_count() == before
+
+
+def test_a_log_has_a_line_for_each_call(tmp_path: Path) -> None:
+    with start(log=tmp_path / "logs" / "calls.log") as emulator:
+        ask(emulator.url("databricks"))
+    assert "/serving-endpoints/chat/completions" in (tmp_path / "logs" / "calls.log").read_text()

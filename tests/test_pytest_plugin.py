@@ -1,0 +1,251 @@
+"""The emulator as users of pytest have it."""
+
+import os
+import tomllib
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from emulator import start
+
+ROOT = Path(__file__).parent.parent
+APP = (ROOT / "tests" / "client" / "app.py").read_text(encoding="utf-8")
+BASE = """
+import pytest
+from app import ask
+"""
+RULES = '[{"name": "busy", "times": {"first": 1}, "error": {"kind": "rate_limited"}}]'
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A suite of somebody else, in this process; no plugin is loaded but ours and those of the arguments."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    pytester.makepyfile(app=APP)
+    return pytester
+
+
+def run(suite: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
+    suite.makepyfile(test_it=BASE + dedent(source))
+    return suite.runpytest_inprocess("-p", "emulator.pytest_plugin", "--strict-markers", *arguments)
+
+
+def test_each_test_has_a_session_of_its_own(suite: pytest.Pytester) -> None:
+    source = f"""
+        @pytest.mark.parametrize("text", ["a b", "c/ä" * 99])
+        def test_it(emulator, text):
+            emulator.load({{"rules": {RULES}}})
+            assert [ask(emulator.url("databricks")) for _ in range(2)] == [429, 200]
+            emulator.assert_called(times=2)
+            assert emulator.last().session == emulator.session_name
+    """
+    run(suite, source).assert_outcomes(passed=2)
+
+
+def test_the_server_is_one_and_knows_no_session_of_a_test_that_is_over(suite: pytest.Pytester) -> None:
+    source = """
+        seen = []
+        @pytest.mark.parametrize("time", [1, 2])
+        def test_it(emulator, emulator_server, time):
+            ask(emulator.url("databricks"))
+            seen.append(emulator.front)
+            assert len(set(seen)) == 1
+            assert len(emulator_server.requests()) == 1
+    """
+    run(suite, source).assert_outcomes(passed=2)
+
+
+def test_a_marker_gives_the_scenario(suite: pytest.Pytester) -> None:
+    (suite.path / "busy.yaml").write_text(f"rules: {RULES}\nseed: 3\n")
+    (suite.mkdir("deep") / "beside.yaml").write_text("seed: 8\n")
+    (suite.path / "deep" / "test_deep.py").write_text(
+        "import pytest\n@pytest.mark.emulator('beside.yaml')\n"
+        "def test_it(emulator):\n    assert emulator.scenario().seed == 8\n"
+    )
+    source = """
+        pytestmark = pytest.mark.emulator("busy.yaml", seed=1)
+
+        @pytest.mark.emulator(seed=5, clock="frozen", strict=True)
+        def test_keys_win_over_the_file_and_those_of_a_marker_further_off(emulator):
+            state = emulator.scenario()
+            assert (state.rules, state.seed, state.strict) == (["busy"], 5, True)
+            assert emulator.clock().kind == "frozen"
+
+        def test_the_nearest_marker_is_that_of_the_module(emulator):
+            assert emulator.scenario().seed == 1
+
+        @pytest.mark.emulator({"rules": []})
+        def test_a_mapping_is_no_path(emulator):
+            assert emulator.scenario().rules == []
+    """
+    run(suite, source).assert_outcomes(passed=4)
+
+
+def test_the_suite_can_have_a_scenario(suite: pytest.Pytester) -> None:
+    (suite.path / "busy.yaml").write_text(f"rules: {RULES}\nseed: 3\n")
+    suite.makeini("[pytest]\nemulator_scenario = busy.yaml\nemulator_strict = true\n")
+    source = """
+        def test_it_begins_with_that(emulator):
+            state = emulator.scenario()
+            assert (state.rules, state.seed, state.strict) == (["busy"], 3, True)
+
+        @pytest.mark.emulator(seed=4, strict=False)
+        def test_a_marker_wins_over_it(emulator):
+            state = emulator.scenario()
+            assert (state.rules, state.seed, state.strict) == (["busy"], 4, False)
+
+        @pytest.mark.emulator({"name": "other"})
+        def test_another_scenario_is_as_strict(emulator):
+            state = emulator.scenario()
+            assert (state.rules, state.strict) == ([], True)
+    """
+    run(suite, source).assert_outcomes(passed=3)
+    with start() as elsewhere:
+        run(suite, source, f"--emulator-url={elsewhere.front}").assert_outcomes(passed=3)
+
+
+def test_an_unmatched_call_fails_the_test_itself(suite: pytest.Pytester) -> None:
+    source = """
+        @pytest.mark.emulator(strict=True, rules=[{"name": "hello", "when": {"prompt": "Hello"}, "pass": True}])
+        def test_it(emulator):
+            ask(emulator.url("databricks"), "Hello")
+            ask(emulator.url("databricks"), "Good-bye")
+
+        @pytest.mark.xfail(strict=True)
+        @pytest.mark.emulator(strict=True)
+        def test_that_is_expected(emulator):
+            ask(emulator.url("databricks"))
+    """
+    result = run(suite, source)
+    result.assert_outcomes(failed=1, xfailed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "1 call matches no rule, and the scenario is strict:",
+            "  #2 POST /serving-endpoints/chat/completions 501  unmatched*",
+            "*nearest is 'hello': prompt does not hold*",
+            "FAILED test_it.py::test_it*",
+        ]
+    )
+
+
+def test_a_test_that_fails_tells_of_its_calls(suite: pytest.Pytester) -> None:
+    source = """
+        def test_it(emulator):
+            ask(emulator.url("databricks"), "<b>Hello</b>")
+            ask(emulator.url("databricks") + "/nowhere")
+            emulator.assert_called(prompt={"contains": "tides"})
+    """
+    result = run(suite, source, "--emulator-artifacts=pages")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">*emulator.assert_called(*",
+            "E*expected at least 1 call whose prompt contains 'tides'; there was none.",
+            "*- emulator -*",
+            "2 calls made:",
+            "  #1 POST /serving-endpoints/chat/completions 200*",
+            "  #2 POST /nowhere/serving-endpoints/chat/completions 404  not_found*",
+            "*has no such path*",
+            "page: pages*test_it.*.html",
+        ]
+    )
+    assert "steps.py" not in result.stdout.str()  # the traceback ends in the test
+    (page,) = (suite.path / "pages").iterdir()
+    assert "&lt;b&gt;Hello" in page.read_text(encoding="utf-8")
+
+
+def test_a_test_that_passes_leaves_nothing(suite: pytest.Pytester) -> None:
+    result = run(suite, "def test_it(emulator): ask(emulator.url('databricks'))", "--emulator-artifacts=pages", "-rA")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*- emulator -*")
+    assert not (suite.path / "pages").exists()
+
+
+def test_variables_are_set_for_one_test(suite: pytest.Pytester) -> None:
+    source = """
+        import os
+        def test_they_are_set(emulator, emulator_env):
+            variables = emulator_env("azure")
+            assert variables["AZURE_AI_ENDPOINT"] == os.environ["AZURE_AI_ENDPOINT"] == emulator.url("azure")
+        def test_they_are_undone():
+            assert "AZURE_AI_ENDPOINT" not in os.environ
+    """
+    run(suite, source).assert_outcomes(passed=2)
+
+
+def test_an_emulator_elsewhere_is_reached_by_path(suite: pytest.Pytester) -> None:
+    source = f"""
+        @pytest.mark.emulator(rules={RULES})
+        def test_it(emulator):
+            assert emulator.url("databricks").endswith(f"/_s/{{emulator.session_name}}/databricks")
+            assert [ask(emulator.url("databricks")) for _ in range(2)] == [429, 200]
+            emulator.assert_called(times=2)
+    """
+    with start() as elsewhere:
+        run(suite, source, f"--emulator-url={elsewhere.front}").assert_outcomes(passed=1)
+        assert elsewhere.requests() == []  # the session is over
+
+
+def test_an_emulator_that_is_not_there_is_said(suite: pytest.Pytester, unused_tcp_port: int) -> None:
+    result = run(suite, "def test_it(emulator): pass", f"--emulator-url=http://127.0.0.1:{unused_tcp_port}")
+    result.stdout.fnmatch_lines([f"E*no emulator answers at http://127.0.0.1:{unused_tcp_port}*"])
+
+
+def test_the_log_has_every_call(suite: pytest.Pytester) -> None:
+    run(suite, "def test_it(emulator): ask(emulator.url('databricks'))", "--emulator-log=calls.log")
+    assert "/serving-endpoints/chat/completions" in (suite.path / "calls.log").read_text()
+
+
+def test_tests_that_await_have_it_too(suite: pytest.Pytester) -> None:
+    source = """
+        import asyncio
+        @pytest.mark.asyncio
+        @pytest.mark.emulator(clock="instant")
+        async def test_it(emulator):
+            await asyncio.to_thread(ask, emulator.url("databricks"))
+            emulator.assert_called(times=1)
+    """
+    suite.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    run(suite, source, "-p", "pytest_asyncio.plugin").assert_outcomes(passed=1)
+
+
+def test_it_says_what_it_offers(suite: pytest.Pytester) -> None:
+    text = run(suite, "", "--fixtures", "--markers").stdout.str()
+    text += suite.runpytest_inprocess("-p", "emulator.pytest_plugin", "--help").stdout.str()
+    for name in ("--emulator-url", "--emulator-log", "--emulator-artifacts", "emulator_scenario", "emulator_strict"):
+        assert name in text
+
+
+@pytest.fixture
+def installed(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """The same in processes of its own, with the plugin found as it is in an installed package."""
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (name, module), *_ = project["entry-points"]["pytest11"].items()
+    info = suite.mkdir("site") / "installed-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: installed\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[pytest11]\n{name} = {module}\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(info.parent), str(suite.path)]))
+    return suite
+
+
+def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
+    installed.makepyfile(
+        test_it="""
+            import sys
+
+            def test_nothing_heavy_is_imported_before_it_is_used():
+                assert not {"numpy", "faker", "emulator.server"} & sys.modules.keys()
+
+            def test_it(emulator):
+                assert emulator.url("tgi")
+        """
+    )
+    arguments = ("-p", "no:faker", "-p", "no:hypothesispytest", "-p", "no:xdist", "-p", "no:cacheprovider")
+    installed.runpytest_subprocess(*arguments).assert_outcomes(passed=2)
+    off = installed.runpytest_subprocess(*arguments, "-p", "no:emulator")
+    off.assert_outcomes(passed=1, errors=1)
+    off.stdout.fnmatch_lines(["*fixture 'emulator' not found"])
