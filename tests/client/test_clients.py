@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
-from emulator.core.json import JSON
 from emulator.scenario.errors import ScenarioError
 from tests.client.app import MODEL, PATH, ask
+from tests.parsed import JSON
 
 BUSY: Mapping[str, JSON] = {"name": "busy", "times": {"first": 1}, "error": {"kind": "rate_limited"}}
 

@@ -9,9 +9,9 @@ import pytest
 from emulator.core.call import Deployment
 from emulator.core.errors import ErrorKind
 from emulator.core.json import Object, as_array, as_object
-from emulator.scenario.document import parse_document
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
+from emulator.scenario.reader import parse_document
 from emulator.scenario.schema import DeploymentEntry, ErrorOutcome, Scenario, schema_json
 from tests.parsed import JSON
 
