@@ -9,10 +9,11 @@ from pathlib import Path
 from emulator.control.models import Problem
 from emulator.core.json import JSON, Object, as_object, dump_json
 from emulator.scenario.answers import read_answers
-from emulator.scenario.document import Document, join_documents, parse_document
+from emulator.scenario.document import Document, join_documents
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.locations import format_path, look_up
 from emulator.scenario.mistakes import Row
+from emulator.scenario.reader import parse_document
 
 Value = JSON
 Source = str | Path | Mapping[str, Value]
