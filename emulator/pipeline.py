@@ -9,8 +9,8 @@ from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
 from emulator.core.seed import derive
 from emulator.core.state import State
-from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.vendor import Call, Parsed
+from emulator.core.wire import WireRequest
 from emulator.engine.json_schema import Unsatisfiable
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
@@ -53,7 +53,7 @@ class Emulator:
         self._matcher: Matcher = compile_rules(scenario)
 
     async def match(
-        self, vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, now: float
+        self, vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, now: float
     ) -> Match:
         """Which rule takes a request admitted at ``now``, and with what outcome."""
         if not self.rules:
@@ -158,7 +158,7 @@ class Emulator:
 
 
 def read_facts(
-    vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, since_start: float
+    vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, since_start: float
 ) -> Facts:
     """A request as the rules see it; a catalogue or health route has no ask."""
     call = parsed if isinstance(parsed, Call) else None

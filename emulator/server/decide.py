@@ -13,7 +13,7 @@ from emulator.control.explain import describe_nearest
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import AnyService, AnyVendor
+from emulator.core.vendor import AnyService, AnyVendor, Call, Change
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.faults import measure
 from emulator.pipeline import Emulator
@@ -54,10 +54,8 @@ class Decider:
         assert parsed is not None
         match = await emulator.match(self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, started)
         exchange.match = match = self._ask(match, wire.headers)
-        if isinstance(parsed, WireResponse):
-            if match.outcome.error is not None:
-                raise match.outcome.error.to_error()
-            return parsed
+        if not isinstance(parsed, Call):
+            return await self._conclude(parsed, match, wire)
         if match.outcome is NOTHING and emulator.strict:
             exchange.error = "unmatched"
             return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
@@ -69,6 +67,24 @@ class Decider:
             exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(exchange.plan, wire)
+
+    async def _conclude(self, parsed: WireResponse | Change, match: Match, wire: WireRequest) -> WireResponse:
+        """The answer of a route that no model answers; a change takes effect unless it is refused first."""
+        error = match.outcome.error
+        if isinstance(parsed, Change) and (error is None or error.after == "state"):
+            parsed = await self._apply(parsed, wire)
+        if error is not None:
+            raise error.to_error()
+        assert isinstance(parsed, WireResponse)
+        return parsed
+
+    async def _apply(self, change: Change, wire: WireRequest) -> WireResponse:
+        state, shelf = self._emulator.state, self._vendor.name
+        while True:
+            documents = await state.fetch(wire.session, shelf)
+            write = change.make(documents)
+            if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
+                return write.answer
 
     def _ask(self, match: Match, headers: Mapping[str, str]) -> Match:
         """What a rule makes of a call, or what the request's headers ask for in its place."""
