@@ -49,7 +49,8 @@ class Emulator:
         self.rules = scenario.rules
         self.journal = scenario.journal
         self.strict = scenario.strict
-        self.gate = Gate(compile_limits(scenario.limits), state) if is_bounded(scenario, latency) else None
+        self._gate = Gate(compile_limits(scenario.limits), state)
+        self._bounded = is_bounded(scenario, latency)
         self._matcher: Matcher = compile_rules(scenario)
 
     async def match(
@@ -60,6 +61,10 @@ class Emulator:
             return _UNMATCHED
         facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
         return await self._matcher.match(facts, self.state)
+
+    def gate_for(self, call: Call) -> Gate | None:
+        """What may hold a call back, if anything may."""
+        return self._gate if self._bounded or call.quotas else None
 
     def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
         """What each rule said to a request, up to the one that took it; counts nothing."""
@@ -85,8 +90,7 @@ class Emulator:
 
     async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
         """A call that was let in is over, with so many tokens sent; ``None``: it was refused after all."""
-        if self.gate is not None:
-            await self.gate.release(admission, output_tokens, now - self.started)
+        await self._gate.release(admission, output_tokens, now - self.started)
 
     def _latency_of(self, match: Match) -> Latency:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)

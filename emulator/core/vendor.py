@@ -12,6 +12,7 @@ from emulator.core.call import Ask, Deployment
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
+from emulator.core.quota import Quota
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import FieldNames, WireRequest, WireResponse, WireStream
@@ -29,6 +30,7 @@ class Call:
         prompt_tokens: per prompt or input; one number for a chat.
         repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
             the same way whenever it comes.
+        quotas: what it is charged to beside the scenario's limits.
     """
 
     deployment: Deployment
@@ -37,6 +39,7 @@ class Call:
     stream: bool = False
     prompt_tokens: tuple[int, ...] = (0,)
     repeatable: bool = False
+    quotas: tuple[Quota, ...] = ()
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -86,7 +86,7 @@ class Gate:
             await self._state.settle(admission.session, admission.ticket, costs, now)
 
     def _charge(self, call: Call, principal: str) -> Sequence[Charge]:
-        quotas = self._select(call.deployment.vendor, call.deployment.name)
+        quotas = (*self._select(call.deployment.vendor, call.deployment.name), *call.quotas)
         if not quotas:
             return ()
         costs = _cost(sum(call.prompt_tokens), reserve_output(call))

@@ -59,7 +59,7 @@ class Decider:
         if match.outcome is NOTHING and emulator.strict:
             exchange.error = "unmatched"
             return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
-        gate = emulator.gate
+        gate = emulator.gate_for(parsed)
         if gate is None or match.outcome.error is not None:
             repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
             exchange.plan = emulator.decide(parsed, match, wire.key, started, repeated=repeated)

@@ -126,6 +126,12 @@ class DatabricksSettings(VendorSettings):
     payload_limit_bytes: int = Field(
         default=4 * 1024**2, ge=1, description="of a request; custom models take four times it"
     )
+    cold_start_s: float = Field(
+        default=0, ge=0, description="seconds until a new or changed endpoint serves; none where waits cost nothing"
+    )
+    failing_models: tuple[str, ...] = Field(
+        default=(), description="entities whose deployment fails: `entity_name` as the management API gets it"
+    )
     workspace_id: str = Field(default="1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
     cloud: Literal["AWS", "Azure", "GCP"] = Field(default="AWS", description="in discovery")
 
