@@ -31,6 +31,7 @@ class Call:
         repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
             the same way whenever it comes.
         quotas: what it is charged to beside the scenario's limits.
+        fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
     """
 
     deployment: Deployment
@@ -40,6 +41,7 @@ class Call:
     prompt_tokens: tuple[int, ...] = (0,)
     repeatable: bool = False
     quotas: tuple[Quota, ...] = ()
+    fallback: Callable[[], Call] | None = None
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from multidict import MultiMapping
 
 from emulator.control.explain import describe_nearest
 from emulator.core.delivery import Delivery
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import AnyService, AnyVendor, Call, Change
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
@@ -24,6 +24,9 @@ from emulator.server.exchange import Exchange
 from emulator.server.explain import judge
 
 log = logging.getLogger("emulator")
+_CAPACITY = frozenset(
+    {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
+)
 NO_WAIT = {"retry-after-ms": "1"}
 """Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they obey.
 
@@ -52,8 +55,10 @@ class Decider:
         emulator, wire, started = self._emulator, exchange.wire, exchange.started
         parsed = exchange.parsed
         assert parsed is not None
-        match = await emulator.match(self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, started)
-        exchange.match = match = self._ask(match, wire.headers)
+        match = await self._match(exchange)
+        while isinstance(parsed, Call) and parsed.fallback is not None and _is_full(match):
+            exchange.parsed = parsed = parsed.fallback()
+            match = await self._match(exchange)
         if not isinstance(parsed, Call):
             return await self._conclude(parsed, match, wire)
         if match.outcome is NOTHING and emulator.strict:
@@ -67,6 +72,15 @@ class Decider:
             exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(exchange.plan, wire)
+
+    async def _match(self, exchange: Exchange) -> Match:
+        parsed, wire = exchange.parsed, exchange.wire
+        assert parsed is not None
+        match = await self._emulator.match(
+            self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, exchange.started
+        )
+        exchange.match = match = self._ask(match, wire.headers)
+        return match
 
     async def _conclude(self, parsed: WireResponse | Change, match: Match, wire: WireRequest) -> WireResponse:
         """The answer of a route that no model answers; a change takes effect unless it is refused first."""
@@ -119,6 +133,12 @@ class Decider:
         for fault in faults:
             delivery = fault.bend(delivery)
         return delivery
+
+
+def _is_full(match: Match) -> bool:
+    """A rule refuses for lack of capacity, or because something broke."""
+    error = match.outcome.error
+    return error is not None and error.kind in _CAPACITY
 
 
 def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:

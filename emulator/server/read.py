@@ -58,6 +58,7 @@ class Reader:
         wire, emulator = exchange.wire, self._emulator
         exchange.identity = identify(self._vendor.name, wire) if known is None else known.identity
         exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
+        wire.attempt = exchange.attempt
         wire.key = derive(emulator.seed, "answer", exchange.identity, exchange.attempt)
 
     def parse_again(self, wire: WireRequest) -> Parsed:

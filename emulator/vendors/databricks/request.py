@@ -92,7 +92,7 @@ def make_query(request: WireRequest, service: DatabricksService, body: Object, f
         (served,) = entities
         repeatable = True
     else:
-        served = _pick_served(request, entities)
+        served = pick_served(request, entities)
         repeatable = "served" in request.params
     if served in habits.behind:
         habits = habits.behind[served]
@@ -184,7 +184,7 @@ def find_ready(name: str, request: WireRequest, service: DatabricksService) -> F
     return found
 
 
-def _pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
+def pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
     """The served entity that answers: the one the path names, else one by its share of the traffic."""
     named = request.params.get("served")
     if named is not None:

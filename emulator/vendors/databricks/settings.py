@@ -17,6 +17,7 @@ _SEED: dict[str, JSON] = {
     "stream_default": True,
     "chat_object": "chat.completions",
     "stream_usage": "none",
+    "pay_per_token_n": False,
     "require_description": True,
     "responses_tools": "nested",
     "responses_format": "nested",
@@ -98,6 +99,7 @@ class DatabricksSettings(VendorSettings):
     strict_schemas: bool = Field(default=True, description="a `strict` schema may use only the supported keywords")
     max_tools: int = Field(default=32, ge=1, description="most functions of a request")
     max_format_keys: int = Field(default=64, ge=1, description="most keys in the schema of a structured output")
+    pay_per_token_n: bool = Field(default=True, description="several answers (`n`) to a chat also pay-per-token")
     max_n: int = Field(default=128, ge=1, description="most answers of a request")
     max_prompts: int = Field(default=16, ge=1, description="most prompts of a completions request")
     max_streamed_prompts: int = Field(default=1, ge=1, description="the same, streamed")
@@ -119,6 +121,9 @@ class DatabricksSettings(VendorSettings):
     )
     rate_limit_body: Literal["real", "docs"] = Field(
         default="real", description="the 429 body: as observed, or as documented"
+    )
+    external_errors: Literal["plain", "wrapped"] = Field(
+        default="plain", description="what an external model's own error is told as: as it is, or as text in `message`"
     )
     late_error: Literal["openai", "databricks"] = Field(
         default="openai", description="a failure inside a stream: an `error` object, or `error_code` and `message`"
