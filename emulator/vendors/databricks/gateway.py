@@ -51,6 +51,20 @@ def _find_name(name: str, request: WireRequest, service: DatabricksService) -> s
     return next((endpoint for endpoint, habits in service.habits.items() if habits.traits.get("entity") == name), name)
 
 
+def find_native(request: WireRequest, service: DatabricksService, family: Family) -> Query:
+    """A request in the API of one family's maker.
+
+    Raises:
+        EmulatedError: the endpoint is of another family, or what :func:`read_body` and :func:`find_ready` refuse.
+    """
+    body = read_body(request, service.settings.payload_limit_bytes)
+    name = request.params.get("name") or read_model(body)
+    query = make_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    if query.family != family or query.deployment.task != "chat":
+        raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
+    return query
+
+
 def parse_unknown(request: WireRequest, service: DatabricksService) -> Call:
     """What the gateway says of an API it does not know."""
     raise refusal(f"The path {request.path} does not match any known API type")

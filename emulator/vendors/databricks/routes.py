@@ -20,6 +20,7 @@ from emulator.vendors.databricks.embeddings import parse_embeddings, read_embedd
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.habits import DatabricksService, Habits, prepare
+from emulator.vendors.databricks.native import anthropic
 from emulator.vendors.databricks.request import find_named, find_ready
 from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
@@ -102,6 +103,9 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
             yield from _both("POST", f"/serving-endpoints/v1{path}", govern(parse))
     for path, parse in gateway.INFERENCE:
         yield from _both("POST", path, govern(parse))
+    for prefix in ("/serving-endpoints", "/ai-gateway"):
+        yield from _both("POST", f"{prefix}/anthropic/v1/messages", govern(anthropic.parse_messages))
+        yield from _both("POST", f"{prefix}/anthropic/v1/messages/count_tokens", anthropic.count_tokens)
     yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", govern(parse_direct))
     for method, path, parse in _START:
         yield from _both(method, path, parse, open=True)
@@ -110,10 +114,10 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
 
 
 _ANSWER_FIELDS = FieldNames(
-    text=frozenset({"content", "refusal", "text", "arguments"}),
+    text=frozenset({"content", "refusal", "text", "arguments", "thinking", "partial_json"}),
     usage=(("usage",),),
-    finish=(("finish_reason",),),
-    id=(("id",), ("response", "id")),
+    finish=(("finish_reason",), ("stop_reason",)),
+    id=(("id",), ("response", "id"), ("message", "id")),
     generated=("completion_tokens", "output_tokens"),
     counts=("total_tokens", "prompt_tokens", "input_tokens"),
 )
