@@ -227,3 +227,13 @@ def test_a_failure_after_the_fact(live_with: Start) -> None:
     with pytest.raises(sdk.errors.InternalError):
         endpoints.create("mine", config=config(entity()))
     assert endpoints.get("mine").state.ready == serving.EndpointStateReady.READY
+
+
+def test_an_address_of_its_own(live: Running) -> None:
+    host = live.urls["databricks"]
+    login = sdk.core.Config(host=host, client_id="app", client_secret="s", retry_timeout_seconds=3)
+    workspace = sdk.WorkspaceClient(config=login)
+    made = workspace.serving_endpoints.create_and_wait("mine", config=config(entity("main.m")), route_optimized=True)
+    assert made.data_plane_info.query_info.endpoint_url.startswith(host)
+    answer = workspace.serving_endpoints_data_plane.query("mine", inputs=[1, 2])
+    assert len(answer.predictions) == 2

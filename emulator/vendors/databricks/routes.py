@@ -60,6 +60,7 @@ def parse_direct(request: WireRequest, service: DatabricksService) -> Call | Wir
     """
     if not is_custom(find_ready(request.params["name"], request, service).deployment):
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
+    auth.refuse_personal(request)
     return parse_invocations(request, service)
 
 
@@ -92,6 +93,7 @@ _START: tuple[tuple[str, str, Parse], ...] = (
     ("GET", "/oidc/.well-known/openid-configuration", discovery.show_oidc),
     ("GET", "/oidc/v1/authorize", auth.serve_authorize),
     ("POST", "/oidc/v1/token", auth.serve_token),
+    ("GET", "/aad/auth", auth.show_tenant),
 )
 """What asks for no credential."""
 

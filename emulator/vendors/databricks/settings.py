@@ -137,6 +137,7 @@ class DatabricksSettings(VendorSettings):
     failing_models: tuple[str, ...] = Field(
         default=(), description="entities whose deployment fails: `entity_name` as the management API gets it"
     )
+    token_lifetime_s: int = Field(default=3600, ge=1, description="seconds for which an OAuth token is good")
     workspace_id: str = Field(default="1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
     cloud: Literal["AWS", "Azure", "GCP"] = Field(default="AWS", description="in discovery")
 

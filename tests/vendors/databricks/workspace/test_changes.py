@@ -111,8 +111,14 @@ async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: W
     url = shape["endpoint_url"]
     assert shape["data_plane_info"]["query_info"]["endpoint_url"] == url
     path = "/" + url.split("/", 3)[3]
-    answer = await workspace.call("POST", "", {"inputs": [1]}, base=path)
+    assert (await workspace.call("POST", "", {"inputs": [1]}, base=path)).status == 401
+    form = {"grant_type": "client_credentials", "client_id": "app", "client_secret": "s"}
+    details = {"authorization_details": shape["data_plane_info"]["query_info"]["authorization_details"]}
+    issued = (await workspace.call("POST", "/oidc/v1/token", {**form, **details}, base="")).json()["access_token"]
+    headers = {"Authorization": f"Bearer {issued}"}
+    answer = await workspace.running.ask("databricks", path, {"inputs": [1]}, headers=headers)
     assert len(answer.json()["predictions"]) == 1
+    assert (await workspace.running.ask("databricks", "/api/2.0/serving-endpoints", headers=headers)).status == 403
 
 
 @pytest.mark.parametrize(
