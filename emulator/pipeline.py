@@ -9,8 +9,8 @@ from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
 from emulator.core.seed import derive
 from emulator.core.state import State
-from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.vendor import Call, Parsed
+from emulator.core.wire import WireRequest
 from emulator.engine.budget import Unsatisfiable
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
@@ -50,17 +50,22 @@ class Emulator:
         self.rules = scenario.rules
         self.journal = scenario.journal
         self.strict = scenario.strict
-        self.gate = Gate(compile_limits(scenario.limits), state) if is_bounded(scenario, latency) else None
+        self._gate = Gate(compile_limits(scenario.limits), state)
+        self._bounded = is_bounded(scenario, latency)
         self._matcher: Matcher = compile_rules(scenario)
 
     async def match(
-        self, vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, now: float
+        self, vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, now: float
     ) -> Match:
         """Which rule takes a request admitted at ``now``, and with what outcome."""
         if not self.rules:
             return _UNMATCHED
         facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
         return await self._matcher.match(facts, self.state)
+
+    def gate_for(self, call: Call) -> Gate | None:
+        """What may hold a call back, if anything may."""
+        return self._gate if self._bounded or call.quotas else None
 
     def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
         """What each rule said to a request, up to the one that took it; counts nothing."""
@@ -86,8 +91,7 @@ class Emulator:
 
     async def release(self, admission: Admission, output_tokens: int | None, now: float) -> None:
         """A call that was let in is over, with so many tokens sent; ``None``: it was refused after all."""
-        if self.gate is not None:
-            await self.gate.release(admission, output_tokens, now - self.started)
+        await self._gate.release(admission, output_tokens, now - self.started)
 
     def _latency_of(self, match: Match) -> Latency:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
@@ -159,7 +163,7 @@ class Emulator:
 
 
 def read_facts(
-    vendor: str, wire: WireRequest, parsed: Call | WireResponse, identity: bytes, attempt: int, since_start: float
+    vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, since_start: float
 ) -> Facts:
     """A request as the rules see it; a catalogue or health route has no ask."""
     call = parsed if isinstance(parsed, Call) else None

@@ -93,11 +93,16 @@ class PromptTokens:
 
 @record(frozen=True, slots=True)
 class Usage:
-    """Token counts of a whole answer; ``completion_tokens`` includes ``reasoning_tokens``."""
+    """Token counts of a whole answer; ``completion_tokens`` includes ``reasoning_tokens``.
+
+    ``prompt_tokens`` includes ``cached_tokens``, those read from a cache, and ``stored_tokens``, those written to it.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
+    cached_tokens: int = 0
+    stored_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:

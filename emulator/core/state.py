@@ -1,13 +1,14 @@
 """What replicas must agree on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge
 
 
 class State(Protocol):
-    """Counters and quotas shared by every process that answers as one.
+    """Counters, quotas and documents shared by every process that answers as one.
 
     Every method is atomic. The caller brings the time, in seconds since the scenario began: that is when the first
     fixed window opens.
@@ -32,5 +33,14 @@ class State(Protocol):
         as it is not full. A ticket that a reset has made forget is let be.
         """
 
+    async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
+        """Every document of a shelf by its key, as they are now; nobody changes one."""
+
+    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
+        """Put a document in the place of ``before``, or nothing and false if that is no longer there.
+
+        ``None`` in either place: there is none.
+        """
+
     async def reset(self, session: str | None = None) -> None:
-        """Forget one session's counters and quotas, or all."""
+        """Forget one session's counters, quotas and documents, or all."""

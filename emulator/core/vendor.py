@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from emulator.core.call import Ask, Deployment
 from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON
 from emulator.core.plan import Plan
+from emulator.core.quota import Quota
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import FieldNames, WireRequest, WireResponse, WireStream
@@ -28,6 +30,8 @@ class Call:
         prompt_tokens: per prompt or input; one number for a chat.
         repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
             the same way whenever it comes.
+        quotas: what it is charged to beside the scenario's limits.
+        fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
     """
 
     deployment: Deployment
@@ -36,6 +40,29 @@ class Call:
     stream: bool = False
     prompt_tokens: tuple[int, ...] = (0,)
     repeatable: bool = False
+    quotas: tuple[Quota, ...] = ()
+    fallback: Callable[[], Call] | None = None
+
+
+@record(frozen=True, slots=True, eq=False)
+class Write:
+    """A document to keep under a key, ``None`` to forget it, and the answer that holds from then on."""
+
+    answer: WireResponse
+    key: str
+    document: JSON
+
+
+@record(frozen=True, slots=True, eq=False)
+class Change:
+    """A request that changes what its vendor keeps, unless something refuses it.
+
+    Fields:
+        make: what to write, from the documents there are; run again if one of them was changed meanwhile.
+            Raises :class:`EmulatedError`.
+    """
+
+    make: Callable[[Mapping[str, JSON]], Write]
 
 
 class Codec(Protocol):
@@ -49,6 +76,9 @@ class Codec(Protocol):
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         """The same answer, event by event; lazily, for thousands run at once."""
+
+
+Parsed = Call | WireResponse | Change
 
 
 class VendorSettings(BaseModel):
@@ -117,14 +147,15 @@ class Endpoint(Generic[S, H]):
         method: ``*`` matches every method that no other row of the same path names.
         path: ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes. Rows are tried
             literal paths first, then in the order of the table.
-        parse: validates and gives the call to decide, or, for catalogue and health routes, the whole answer.
+        parse: validates and gives the call to decide, or, for catalogue and health routes, the whole answer or
+            the change that is asked for.
             Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
         open: asks for no credential.
     """
 
     method: str
     path: str
-    parse: Callable[[WireRequest, Service[S, H]], Call | WireResponse]
+    parse: Callable[[WireRequest, Service[S, H]], Parsed]
     open: bool = False
 
 
@@ -145,6 +176,7 @@ class Vendor(Generic[S, H]):
         date: the vendor sends a ``Date`` header.
         lower_case: it writes the names of the framing headers (``content-length``, …) in lower case.
         reads: request headers that have a say in how a request is read; a parser sees no others.
+        keeps: its requests can change something; a parser sees what was kept before.
     """
 
     name: str
@@ -161,6 +193,7 @@ class Vendor(Generic[S, H]):
     date: bool = True
     lower_case: bool = False
     reads: tuple[str, ...] = ()
+    keeps: bool = False
 
 
 def no_habits(deployment: Deployment, settings: VendorSettings) -> None:

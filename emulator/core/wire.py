@@ -33,6 +33,8 @@ class WireRequest:
         base_url: where the client reached the vendor, without a trailing slash.
         principal: who asks, once authenticated.
         key: identity and attempt of the request; every id in the answer is drawn from it.
+        attempt: how often an equal request came before.
+        documents: what the vendor keeps for the session, if it keeps anything.
     """
 
     method: str
@@ -45,6 +47,8 @@ class WireRequest:
     principal: str = ""
     session: str = ""
     key: bytes = bytes(16)
+    attempt: int = 0
+    documents: Mapping[str, JSON] = field(default_factory=dict)
     _json: JSON | _Unread = _UNREAD
 
     def json(self) -> JSON:

@@ -91,7 +91,7 @@ class Gate:
             await self._state.settle(admission.session, admission.ticket, costs, now)
 
     def _charge(self, call: Call, principal: str) -> Sequence[Charge]:
-        quotas = self._select(call.deployment.vendor, call.deployment.name, principal)
+        quotas = (*self._select(call.deployment.vendor, call.deployment.name, principal), *call.quotas)
         if not quotas:
             return ()
         costs = _cost(sum(call.prompt_tokens), reserve_output(call))

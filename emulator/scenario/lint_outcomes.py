@@ -31,8 +31,6 @@ def find_odd_outcomes(scenario: Scenario, catalogue: Catalogue | None) -> Iterat
                 yield from _find_odd_reply((*place, "reply"), outcome.reply, tasks)
             if rule.when.stream is False or not tasks & set(_TALKING):
                 yield from _find_idle_faults(place, outcome)
-            if outcome.error is not None and outcome.error.after is not None:
-                yield (*place, "error", "after"), "it has no effect: no vendor has a route that changes anything"
 
 
 def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:

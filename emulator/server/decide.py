@@ -11,9 +11,9 @@ from multidict import MultiMapping
 
 from emulator.control.explain import describe_nearest
 from emulator.core.delivery import Delivery
-from emulator.core.errors import EmulatedError
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import AnyService, AnyVendor
+from emulator.core.vendor import AnyService, AnyVendor, Call, Change
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.faults import measure
 from emulator.pipeline import Emulator, fill_reply
@@ -26,6 +26,9 @@ from emulator.server.explain import judge, read_exchange
 from emulator.server.hints import Hints, check_limits
 
 log = logging.getLogger("emulator")
+_CAPACITY = frozenset(
+    {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
+)
 NO_WAIT = {"retry-after-ms": "1"}
 """Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they obey.
 
@@ -55,18 +58,18 @@ class Decider:
         emulator, wire, started = self._emulator, exchange.wire, exchange.started
         parsed = exchange.parsed
         assert parsed is not None
-        match = await emulator.match(self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, started)
-        exchange.match = match = self._ask(match, wire.headers)
-        if isinstance(parsed, WireResponse):
-            if match.outcome.error is not None:
-                raise match.outcome.error.to_error()
-            return parsed
+        match = await self._match(exchange)
+        while isinstance(parsed, Call) and parsed.fallback is not None and _is_full(match):
+            exchange.parsed = parsed = parsed.fallback()
+            match = await self._match(exchange)
+        if not isinstance(parsed, Call):
+            return await self._conclude(parsed, match, wire)
         if match.outcome is NOTHING and emulator.strict:
             exchange.error = "unmatched"
             return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
         if match.outcome.reply is not None and match.outcome.reply.template:
             match = fill_reply(match, read_exchange(emulator, self._vendor.name, exchange), wire.key, started)
-        gate = emulator.gate
+        gate = emulator.gate_for(parsed)
         if gate is None or match.outcome.error is not None:
             repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
             exchange.plan = emulator.decide(parsed, match, wire.key, started, repeated=repeated)
@@ -74,6 +77,33 @@ class Decider:
             exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(exchange.plan, wire)
+
+    async def _match(self, exchange: Exchange) -> Match:
+        parsed, wire = exchange.parsed, exchange.wire
+        assert parsed is not None
+        match = await self._emulator.match(
+            self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, exchange.started
+        )
+        exchange.match = match = self._ask(match, wire.headers)
+        return match
+
+    async def _conclude(self, parsed: WireResponse | Change, match: Match, wire: WireRequest) -> WireResponse:
+        """The answer of a route that no model answers; a change takes effect unless it is refused first."""
+        error = match.outcome.error
+        if isinstance(parsed, Change) and (error is None or error.after == "state"):
+            parsed = await self._apply(parsed, wire)
+        if error is not None:
+            raise error.to_error()
+        assert isinstance(parsed, WireResponse)
+        return parsed
+
+    async def _apply(self, change: Change, wire: WireRequest) -> WireResponse:
+        state, shelf = self._emulator.state, self._vendor.name
+        while True:
+            documents = await state.fetch(wire.session, shelf)
+            write = change.make(documents)
+            if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
+                return write.answer
 
     def _ask(self, match: Match, headers: Mapping[str, str]) -> Match:
         """What a rule makes of a call, or what the request's headers ask for in its place."""
@@ -112,6 +142,12 @@ class Decider:
         for fault in faults:
             delivery = fault.bend(delivery)
         return delivery
+
+
+def _is_full(match: Match) -> bool:
+    """A rule refuses for lack of capacity, or because something broke."""
+    error = match.outcome.error
+    return error is not None and error.kind in _CAPACITY
 
 
 _PREFIX = "x-emulator-"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from emulator.control.entry import Entry, LimitCheck
 from emulator.core.delivery import Delivery, Ending
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call
+from emulator.core.vendor import Call, Parsed
 from emulator.core.wire import DROPPED, Headers, WireRequest, WireResponse, WireStream
 from emulator.faults import AnyFault
 from emulator.limits import Admission
@@ -23,7 +23,7 @@ class Exchange:
         started: when it was admitted, Unix seconds.
         era: of the journal it belongs to; ``arrival``: which of its calls it is.
         identity: what makes it the same as another; ``attempt``: how often it came before.
-        parsed: the call, or the whole answer of a route that no model answers.
+        parsed: the call, or the answer or change of a route that no model answers.
         error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
         answer: what is sent; ``extra``: headers beside its own.
         entry: in the journal, once it is there.
@@ -35,7 +35,7 @@ class Exchange:
     arrival: int = 0
     identity: bytes = b""
     attempt: int = 0
-    parsed: Call | WireResponse | None = None
+    parsed: Parsed | None = None
     match: Match | None = None
     plan: Plan | None = None
     admission: Admission | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.control.entry import Entry
 from emulator.core.errors import EmulatedError
-from emulator.core.vendor import Call
+from emulator.core.vendor import Parsed
 from emulator.core.wire import WireResponse
 from emulator.pipeline import Emulator, read_facts
 from emulator.scenario.match import Facts, Match, Verdict
@@ -41,7 +41,7 @@ class Explainer:
         if evidence is None or kept is None:
             return None
         wire = replace(kept.request)  # what it finds out of its body goes with it
-        parsed: Call | WireResponse = _NO_ANSWER
+        parsed: Parsed = _NO_ANSWER
         if entry.deployment is not None and not kept.request_cut:  # a management route may not be run again
             with suppress(EmulatedError):
                 parsed = self._reader.parse_again(wire)

@@ -7,8 +7,8 @@ from aiohttp import web
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.seed import derive
-from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
+from emulator.core.wire import WireRequest
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
 from emulator.server.memo import Known, Memo
@@ -26,7 +26,7 @@ class Reader:
         self._reads = frozenset(name.lower() for name in vendor.reads)
         self._memo = Memo(vendor.reads)
 
-    async def read(self, exchange: Exchange) -> Call | WireResponse:
+    async def read(self, exchange: Exchange) -> Parsed:
         """What is asked, or the whole answer; what is known of an equal request is not found out again.
 
         Raises:
@@ -40,14 +40,16 @@ class Reader:
             missing = error
         if endpoint is None or not endpoint.open:
             wire.principal = self._vendor.authenticate(wire, self._service)
-        known = self._memo.find(wire)
+        if self._vendor.keeps:
+            wire.documents = await self._emulator.state.fetch(wire.session, self._vendor.name)
+        known = None if wire.documents else self._memo.find(wire)
         await self.identify(exchange, known)
         if known is not None:
             return known.call
         if missing is not None or endpoint is None:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
         parsed = self._parse(endpoint, wire)
-        if exchange.attempt and isinstance(parsed, Call):
+        if exchange.attempt and isinstance(parsed, Call) and not wire.documents:
             self._memo.remember(wire, exchange.identity, parsed)
         return parsed
 
@@ -56,14 +58,15 @@ class Reader:
         wire, emulator = exchange.wire, self._emulator
         exchange.identity = identify(self._vendor.name, wire) if known is None else known.identity
         exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
+        wire.attempt = exchange.attempt
         wire.key = derive(emulator.seed, "answer", exchange.identity, exchange.attempt)
 
-    def parse_again(self, wire: WireRequest) -> Call | WireResponse:
+    def parse_again(self, wire: WireRequest) -> Parsed:
         """What a request asks that was read before."""
         endpoint, _ = self._router.resolve(wire.method, wire.path)
         return self._parse(endpoint, wire)
 
-    def _parse(self, endpoint: AnyEndpoint, wire: WireRequest) -> Call | WireResponse:
+    def _parse(self, endpoint: AnyEndpoint, wire: WireRequest) -> Parsed:
         with wire.limited_to(self._reads):
             return endpoint.parse(wire, self._service)
 

@@ -1,14 +1,16 @@
 """The default store: one process, nothing shared."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult
 
+from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge
 from emulator.state.accounts import Account, open_account
 
 _MOST_COUNTERS = 200_000
+_NO_DOCUMENTS: Mapping[str, JSON] = {}
 
 
 def open_memory(url: SplitResult) -> "MemoryState":
@@ -32,12 +34,13 @@ class _Quotas:
 
 
 class MemoryState:
-    """Counters and accounts in dictionaries per session; the oldest counters are forgotten past a bound."""
+    """Counters, accounts and documents in dictionaries per session; the oldest counters are forgotten past a bound."""
 
     def __init__(self, most: int = _MOST_COUNTERS) -> None:
         self._most = most
         self._sessions: dict[str, dict[tuple[str, bytes], int]] = defaultdict(dict)
         self._quotas: dict[str, _Quotas] = defaultdict(_Quotas)
+        self._documents: dict[str, dict[str, Mapping[str, JSON]]] = defaultdict(dict)
 
     async def count(self, session: str, scope: str, key: bytes) -> int:
         counters = self._sessions[session]
@@ -69,10 +72,24 @@ class MemoryState:
             for (account, taken), cost in zip(bill, costs, strict=True):
                 account.settle(ticket, taken, cost, at, now)
 
+    async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
+        shelves = self._documents.get(session)
+        return _NO_DOCUMENTS if shelves is None else shelves.get(shelf, _NO_DOCUMENTS)
+
+    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
+        shelves = self._documents[session]
+        found = shelves.get(shelf, _NO_DOCUMENTS)
+        if found.get(key) != before:
+            return False
+        shelves[shelf] = {name: value for name, value in {**found, key: document}.items() if value is not None}
+        return True
+
     async def reset(self, session: str | None = None) -> None:
         if session is None:
             self._sessions.clear()
             self._quotas.clear()
+            self._documents.clear()
         else:
             self._sessions.pop(session, None)
             self._quotas.pop(session, None)
+            self._documents.pop(session, None)

@@ -400,11 +400,6 @@ def test_a_limit_of_a_principal_that_is_misspelt() -> None:
         ),
         pytest.param("faults: [{type: reorder}]", None, id="a stream may come"),
         pytest.param("when: {stream: false}, faults: [{type: drop, field: [done, id]}]", None, id="more than the end"),
-        pytest.param(
-            "error: {kind: internal, after: state}",
-            "error.after: it has no effect: no vendor has a route that changes anything",
-            id="an error after a state",
-        ),
     ],
 )
 def test_an_outcome_that_is_not_what_it_looks_like(rule: str, warning: str | None) -> None:

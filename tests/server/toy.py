@@ -1,13 +1,13 @@
 """A vendor made up for tests of the road: it says little, and does everything a vendor may do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from emulator.core.call import ChatAsk, Deployment, Message, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call, Endpoint, Service, Vendor, VendorSettings, no_habits
+from emulator.core.vendor import Call, Change, Endpoint, Service, Vendor, VendorSettings, Write, no_habits
 from emulator.core.wire import Event, FieldNames, Mark, WireRequest, WireResponse, WireStream
 from tests.parsed import JSON
 
@@ -79,6 +79,25 @@ def _drop(request: WireRequest, service: ToyService) -> WireResponse:
     return WireResponse(0)
 
 
+def _show_note(request: WireRequest, service: ToyService) -> WireResponse:
+    if "note" not in request.documents:
+        raise EmulatedError(ErrorKind.NOT_FOUND)
+    return WireResponse(200, dump_json(request.documents["note"]))
+
+
+def _write_note(request: WireRequest, service: ToyService) -> Change:
+    """A number more than the one before, or none any more."""
+
+    def make(documents: Mapping[str, JSON]) -> Write:
+        number = documents.get("note", 0) + 1
+        if number > 3:
+            raise EmulatedError(ErrorKind.INVALID_PARAMETER, "full")
+        document = None if request.method == "DELETE" else number
+        return Write(WireResponse(200, dump_json(document)), "note", document)
+
+    return Change(make)
+
+
 def _authenticate(request: WireRequest, service: ToyService) -> str:
     principal = service.principal(request.headers.get("x-key"))
     if principal is None:
@@ -108,10 +127,13 @@ TOY = Vendor(
         Endpoint(method="GET", path="/open", parse=_echo, open=True),
         Endpoint(method="GET", path="/bug", parse=_bug),
         Endpoint(method="GET", path="/drop", parse=_drop),
+        Endpoint(method="GET", path="/note", parse=_show_note),
+        Endpoint(method="*", path="/note", parse=_write_note),
     ),
     settings=ToySettings,
     catalogue=lambda settings: (Deployment(vendor="toy", name="toy"),),
     authenticate=_authenticate,
     render_error=_render_error,
     body_limit=1024 * 1024,
+    keeps=True,
 )

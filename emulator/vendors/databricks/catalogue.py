@@ -1,4 +1,4 @@
-"""The endpoints every workspace comes with, and how OpenAI's tools are shown them."""
+"""The endpoints every workspace comes with."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from types import MappingProxyType
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
-from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.databricks.families import Family, find_family
-from emulator.vendors.databricks.habits import DatabricksService
-from emulator.vendors.databricks.headers import answer_json
 
 PRECONFIGURED_AT = 1733875200  # Unix seconds
 _TOKENIZERS: Mapping[Family, str] = MappingProxyType({"gpt-oss": "gpt", "claude": "claude", "gpt": "gpt"})
@@ -136,13 +133,3 @@ CATALOGUE = (*_OPEN, *_CLAUDE, *_GPT, *_GEMINI, *_OTHERS)
 def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
     """The preconfigured pay-per-token endpoints, the retired ones of the reference among them."""
     return CATALOGUE
-
-
-def list_models(request: WireRequest, service: DatabricksService) -> WireResponse:
-    """``GET /serving-endpoints/models``: undocumented, for OpenAI tools that ask."""
-    data: list[JSON] = [
-        {"id": d.name, "object": "model", "created": PRECONFIGURED_AT, "owned_by": "databricks"}
-        for d in service.deployments.values()
-        if d.state != "retired"
-    ]
-    return answer_json({"object": "list", "data": data}, request, service.settings)

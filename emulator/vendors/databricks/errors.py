@@ -17,8 +17,10 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.sse import frame
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
+from emulator.vendors.databricks.native.errors import frame_native, is_anthropic, shape_native
 from emulator.vendors.databricks.responses.shapes import draw_response_id
 from emulator.vendors.databricks.settings import DatabricksSettings
+from emulator.vendors.databricks.workspace.external import word_external
 
 NO_CREDENTIAL = "Credential was not sent or was of an unsupported type for this API."  # PipedreamHQ/pipedream#20701
 BAD_TOKEN = "Invalid access token."
@@ -78,7 +80,7 @@ class Envelope:
 def render_error(error: EmulatedError, request: WireRequest, service: DatabricksService) -> WireResponse:
     """Any refusal on Databricks' wire; what the error leaves open takes Databricks' own words."""
     settings = service.settings
-    envelope = make_envelope(error, request, settings)
+    envelope = make_envelope(error, request, service)
     headers = [*base_headers(request, settings)]
     if (wait := _wait(error, settings)) is not None:
         headers.append(("Retry-After", str(wait)))
@@ -87,6 +89,8 @@ def render_error(error: EmulatedError, request: WireRequest, service: Databricks
     if envelope.status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
         headers.append(("X-Databricks-Reason-Phrase", BAD_TOKEN))
     body = envelope.body
+    if error.body is None and is_anthropic(request):
+        body = shape_native(envelope.status, envelope.message)
     plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
     kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
     return WireResponse(envelope.status, _dump(body), (kind, *headers))
@@ -97,7 +101,9 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: Datab
 
     No trace of one was found; what is said here is what openai-python understands (unverified).
     """
-    envelope = make_envelope(error, request, service.settings)
+    envelope = make_envelope(error, request, service)
+    if is_anthropic(request):
+        return frame_native(envelope.status, envelope.message)
     if _is_responses(request):
         return _render_failed(error, envelope, request, service)
     body = envelope.body
@@ -138,13 +144,13 @@ def _render_failed(error: EmulatedError, envelope: Envelope, request: WireReques
     return event if direct else b"event: response.failed\n" + event
 
 
-def make_envelope(error: EmulatedError, request: WireRequest, settings: DatabricksSettings) -> Envelope:
+def make_envelope(error: EmulatedError, request: WireRequest, service: DatabricksService) -> Envelope:
     """The body a scenario has written, else one in Databricks' own words."""
     status, code, _ = WIRE[error.kind]
     status = error.status or status
     body = error.body
     if body is None:
-        body = _word_body(error, request, settings, status, code)
+        body = _word_body(error, request, service, status, code)
     members = _read_members(body)
     found = members.get("error_code")
     return Envelope(status=status, body=body, code=str(found), message=str(members.get("message", "")))
@@ -172,18 +178,20 @@ def _wait(error: EmulatedError, settings: DatabricksSettings) -> int | None:
 
 
 def _word_body(
-    error: EmulatedError, request: WireRequest, settings: DatabricksSettings, status: int, code: JSON
+    error: EmulatedError, request: WireRequest, service: DatabricksService, status: int, code: JSON
 ) -> Object:
+    settings = service.settings
     if "oauth" in error.details:
         return {"error": error.details["oauth"], "error_description": error.message}
+    external = word_external(error, endpoint_name(request), request, service, code)
+    if external is not None:
+        return external
     if error.kind is ErrorKind.RATE_LIMITED and settings.rate_limit_body == "docs":
         return _word_documented_limit(error, settings)
     code = error.details.get("error_code", code)
     message = error.message
-    if message is None and error.kind is ErrorKind.RATE_LIMITED:
-        message = _word_limit(error, request, settings)
-    elif message is None:
-        code, message = _word(error, request, code)
+    if message is None:
+        code, message = _word(error, request, settings, code)
     if error.kind is ErrorKind.UNAUTHENTICATED:
         code = status
         if error.message is None and status == 403:
@@ -193,11 +201,13 @@ def _word_body(
     return {"error_code": code, "message": message}
 
 
-def _word(error: EmulatedError, request: WireRequest, code: JSON) -> tuple[JSON, str]:
+def _word(error: EmulatedError, request: WireRequest, settings: DatabricksSettings, code: JSON) -> tuple[JSON, str]:
     """The vendor's own text, and the code that goes with it, where the error has none."""
     kind = error.kind
     name = endpoint_name(request)
     text = WIRE[kind][2]
+    if kind is ErrorKind.RATE_LIMITED:
+        return code, _word_limit(error, request, settings)
     if kind is ErrorKind.NOT_FOUND:
         return _word_missing(request, name)
     if kind is ErrorKind.CONTENT_FILTER:

@@ -18,8 +18,9 @@ from emulator.vendors.databricks.embeddings import read_embeddings
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.habits import DatabricksService, Habits
 from emulator.vendors.databricks.headers import answer_json
-from emulator.vendors.databricks.request import Query, find_deployment, make_query, read_body, read_model
+from emulator.vendors.databricks.request import Query, find_ready, make_query, read_body, read_model
 from emulator.vendors.databricks.responses.parse import read_responses
+from emulator.vendors.databricks.workspace.view import list_all
 
 Read = Callable[[Query], Call]
 
@@ -37,17 +38,31 @@ def parse_gateway(
     """
     body = read_body(request, service.settings.payload_limit_bytes)
     name = read_model(body)
-    query = make_query(request, service, body, find_deployment(_find_name(name, service), service))
+    query = make_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
     if family is not None and query.family != family:
         raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
     return read(query)
 
 
-def _find_name(name: str, service: DatabricksService) -> str:
+def _find_name(name: str, request: WireRequest, service: DatabricksService) -> str:
     """The endpoint that serves a model such as ``system.ai.gpt-oss-120b``."""
-    if "." not in name or name in service.deployments:
+    if "." not in name or name in service.deployments or name in request.documents:
         return name
     return next((endpoint for endpoint, habits in service.habits.items() if habits.traits.get("entity") == name), name)
+
+
+def find_native(request: WireRequest, service: DatabricksService, family: Family) -> Query:
+    """A request in the API of one family's maker.
+
+    Raises:
+        EmulatedError: the endpoint is of another family, or what :func:`read_body` and :func:`find_ready` refuse.
+    """
+    body = read_body(request, service.settings.payload_limit_bytes)
+    name = request.params.get("name") or read_model(body)
+    query = make_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    if query.family != family or query.deployment.task != "chat":
+        raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
+    return query
 
 
 def parse_unknown(request: WireRequest, service: DatabricksService) -> Call:
@@ -71,8 +86,7 @@ INFERENCE: tuple[tuple[str, Callable[[WireRequest, DatabricksService], Call]], .
 def list_model_services(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.1/unity-catalog/model-services?parent=schemas/system.ai``."""
     parent = request.query.get("parent", "").removeprefix("schemas/")
-    serving = [d for d in service.deployments.values() if d.state != "retired"]
-    named = [(d.name, _name_model(service.habits[d.name])) for d in serving]
+    named = [(f.deployment.name, _name_model(f.habits)) for f in list_all(request.documents, service)]
     shapes: list[JSON] = [
         {"name": model.rpartition(".")[2], "full_name": model, "endpoint_name": endpoint}
         for endpoint, model in named

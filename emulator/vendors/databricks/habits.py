@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
@@ -60,6 +61,7 @@ class Habits:
         rules: for unknown fields.
         chat_fields: what a chat request may hold.
         overhead: tokens that a server-side template adds to each prompt.
+        behind: habits of each served entity, where they may differ from one to the next.
     """
 
     deployment: Deployment
@@ -73,6 +75,7 @@ class Habits:
     chat_fields: Struct
     overhead: int
     style: AnswerStyle
+    behind: Mapping[str, Habits] = field(default_factory=dict)
 
 
 DatabricksService = Service[DatabricksSettings, Habits]

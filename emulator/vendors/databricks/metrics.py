@@ -7,7 +7,7 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import base_headers
-from emulator.vendors.databricks.workspace.endpoints import find_endpoint
+from emulator.vendors.databricks.workspace.view import find_managed
 
 _BROKEN = (ErrorKind.INTERNAL, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT)  # answered with a 5xx
 _BOUNDS = (5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10_000.0, 60_000.0)  # milliseconds
@@ -15,7 +15,7 @@ _BOUNDS = (5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10_000.0, 60_000.0)  #
 
 def show_metrics(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}/metrics``: the counts are those of all endpoints together."""
-    name = find_endpoint(request, service).name
+    name = find_managed(request.params["name"], request.documents, service).deployment.name
     labels = {"endpoint_name": name, "served_model_name": name}
     metrics = service.metrics
     broken = sum(metrics.total("failed", error=kind) for kind in _BROKEN)

@@ -15,6 +15,7 @@ from emulator.vendors.databricks.errors import NO_ENDPOINT
 from emulator.vendors.databricks.families import Family, is_custom
 from emulator.vendors.databricks.habits import DatabricksService, Habits
 from emulator.vendors.databricks.settings import DatabricksSettings
+from emulator.vendors.databricks.workspace.view import Found, find
 
 _DEEPEST = 150  # levels; Go's own bound is 10,000
 
@@ -83,16 +84,21 @@ class Query:
         return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
-def make_query(request: WireRequest, service: DatabricksService, body: Object, deployment: Deployment) -> Query:
+def make_query(request: WireRequest, service: DatabricksService, body: Object, found: Found) -> Query:
     """A request that has found its endpoint."""
-    habits = service.habits[deployment.name]
+    deployment, habits = found.deployment, found.habits
     entities = habits.entities
     if len(entities) == 1 and "served" not in request.params:
         (served,) = entities
         repeatable = True
     else:
-        served = _pick_served(request, entities)
+        served = pick_served(request, entities)
         repeatable = "served" in request.params
+    if served in habits.behind:
+        habits = habits.behind[served]
+        deployment = habits.deployment
+    if found.kept is not None:
+        repeatable = False
     return Query(
         request, service, body, habits, served, repeatable, habits.settings, deployment, habits.family, habits.traits
     )
@@ -139,17 +145,16 @@ def _nests_deeply(text: bytes, body: JSON) -> bool:
 
 def find_named(request: WireRequest, service: DatabricksService) -> Query:
     """The query of ``/serving-endpoints/{name}/…``."""
-    deployment = find_deployment(request.params["name"], service)
-    limit = service.settings.payload_limit_bytes * (4 if is_custom(deployment) else 1)
+    found = find_ready(request.params["name"], request, service)
+    limit = service.settings.payload_limit_bytes * (4 if is_custom(found.deployment) else 1)
     body = read_body(request, limit)
-    return make_query(request, service, body, deployment)
+    return make_query(request, service, body, found)
 
 
 def find_by_model(request: WireRequest, service: DatabricksService) -> Query:
     """The query of an OpenAI-style route: ``model`` names the endpoint."""
     body = read_body(request, service.settings.payload_limit_bytes)
-    deployment = find_deployment(read_model(body), service)
-    return make_query(request, service, body, deployment)
+    return make_query(request, service, body, find_ready(read_model(body), request, service))
 
 
 def read_model(body: Mapping[str, JSON]) -> str:
@@ -162,23 +167,24 @@ def read_model(body: Mapping[str, JSON]) -> str:
     return model
 
 
-def find_deployment(name: str, service: DatabricksService) -> Deployment:
+def find_ready(name: str, request: WireRequest, service: DatabricksService) -> Found:
     """An endpoint that can be asked.
 
     Raises:
         EmulatedError: there is none of that name, or it is not up.
     """
-    deployment = service.deployments.get(name)
-    if deployment is None or deployment.state == "retired":
+    found = find(name, request.documents, service)
+    if found is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
+    deployment = found.deployment
     if deployment.state == "stopped":
         raise refusal(f"Endpoint {name} is stopped. Start the endpoint before sending requests.")  # unverified
     if deployment.state != "ready":
         raise EmulatedError(ErrorKind.NOT_READY)
-    return deployment
+    return found
 
 
-def _pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
+def pick_served(request: WireRequest, entities: Mapping[str, float]) -> str:
     """The served entity that answers: the one the path names, else one by its share of the traffic."""
     named = request.params.get("served")
     if named is not None:

@@ -6,13 +6,13 @@ for discovery and management.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call, Endpoint, Vendor
 from emulator.core.wire import FieldNames, WireRequest, WireResponse
 from emulator.vendors.databricks import gateway
-from emulator.vendors.databricks.catalogue import list_deployments, list_models
+from emulator.vendors.databricks.catalogue import list_deployments
 from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
 from emulator.vendors.databricks.completions import parse_completions, read_completions
 from emulator.vendors.databricks.custom import predict
@@ -20,15 +20,15 @@ from emulator.vendors.databricks.embeddings import parse_embeddings, read_embedd
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.habits import DatabricksService, Habits, prepare
-from emulator.vendors.databricks.metrics import show_metrics
-from emulator.vendors.databricks.request import find_deployment, find_named
+from emulator.vendors.databricks.native import anthropic
+from emulator.vendors.databricks.request import find_named, find_ready
 from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.workspace import auth, details
-from emulator.vendors.databricks.workspace import endpoints as management
+from emulator.vendors.databricks.workspace import auth, discovery
+from emulator.vendors.databricks.workspace.policy import Parse, govern
+from emulator.vendors.databricks.workspace.routes import MANAGEMENT
 
 DatabricksEndpoint = Endpoint[DatabricksSettings, Habits]
-Parse = Callable[[WireRequest, DatabricksService], Call | WireResponse]
 
 _READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
 
@@ -58,8 +58,9 @@ def parse_direct(request: WireRequest, service: DatabricksService) -> Call | Wir
     Raises:
         EmulatedError: there is no such model, or as :func:`parse_invocations`.
     """
-    if not is_custom(find_deployment(request.params["name"], service)):
+    if not is_custom(find_ready(request.params["name"], request, service).deployment):
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
+    auth.refuse_personal(request)
     return parse_invocations(request, service)
 
 
@@ -76,47 +77,39 @@ _INFERENCE: tuple[tuple[str, Parse], ...] = (
     ("/{name}/invocations", parse_invocations),
     ("/{name}/served-models/{served}/invocations", parse_invocations),
 )
-_QUESTIONS: tuple[tuple[str, Parse, bool], ...] = (
-    ("/.well-known/databricks-config", management.show_config, True),
-    ("/oidc/.well-known/oauth-authorization-server", management.show_oidc, True),
-    ("/oidc/.well-known/openid-configuration", management.show_oidc, True),
-    ("/oidc/v1/authorize", auth.serve_authorize, True),
-    ("/api/2.0/preview/scim/v2/Me", management.show_me, False),
-    ("/serving-endpoints/models", list_models, False),
-    ("/serving-endpoints/v1/models", list_models, False),
-    ("/api/2.0/serving-endpoints", management.list_endpoints, False),
-    ("/api/2.0/serving-endpoints:foundation-models", management.list_foundation_models, False),
-    ("/api/2.0/serving-endpoints/{name}", management.get_endpoint, False),
-    ("/api/2.0/serving-endpoints/{name}/metrics", show_metrics, False),
-    ("/api/2.0/serving-endpoints/{name}/openapi", details.show_openapi, False),
-    ("/api/2.0/serving-endpoints/{name}/served-models/{served}/build-logs", details.show_logs, False),
-    ("/api/2.0/serving-endpoints/{name}/served-models/{served}/logs", details.show_logs, False),
-    ("/api/2.0/serving-endpoints/get-model-optimization-info/{model}/{version}", details.show_optimization, False),
-    ("/api/2.0/permissions/serving-endpoints/{id}", details.show_permissions, False),
-    ("/api/2.0/permissions/serving-endpoints/{id}/permissionLevels", details.show_permission_levels, False),
-    ("/api/ai-gateway/v2/endpoints", management.list_foundation_models, False),
-    ("/api/2.1/unity-catalog/model-services", gateway.list_model_services, False),
+_START: tuple[tuple[str, str, Parse], ...] = (
+    ("GET", "/.well-known/databricks-config", discovery.show_config),
+    ("GET", "/oidc/.well-known/oauth-authorization-server", discovery.show_oidc),
+    ("GET", "/oidc/.well-known/openid-configuration", discovery.show_oidc),
+    ("GET", "/oidc/v1/authorize", auth.serve_authorize),
+    ("POST", "/oidc/v1/token", auth.serve_token),
+    ("GET", "/aad/auth", auth.show_tenant),
 )
+"""What asks for no credential."""
 
 
 def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     for path, parse in _INFERENCE:
-        yield from _both("POST", f"/serving-endpoints{path}", parse)
+        yield from _both("POST", f"/serving-endpoints{path}", govern(parse))
         if "{" not in path:
-            yield from _both("POST", f"/serving-endpoints/v1{path}", parse)
+            yield from _both("POST", f"/serving-endpoints/v1{path}", govern(parse))
     for path, parse in gateway.INFERENCE:
-        yield from _both("POST", path, parse)
-    yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", parse_direct)
-    for path, parse, is_open in _QUESTIONS:
-        yield from _both("GET", path, parse, open=is_open)
-    yield from _both("POST", "/oidc/v1/token", auth.serve_token, open=True)
+        yield from _both("POST", path, govern(parse))
+    for prefix in ("/serving-endpoints", "/ai-gateway"):
+        yield from _both("POST", f"{prefix}/anthropic/v1/messages", govern(anthropic.parse_messages))
+        yield from _both("POST", f"{prefix}/anthropic/v1/messages/count_tokens", anthropic.count_tokens)
+    yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", govern(parse_direct))
+    for method, path, parse in _START:
+        yield from _both(method, path, parse, open=True)
+    for method, path, parse in MANAGEMENT:
+        yield from _both(method, path, parse)
 
 
 _ANSWER_FIELDS = FieldNames(
-    text=frozenset({"content", "refusal", "text", "arguments"}),
+    text=frozenset({"content", "refusal", "text", "arguments", "thinking", "partial_json"}),
     usage=(("usage",),),
-    finish=(("finish_reason",),),
-    id=(("id",), ("response", "id")),
+    finish=(("finish_reason",), ("stop_reason",)),
+    id=(("id",), ("response", "id"), ("message", "id")),
     generated=("completion_tokens", "output_tokens"),
     counts=("total_tokens", "prompt_tokens", "input_tokens"),
 )
@@ -132,4 +125,5 @@ VENDOR = Vendor(
     prepare=prepare,
     fields=_ANSWER_FIELDS,
     reads=("Authorization",),  # of clients who ask for a token
+    keeps=True,
 )

@@ -73,13 +73,15 @@ def check_alternatives(query: Query) -> None:
 
 
 def _check_n(query: Query) -> None:
-    """Several answers are for provisioned throughput, unless the endpoint's trait ``allow_n`` says otherwise."""
+    """Whether pay-per-token endpoints answer a chat several times a setting says, or the trait ``allow_n``."""
     n = query.get_integer("n")
     if n is None or n == 1:
         return
     check_positive(query, "n")
     allowed = query.deployment.traits.get("allow_n")
-    if not (query.deployment.mode != "pay_per_token" if allowed is None else allowed):
+    chats = query.deployment.task == "chat" and query.settings.pay_per_token_n
+    usual = chats or query.deployment.mode != "pay_per_token"
+    if not (usual if allowed is None else allowed):
         raise refusal("Bad request: n is only supported for provisioned throughput endpoints", "n")
     if n > query.settings.max_n:
         raise refusal(f"Bad request: n cannot exceed {query.settings.max_n}", "n")

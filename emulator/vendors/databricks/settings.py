@@ -17,6 +17,7 @@ _SEED: dict[str, JSON] = {
     "stream_default": True,
     "chat_object": "chat.completions",
     "stream_usage": "none",
+    "pay_per_token_n": False,
     "require_description": True,
     "responses_tools": "nested",
     "responses_format": "nested",
@@ -98,6 +99,7 @@ class DatabricksSettings(VendorSettings):
     strict_schemas: bool = Field(default=True, description="a `strict` schema may use only the supported keywords")
     max_tools: int = Field(default=32, ge=1, description="most functions of a request")
     max_format_keys: int = Field(default=64, ge=1, description="most keys in the schema of a structured output")
+    pay_per_token_n: bool = Field(default=True, description="several answers (`n`) to a chat also pay-per-token")
     max_n: int = Field(default=128, ge=1, description="most answers of a request")
     max_prompts: int = Field(default=16, ge=1, description="most prompts of a completions request")
     max_streamed_prompts: int = Field(default=1, ge=1, description="the same, streamed")
@@ -120,12 +122,22 @@ class DatabricksSettings(VendorSettings):
     rate_limit_body: Literal["real", "docs"] = Field(
         default="real", description="the 429 body: as observed, or as documented"
     )
+    external_errors: Literal["plain", "wrapped"] = Field(
+        default="plain", description="what an external model's own error is told as: as it is, or as text in `message`"
+    )
     late_error: Literal["openai", "databricks"] = Field(
         default="openai", description="a failure inside a stream: an `error` object, or `error_code` and `message`"
     )
     payload_limit_bytes: int = Field(
         default=4 * 1024**2, ge=1, description="of a request; custom models take four times it"
     )
+    cold_start_s: float = Field(
+        default=0, ge=0, description="seconds until a new or changed endpoint serves; none where waits cost nothing"
+    )
+    failing_models: tuple[str, ...] = Field(
+        default=(), description="entities whose deployment fails: `entity_name` as the management API gets it"
+    )
+    token_lifetime_s: int = Field(default=3600, ge=1, description="seconds for which an OAuth token is good")
     workspace_id: str = Field(default="1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
     cloud: Literal["AWS", "Azure", "GCP"] = Field(default="AWS", description="in discovery")
 

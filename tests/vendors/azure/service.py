@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError
 from emulator.core.json import dump_json
-from emulator.core.vendor import Call
+from emulator.core.vendor import Call, Change
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.load import load_text
 from emulator.server.routing import Router
@@ -90,7 +90,9 @@ def send(
         if not endpoint.open:
             request.principal = VENDOR.authenticate(request, service)
         with request.limited_to(_READS):
-            return endpoint.parse(request, service)
+            parsed = endpoint.parse(request, service)
+            assert not isinstance(parsed, Change)
+            return parsed
     except EmulatedError as error:
         return Refused(VENDOR.render_error(error, request, service))
 

@@ -8,7 +8,7 @@ from emulator.core.call import Deployment
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call
+from emulator.core.vendor import Call, Change
 from emulator.core.wire import Event, Mark, WireRequest, WireResponse
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
@@ -99,6 +99,8 @@ def send(
             parsed = endpoint.parse(request, service)
     except EmulatedError as error:
         return _read(VENDOR.render_error(error, request, service))
+    if isinstance(parsed, Change):
+        return _read(parsed.make({}).answer)
     if isinstance(parsed, WireResponse):
         return _read(parsed)
     return answer(parsed, request)

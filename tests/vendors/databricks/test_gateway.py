@@ -48,6 +48,10 @@ def test_discovery() -> None:
 
 def test_route_optimized_address_is_for_custom_models() -> None:
     rows = {"inputs": [1, 2]}
-    answer = send("/123/serving-endpoints/scorer/invocations", rows, deployments=(CUSTOM,))
+    path = "/123/serving-endpoints/scorer/invocations"
+    assert send(path, rows, deployments=(CUSTOM,)).status == 401  # a personal token
+    form = b"grant_type=client_credentials&client_id=app&client_secret=s"
+    issued = send("/oidc/v1/token", form, headers={"Authorization": ""}).body["access_token"]
+    answer = send(path, rows, deployments=(CUSTOM,), headers={"Authorization": f"Bearer {issued}"})
     assert (answer.status, len(answer.body["predictions"])) == (200, 2)
     assert send(f"/123/serving-endpoints/{LLAMA}/invocations", CHAT).body["error_code"] == "ENDPOINT_NOT_FOUND"

@@ -86,3 +86,9 @@ def test_newest_claude_refuses_sampling() -> None:
         fields: JSON = {field: 1}
         answer = chat("databricks-claude-opus-4-8", **fields)
         assert (answer.status, field in answer.message) == (400, True)
+
+
+def test_several_answers_are_a_matter_of_the_profile() -> None:
+    assert len(chat(n=2).body["choices"]) == 2
+    refused = chat(options={"profile": "seed"}, n=2, stream=False)
+    assert refused.message == "Bad request: n is only supported for provisioned throughput endpoints"

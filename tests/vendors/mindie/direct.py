@@ -7,7 +7,7 @@ from functools import cache
 
 from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
-from emulator.core.vendor import Call
+from emulator.core.vendor import Call, Change
 from emulator.core.wire import Event, WireRequest, WireResponse
 from emulator.engine.parts import FixedReply
 from emulator.engine.write import write
@@ -47,7 +47,9 @@ def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Cal
     request = make_request(path, body, **headers)
     endpoint, request.params = _ROUTER.resolve("POST", path)
     try:
-        return endpoint.parse(request, service(section))
+        parsed = endpoint.parse(request, service(section))
+        assert not isinstance(parsed, Change)
+        return parsed
     except EmulatedError as error:
         return VENDOR.render_error(error, request, service(section))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from emulator.core.call import Sampling
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
-from emulator.core.vendor import Call, Endpoint
+from emulator.core.vendor import Call, Change, Endpoint
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.scenario.schema import DeploymentEntry, Key, Scenario
 from emulator.server.metrics import VendorMetrics
@@ -88,7 +88,9 @@ class Server:
             request.principal = VENDOR.authenticate(request, self.service)
             endpoint, request.params = self.route(method, path)
             with request.limited_to(_READS):
-                return endpoint.parse(request, self.service)
+                parsed = endpoint.parse(request, self.service)
+                assert not isinstance(parsed, Change)
+                return parsed
         except EmulatedError as error:
             return VENDOR.render_error(error, request, self.service)
 

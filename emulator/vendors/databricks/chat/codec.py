@@ -14,6 +14,7 @@ from emulator.dialects.openai import shape_logprob
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import gather
 from emulator.vendors.databricks.chat.shapes import (
+    count_cached,
     draw_id,
     dump_usage,
     is_plain,
@@ -36,19 +37,23 @@ class ChatCodec:
     Fields:
         served: the served entity that answers.
         include_usage: the client asked for usage in the stream.
+        marked: the request marks what is to be cached.
     """
 
     settings: DatabricksSettings
     style: AnswerStyle
     served: str
     include_usage: bool
+    marked: bool = False
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         style, name = self.style, self.settings.chat_object
+        plan = count_cached(plan, style, request.attempt, marked=self.marked)
         body = _fill(plan, style, name) if is_plain(plan, style) else dump_json(_shape_answer(plan, style, name))
         return WireResponse(200, body, answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        plan = count_cached(plan, self.style, request.attempt, marked=self.marked)
         events = stream_chat(plan, self.style, include_usage=self.include_usage)
         return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
 

@@ -150,11 +150,16 @@ def _make_call(query: Query, messages: list[JSON]) -> Call:
     return Call(
         deployment=query.deployment,
         ask=ask,
-        codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage()),
+        codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage(), _marks_cache(query)),
         stream=query.wants_stream(),
         prompt_tokens=counts,
         repeatable=query.repeatable,
     )
+
+
+def _marks_cache(query: Query) -> bool:
+    """Whether anything in the request, which was checked, is marked for Claude's cache."""
+    return query.family == "claude" and b'"cache_control"' in query.request.body
 
 
 def _read_ask(query: Query, said: tuple[Message, ...]) -> tuple[ChatAsk, tuple[int, ...]]:

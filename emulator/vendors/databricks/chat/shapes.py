@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from dataclasses import replace
 
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
 from emulator.core.seed import derive, draw_hex, draw_uuid
 from emulator.dialects.walk import CallOpened, SaidCall, is_only
 from emulator.vendors.databricks.habits import AnswerStyle
+
+_LEAST_CACHED = 1024  # tokens of a prompt; platform.openai.com and docs.anthropic.com, "Prompt caching"
+_BLOCK = 128  # tokens
 
 
 def is_plain(plan: Plan, style: AnswerStyle) -> bool:
@@ -76,11 +80,26 @@ def shape_usage(usage: Usage, style: AnswerStyle) -> Object:
         shape["reasoning_tokens"] = usage.reasoning_tokens
         shape["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
     if style.family == "gpt":
-        shape["prompt_tokens_details"] = {"cached_tokens": 0}
+        shape["prompt_tokens_details"] = {"cached_tokens": usage.cached_tokens}
     elif style.family == "claude":
-        shape["cache_creation_input_tokens"] = 0
-        shape["cache_read_input_tokens"] = 0
+        shape["cache_creation_input_tokens"] = usage.stored_tokens
+        shape["cache_read_input_tokens"] = usage.cached_tokens
     return shape
+
+
+def count_cached(plan: Plan, style: AnswerStyle, attempt: int, *, marked: bool) -> Plan:
+    """The plan with what of its prompt a cache holds, the second time it is asked.
+
+    GPT endpoints remember every long prompt, by blocks; Claude's only what is marked with ``cache_control``.
+    """
+    usage = plan.usage
+    if usage.prompt_tokens < _LEAST_CACHED or not (style.family == "gpt" or (style.family == "claude" and marked)):
+        return plan
+    block = _BLOCK if style.family == "gpt" else 1
+    cached = usage.prompt_tokens // block * block
+    if attempt:
+        return replace(plan, usage=replace(usage, cached_tokens=cached))
+    return plan if style.family == "gpt" else replace(plan, usage=replace(usage, stored_tokens=cached))
 
 
 def dump_usage(usage: Usage, style: AnswerStyle) -> bytes:

@@ -7,20 +7,30 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from types import MappingProxyType
 from urllib.parse import parse_qsl, urlencode
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import Object
-from emulator.core.seed import draw_alphanumeric, draw_hex
+from emulator.core.json import Object, as_integer, as_text, dump_text, parse_json
+from emulator.core.record import record
+from emulator.core.seed import draw_alphanumeric, draw_hex, draw_uuid
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.auth import basic_credentials, bearer_token
 from emulator.vendors.databricks.errors import BAD_TOKEN, NO_CREDENTIAL
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import answer_json, base_headers
 
-_LIFETIME = 3600  # seconds
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+# Scopes beside ``all-apis``, and where the paths begin that each opens. Those of other parts of a workspace open none.
+_SERVING = ("/serving-endpoints", "/api/2.0/serving-endpoints", "/ai-gateway")
+_WHO = ("/api/2.0/preview/scim",)
+_SCOPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "model-serving": _SERVING, "serving.serving-endpoints": _SERVING, "iam": _WHO, "openid": _WHO,
+        "profile": _WHO, "email": _WHO, "offline_access": (), "sql": (), "clusters": (), "jobs": (), "workspace": (),
+    }
+)  # fmt: skip
 
 
 def authenticate(request: WireRequest, service: DatabricksService) -> str:
@@ -36,22 +46,87 @@ def authenticate(request: WireRequest, service: DatabricksService) -> str:
     principal = principal_of(token, service)
     if principal is None:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, BAD_TOKEN, status=403)
+    grant = read_grant(token)
+    if grant is not None and not _covers(grant, request.path):
+        text = "Provided OAuth token does not have required scopes"  # wording unverified
+        raise EmulatedError(ErrorKind.FORBIDDEN, text)
     return principal
 
 
 def principal_of(token: str, service: DatabricksService) -> str | None:
-    """Whose a token is: a configured one's, or one issued for such a one."""
+    """Whose a token is: a configured one's, or one issued for such a one that has not expired."""
+    grant = read_grant(token)
+    if grant is not None and service.clock.now() >= grant.expires:
+        return None
     principal = service.principal(token)
-    if principal is not None or service.keys is None:
+    if principal is not None or service.keys is None or grant is None:
         return principal
-    client, _, _ = token.partition(".")
-    owners = (owner for key, owner in service.keys.items() if token == issue(_decode(client), key))
-    return next(owners, None)
+    return next((owner for key, owner in service.keys.items() if token == issue(grant, key)), None)
 
 
-def issue(client: str, secret: str) -> str:
-    """The access token of a client: a token's look, without a signature anyone could check."""
-    return f"{_encode(client)}.{_encode('all-apis')}.{draw_alphanumeric(b'', 40, 'oauth', client, secret)}"
+@record(frozen=True, slots=True)
+class Grant:
+    """What an issued token says of itself.
+
+    Fields:
+        scopes: between spaces, as they were asked for.
+        path: of the one object that it opens; empty: none in particular.
+        expires: Unix seconds.
+    """
+
+    client: str
+    scopes: str
+    path: str
+    expires: int
+
+
+def issue(grant: Grant, secret: str) -> str:
+    """An access token: a token's look, without a signature anyone could check."""
+    claims = dump_text([grant.scopes, grant.path, grant.expires])
+    seal = draw_alphanumeric(b"", 40, "oauth", grant.client, claims, secret)
+    return f"{_encode(grant.client)}.{_encode(claims)}.{seal}"
+
+
+def read_grant(token: str) -> Grant | None:
+    """What an issued token says; ``None`` if it is of another kind."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = parse_json(_decode(parts[1]))
+    except ValueError:
+        return None
+    if not isinstance(claims, list) or [type(claim) for claim in claims] != [str, str, int]:
+        return None
+    return Grant(_decode(parts[0]), as_text(claims[0]), as_text(claims[1]), as_integer(claims[2]))
+
+
+def refuse_personal(request: WireRequest) -> None:
+    """Route-optimized addresses take OAuth tokens only. Source: docs.databricks.com, "Route optimization".
+
+    Raises:
+        EmulatedError: the token is none.
+    """
+    if read_grant(bearer_token(request) or "") is None:
+        text = "Route-optimized endpoints accept OAuth tokens only."  # unverified
+        raise EmulatedError(ErrorKind.UNAUTHENTICATED, text)
+
+
+def show_tenant(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /aad/auth``: where clients on Azure read the name of the tenant."""
+    tenant = draw_uuid(b"", "tenant", service.settings.workspace_id)
+    location = f"https://login.microsoftonline.com/{tenant}/oauth2/authorize"
+    return WireResponse(302, b"", (("Location", location), *base_headers(request, service.settings)))
+
+
+def _covers(grant: Grant, path: str) -> bool:
+    """Whether a token is good for a path; one for a single object opens nothing but its address."""
+    if grant.path:
+        return path.count("/serving-endpoints/") == 1 and not path.startswith(("/serving-endpoints", "/api/"))
+    scopes = grant.scopes.split()
+    if "all-apis" in scopes:
+        return True
+    return any(path.startswith(prefix) for scope in scopes for prefix in _SCOPES[scope])
 
 
 def serve_token(request: WireRequest, service: DatabricksService) -> WireResponse:
@@ -65,16 +140,18 @@ def serve_token(request: WireRequest, service: DatabricksService) -> WireRespons
         raise _oauth_refusal("unsupported_grant_type", f"Grant type {grant!r} is not supported", 400)
     client, secret = basic_credentials(request) or (form.get("client_id", ""), form.get("client_secret", ""))
     if grant != "client_credentials":
-        client, secret = client or "databricks-cli", _read_grant(grant, form)
+        client, secret = client or "databricks-cli", _read_proof(grant, form)
     if service.principal(secret) is None and principal_of(secret, service) is None:
         if grant != "client_credentials":
             raise _oauth_refusal("invalid_grant", "The grant is invalid or expired", 400)
         raise _oauth_refusal("invalid_client", "Client authentication failed", 401)
-    token = issue(client, secret) if service.keys is None or secret in service.keys else secret
-    answer: Object = {"access_token": token, "scope": form.get("scope", "all-apis"), "token_type": "Bearer"}
+    scopes, lifetime = _read_scopes(form), service.settings.token_lifetime_s
+    granted = Grant(client, scopes, _read_path(form), int(service.clock.now()) + lifetime)
+    token = issue(granted, secret) if service.keys is None or secret in service.keys else secret
+    answer: Object = {"access_token": token, "scope": scopes, "token_type": "Bearer"}
     if grant in ("authorization_code", "refresh_token"):
         answer["refresh_token"] = token
-    return answer_json({**answer, "expires_in": _LIFETIME}, request, service.settings)
+    return answer_json({**answer, "expires_in": lifetime}, request, service.settings)
 
 
 def serve_authorize(request: WireRequest, service: DatabricksService) -> WireResponse:
@@ -100,9 +177,27 @@ def _read_form(request: WireRequest) -> Mapping[str, str]:
         return {}
 
 
-def _read_grant(grant: str, form: Mapping[str, str]) -> str:
+def _read_proof(grant: str, form: Mapping[str, str]) -> str:
     names = {_EXCHANGE: "subject_token", _ASSERTION: "assertion", "authorization_code": "code"}
     return form.get(names.get(grant, "refresh_token"), "")
+
+
+def _read_scopes(form: Mapping[str, str]) -> str:
+    scopes = form.get("scope") or "all-apis"
+    unknown = next((scope for scope in scopes.split() if scope != "all-apis" and scope not in _SCOPES), None)
+    if unknown is not None:
+        raise _oauth_refusal("invalid_scope", f"Scope {unknown!r} is not supported", 400)
+    return scopes
+
+
+def _read_path(form: Mapping[str, str]) -> str:
+    """The one object that a token is asked for. Source: databricks-sdk, ``data_plane.py``."""
+    try:
+        details = parse_json(form.get("authorization_details", ""))
+    except ValueError:
+        return ""
+    first = details[0] if isinstance(details, list) and details else None
+    return str(first.get("object_path", "")) if isinstance(first, dict) else ""
 
 
 def _oauth_refusal(error: str, description: str, status: int) -> EmulatedError:

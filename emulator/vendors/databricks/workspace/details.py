@@ -1,30 +1,28 @@
-"""What the management API says of one endpoint beside its description: who may use it, its logs.
+"""What the management API says of one endpoint beside its description: its interface, its logs.
 
 Source: databricks-sdk, ``service/serving.py``; texts of logs are unverified.
 """
 
 from __future__ import annotations
 
-from emulator.core.call import Deployment
-from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, Object
-from emulator.core.seed import draw_hex
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from emulator.core.json import Object, as_array, as_object
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import answer_json
-from emulator.vendors.databricks.workspace.endpoints import KEY, find_endpoint
-
-_LEVELS = (
-    ("CAN_VIEW", "Can view the serving endpoint"),
-    ("CAN_QUERY", "Can query the serving endpoint"),
-    ("CAN_MANAGE", "Can manage the serving endpoint"),
-)
+from emulator.vendors.databricks.workspace.config import CHUNK, sized_family
+from emulator.vendors.databricks.workspace.kept import Kept
+from emulator.vendors.databricks.workspace.shapes import kept_of
+from emulator.vendors.databricks.workspace.view import find_managed, missing_refusal
 
 
 def show_openapi(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}/openapi``, of an endpoint that is ready."""
-    deployment = find_endpoint(request, service)
+    found = find_managed(request.params["name"], request.documents, service)
+    deployment = found.deployment
     if deployment.state != "ready":
         raise refusal(f"Endpoint {deployment.name} is not ready.", code="INVALID_PARAMETER_VALUE")
     paths: Object = {
@@ -34,20 +32,56 @@ def show_openapi(request: WireRequest, service: DatabricksService) -> WireRespon
                 "responses": {"200": {"description": "Successful operation"}},
             }
         }
-        for name in service.habits[deployment.name].entities
+        for name in found.habits.entities
     }
     body: Object = {"openapi": "3.1.0", "info": {"title": deployment.name, "version": "1"}, "paths": paths}
     return answer_json(body, request, service.settings)
 
 
 def show_logs(request: WireRequest, service: DatabricksService) -> WireResponse:
-    """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/logs`` and ``/build-logs``."""
-    deployment = find_endpoint(request, service)
+    """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/logs``."""
+    kept = _find_kept(request, service)
+    server = [
+        "[INFO] Starting gunicorn 21.2.0",
+        "[INFO] Listening at: http://0.0.0.0:8080 (1)",
+        "[INFO] Application startup complete.",
+    ]
+    return answer_json({"logs": _write(kept.updated, server if kept.up else [])}, request, service.settings)
+
+
+def show_build_logs(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/build-logs``."""
+    kept = _find_kept(request, service)
+    lines = [*_build(kept, request.params["served"])]
+    return answer_json({"logs": _write(kept.created, lines)}, request, service.settings)
+
+
+def _build(kept: Kept, served: str) -> Iterator[str]:
+    yield f"Building the environment of {served}"
+    yield "Step 1/3: Collecting the model's dependencies"
+    yield "Step 2/3: Installing packages"
+    if kept.failed:
+        yield "ERROR: The model could not be deployed."
+    elif not kept.updating:
+        yield "Step 3/3: Pushing the image"
+        yield "The environment is ready."
+
+
+def _find_kept(request: WireRequest, service: DatabricksService) -> Kept:
+    """The endpoint of a served entity, in the config that serves or is to serve."""
+    kept = kept_of(find_managed(request.params["name"], request.documents, service), service)
     served = request.params["served"]
-    if served not in service.habits[deployment.name].entities:
-        text = f"Served entity with name '{served}' does not exist."
-        raise EmulatedError(ErrorKind.NOT_FOUND, text, details={"error_code": "RESOURCE_DOES_NOT_EXIST"})
-    return answer_json({"logs": ""}, request, service.settings)
+    configs = [kept.config, kept.pending.config if kept.pending else {}]
+    entities = [as_object(entity) for config in configs for entity in as_array(config.get("served_entities", []))]
+    if served not in [entity["name"] for entity in entities]:
+        raise missing_refusal(f"Served entity with name '{served}' does not exist.")
+    return kept
+
+
+def _write(since: float, lines: list[str]) -> str:
+    """One line a second."""
+    times = (datetime.fromtimestamp(since + number, UTC).strftime("%Y-%m-%d %H:%M:%S") for number in range(len(lines)))
+    return "".join(f"[{time}] {line}\n" for time, line in zip(times, lines, strict=True))
 
 
 def show_optimization(request: WireRequest, service: DatabricksService) -> WireResponse:
@@ -55,41 +89,8 @@ def show_optimization(request: WireRequest, service: DatabricksService) -> WireR
 
     Source: docs.databricks.com, "Provisioned throughput Foundation Model APIs".
     """
-    model = request.params["model"].lower()
-    families = ("llama", "gte", "bge", "deepseek", "dbrx", "mixtral", "mistral", "mpt")
-    family = next((name for name in families if name in model), None)
+    family = sized_family(request.params["model"])
     body: Object = {"optimizable": family is not None}
     if family is not None:
-        body |= {"model_type": family, "throughput_chunk_size": 980}
+        body |= {"model_type": family, "throughput_chunk_size": CHUNK}
     return answer_json(body, request, service.settings)
-
-
-def show_permissions(request: WireRequest, service: DatabricksService) -> WireResponse:
-    """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
-    name = _find_id(request, service)
-    rights: JSON = [{"permission_level": "CAN_MANAGE", "inherited": False}]
-    body: Object = {
-        "object_id": f"/serving-endpoints/{name}",
-        "object_type": "serving-endpoint",
-        "access_control_list": [{"user_name": "user@example.com", "all_permissions": rights}],
-    }
-    return answer_json(body, request, service.settings)
-
-
-def show_permission_levels(request: WireRequest, service: DatabricksService) -> WireResponse:
-    """``GET /api/2.0/permissions/serving-endpoints/{id}/permissionLevels``."""
-    _find_id(request, service)
-    levels: list[JSON] = [{"permission_level": level, "description": text} for level, text in _LEVELS]
-    return answer_json({"permission_levels": levels}, request, service.settings)
-
-
-def _find_id(request: WireRequest, service: DatabricksService) -> str:
-    """The id of an endpoint; preconfigured ones have none."""
-    wanted = request.params["id"]
-    if not any(_has_id(deployment, wanted) for deployment in service.deployments.values()):
-        raise refusal(f"'{wanted}' is not a valid Inference Endpoint ID.", code="INVALID_PARAMETER_VALUE")
-    return wanted
-
-
-def _has_id(deployment: Deployment, wanted: str) -> bool:
-    return deployment.mode != "pay_per_token" and draw_hex(KEY, "endpoint", deployment.name) == wanted

@@ -65,7 +65,6 @@ def test_accepted(field: str, value: JSON) -> None:
         pytest.param("stop", 5, "field 'stop' expects input with json type 'array'", id="a stop number"),
         pytest.param("stop", [5], "field 'stop'", id="a list of stop numbers"),
         pytest.param("n", 0, "n must be greater than 0", id="no answer"),
-        pytest.param("n", 2, "n is only supported for provisioned throughput", id="two answers, paid per token"),
         pytest.param("logprobs", 1, "field 'logprobs'", id="log-probabilities as a number"),
         pytest.param("top_logprobs", 3, "top_logprobs requires logprobs", id="alternatives without log-probabilities"),
         pytest.param("frequency_penalty", 3, "frequency_penalty must be in [-2, 2]", id="too high a penalty"),

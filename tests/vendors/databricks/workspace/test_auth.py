@@ -5,8 +5,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import Exchange, send
+from tests.vendors.databricks.workspace.api import open_workspace
 
 KEYS = {"dapi-1": "search", "dapi-2": "batch"}
 ME = "/api/2.0/preview/scim/v2/Me"
@@ -97,3 +99,36 @@ def test_consent_is_given_at_once() -> None:
     form = f"grant_type=authorization_code&code={got['code'][0]}&client_id=databricks-cli&code_verifier=x"
     assert token(form, keys=KEYS).body["refresh_token"]
     assert send("/oidc/v1/authorize").body["error"] == "invalid_request"
+
+
+async def test_a_token_is_good_for_its_time(start: Start) -> None:
+    workspace = await open_workspace(start, "token_lifetime_s: 60", "keys: [{token: s3cret, principal: search}]")
+    form = {"grant_type": "client_credentials", "client_id": "app", "client_secret": "s3cret"}
+    answer = (await workspace.call("POST", "/oidc/v1/token", form, base="")).json()
+    assert answer["expires_in"] == 60
+    headers = {"Authorization": f"Bearer {answer['access_token']}"}
+    for seconds, status in ((59, 200), (1, 403)):
+        workspace.pass_time(seconds)
+        assert (await workspace.running.ask("databricks", ME, headers=headers)).status == status
+
+
+@pytest.mark.parametrize(
+    ("scope", "me", "listing"),
+    [("all-apis", 200, 200), ("model-serving", 403, 200), ("sql", 403, 403), ("all-apis+offline_access", 200, 200)],
+)
+def test_a_token_opens_what_its_scopes_cover(scope: str, me: int, listing: int) -> None:
+    form = f"grant_type=client_credentials&scope={scope}&client_id=app&client_secret=s"
+    headers = {"Authorization": f"Bearer {token(form).body['access_token']}"}
+    assert send(ME, headers=headers).status == me
+    assert send("/api/2.0/serving-endpoints", headers=headers).status == listing
+
+
+def test_an_unknown_scope_is_refused() -> None:
+    answer = token("grant_type=client_credentials&scope=moon&client_id=app&client_secret=s")
+    assert (answer.status, answer.body["error"]) == (400, "invalid_scope")
+
+
+def test_the_tenant_of_azure_is_named() -> None:
+    answer = send("/aad/auth", headers={"Authorization": ""})
+    assert answer.status == 302
+    assert len(urlsplit(answer.headers["Location"]).path.split("/")[1]) == 36

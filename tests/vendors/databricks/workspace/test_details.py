@@ -21,7 +21,9 @@ def test_details_of_an_endpoint() -> None:
     openapi = look("serving-endpoints/mine/openapi").body
     assert list(openapi["paths"]) == ["/served-models/mine/invocations"]
     for kind in ("logs", "build-logs"):
-        assert look(f"serving-endpoints/mine/served-models/mine/{kind}").body == {"logs": ""}
+        assert (
+            look(f"serving-endpoints/mine/served-models/mine/{kind}").body["logs"].startswith("[2026-01-01 00:00:00] ")
+        )
     llama = look("serving-endpoints/get-model-optimization-info/system.ai.meta_llama_v3_1_8b_instruct/2").body
     assert llama == {"optimizable": True, "model_type": "llama", "throughput_chunk_size": 980}
     assert look("serving-endpoints/get-model-optimization-info/gpt-oss/1").body == {"optimizable": False}

@@ -1,0 +1,1 @@
+"""The Messages API, as vendors that serve Claude speak it."""

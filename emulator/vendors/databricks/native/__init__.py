@@ -1,0 +1,1 @@
+"""The APIs of models' own makers, for their own clients."""

@@ -1,0 +1,81 @@
+"""Rate limits that the management API was told of, as quotas.
+
+Sources: databricks-sdk (``AiGatewayRateLimit``, ``RateLimit``); docs.databricks.com, "Configure AI Gateway".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, Object
+from emulator.core.quota import Per, Quota, Unit
+from emulator.vendors.databricks.decoder import refusal
+
+_KEYS = ("endpoint", "user", "user_group", "service_principal")
+_MINUTE = 60.0
+_MOST, _MOST_GROUPS = 20, 5  # rules of an endpoint, and those of them for groups of users
+
+
+def check_limits(told: Mapping[str, JSON]) -> None:
+    """Refuse rules that cannot be.
+
+    Raises:
+        EmulatedError: the first of them.
+    """
+    rules = [*list_rules(told)]
+    if len(rules) > _MOST:
+        raise _invalid(f"An endpoint may have at most {_MOST} rate limits.")
+    if sum(rule.get("key") == "user_group" for rule in rules) > _MOST_GROUPS:
+        raise _invalid(f"An endpoint may have at most {_MOST_GROUPS} rate limits for groups of users.")
+    for rule in rules:
+        _check_rule(rule)
+
+
+def list_rules(told: Mapping[str, JSON]) -> Iterator[Object]:
+    """The rules of the AI gateway, and the older ones."""
+    gateway = told.get("ai_gateway")
+    for holder in (gateway if isinstance(gateway, dict) else {}, told):
+        listed = holder.get("rate_limits", [])
+        if not isinstance(listed, list) or not all(isinstance(rule, dict) for rule in listed):
+            raise _invalid("'rate_limits' must be a list of rules.")
+        yield from (rule for rule in listed if isinstance(rule, dict))
+
+
+def list_quotas(name: str, told: Mapping[str, JSON], principal: str) -> tuple[Quota, ...]:
+    """What the calls of a principal to an endpoint are charged to.
+
+    A rule for one user, group or service principal covers who has its name: there is no directory of groups.
+    """
+    if not told.get("ai_gateway") and not told.get("rate_limits"):
+        return ()
+    return tuple(quota for rule in list_rules(told) for quota in _to_quotas(name, rule, principal))
+
+
+def _to_quotas(name: str, rule: Mapping[str, JSON], principal: str) -> Iterator[Quota]:
+    whom = rule.get("principal")
+    if isinstance(whom, str) and whom.partition("@")[0] != principal.partition("@")[0]:
+        return
+    per: Per = "deployment" if rule["key"] == "endpoint" else "principal"
+    units: tuple[tuple[str, Unit], ...] = (("calls", "requests"), ("tokens", "tokens"))
+    for field, unit in units:
+        amount = rule.get(field)
+        if isinstance(amount, int):
+            label = f"{name}/{rule['key']}/{whom or ''}/{unit}/{amount}"
+            yield Quota(name=label, unit=unit, amount=amount, window=_MINUTE, strategy="sliding", per=per)
+
+
+def _check_rule(rule: Mapping[str, JSON]) -> None:
+    if rule.get("key") not in _KEYS:
+        raise _invalid(f"Rate limit key '{rule.get('key')}' is not supported.")
+    if rule.get("renewal_period") != "minute":
+        raise _invalid(f"Rate limit renewal period '{rule.get('renewal_period')}' is not supported.")
+    amounts = [rule[name] for name in ("calls", "tokens") if rule.get(name) is not None]
+    if not amounts:
+        raise _invalid("A rate limit needs 'calls' or 'tokens'.")
+    if not all(isinstance(amount, int) and not isinstance(amount, bool) and amount >= 0 for amount in amounts):
+        raise _invalid("A rate limit cannot be negative.")
+
+
+def _invalid(text: str) -> EmulatedError:
+    return refusal(text, "rate_limits", code="INVALID_PARAMETER_VALUE")

@@ -1,0 +1,79 @@
+"""Changes of what a vendor keeps: when they take effect, and for whom."""
+
+import pytest
+
+from emulator.core.clock import FrozenClock
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.pipeline import Emulator
+from emulator.scenario.schema import Scenario
+from emulator.server.decide import Decider
+from emulator.server.exchange import Exchange
+from emulator.server.hints import Hints
+from emulator.server.metrics import VendorMetrics
+from emulator.server.routing import Router
+from emulator.server.serving import serve
+from emulator.state.memory import MemoryState
+from tests.conftest import Start
+from tests.parsed import JSON
+from tests.server.toy import TOY, ToySettings
+from tests.wire import Answer, Running
+
+REFUSED = "rules: [{name: no, when: {endpoint: /note}, times: {first: 1}, error: {kind: internal, status: 500%s}}]"
+
+
+async def ask(running: Running, method: str = "GET", target: str = "/note") -> Answer:
+    return await running.ask("toy", target, method=method, headers={"x-key": "k"})
+
+
+async def test_a_change_holds_from_its_answer_on(start: Start) -> None:
+    toy = await start(vendors=[TOY])
+    assert (await ask(toy)).status == 404
+    assert [(await ask(toy, "PUT")).json() for _ in range(2)] == [1, 2]
+    assert (await ask(toy)).json() == 2
+    assert (await ask(toy, "DELETE")).json() is None
+    assert (await ask(toy)).status == 404
+
+
+async def test_a_change_that_the_vendor_refuses_changes_nothing(start: Start) -> None:
+    toy = await start(vendors=[TOY])
+    assert [(await ask(toy, "PUT")).status for _ in range(4)] == [200, 200, 200, 400]
+    assert (await ask(toy)).json() == 3
+
+
+@pytest.mark.parametrize(("after", "kept"), [("", 404), (", after: state", 200)])
+async def test_a_change_that_a_rule_refuses_takes_effect_only_if_it_says_so(
+    start: Start, after: str, kept: int
+) -> None:
+    toy = await start(REFUSED % after, vendors=[TOY])
+    assert (await ask(toy, "PUT")).status == 500
+    assert (await ask(toy)).status == kept
+
+
+async def test_sessions_have_their_own(start: Start) -> None:
+    toy = await start(vendors=[TOY])
+    await ask(toy, "PUT", "/_s/a/note")
+    assert (await ask(toy)).status == 404
+    assert (await ask(toy, target="/_s/b/note")).status == 404
+    assert (await ask(toy, target="/_s/a/note")).json() == 1
+
+
+class Busy(MemoryState):
+    """A store in which somebody else writes first, once."""
+
+    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
+        if before is None:
+            await super().store(session, shelf, key, 2, None)
+        return await super().store(session, shelf, key, document, before)
+
+
+async def test_a_change_is_made_again_if_another_came_between() -> None:
+    scenario = Scenario.model_validate({"version": 1, "name": "test"})
+    clock = FrozenClock()
+    emulator = Emulator(scenario, clock=clock, state=Busy(), seed=0, latency=scenario.latency)
+    service = serve(TOY, ToySettings(), scenario, clock, VendorMetrics())
+    wire = WireRequest(method="PUT", path="/note")
+    endpoint, _ = Router(TOY.endpoints).resolve("PUT", "/note")
+    exchange = Exchange(wire, clock.now(), parsed=endpoint.parse(wire, service))
+    answer = await Decider(TOY, service, emulator, Hints({"toy": TOY}, ["toy"], {})).decide(exchange)
+    assert isinstance(answer, WireResponse)
+    assert answer.body == b"3"

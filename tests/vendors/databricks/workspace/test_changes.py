@@ -1,0 +1,158 @@
+"""Endpoints that are made, changed and deleted."""
+
+import pytest
+
+from tests.conftest import Start
+from tests.parsed import JSON
+from tests.vendors.databricks.workspace.api import CUSTOM, LLAMA, Workspace, external, open_workspace
+
+OWN = "deployments: [{vendor: databricks, name: mine, mode: provisioned, model: llama}]"
+
+
+@pytest.fixture
+async def workspace(start: Start) -> Workspace:
+    """Where a config serves a minute after it was given, on a frozen clock."""
+    return await open_workspace(start)
+
+
+async def state_of(workspace: Workspace) -> str:
+    shape = (await workspace.get())["state"]
+    return " ".join([shape["ready"], shape["config_update"], shape["suspend"]])
+
+
+async def test_an_endpoint_comes_up_in_its_time(workspace: Workspace) -> None:
+    made = (await workspace.make(tags=[{"key": "b"}, {"key": "a", "value": "1"}])).json()
+    assert (made["creator"], made["task"], made["tags"][0]) == (
+        "default@example.com", "llm/v1/chat", {"key": "a", "value": "1"},
+    )  # fmt: skip
+    assert "config" not in made
+    assert made["pending_config"]["start_time"] == made["creation_timestamp"]
+    assert await state_of(workspace) == "NOT_READY IN_PROGRESS NOT_SUSPENDED"
+    assert (await workspace.chat()).status == 503
+    workspace.pass_time(60)
+    assert await state_of(workspace) == "READY NOT_UPDATING NOT_SUSPENDED"
+    shape = await workspace.get()
+    assert "pending_config" not in shape
+    assert shape["last_updated_timestamp"] == shape["creation_timestamp"] + 60_000
+    answer = await workspace.chat()
+    assert answer.status == 200
+    assert answer.header("served-model-name") == "system.ai.meta_llama_v3_1_8b_instruct-2"
+
+
+async def test_a_custom_model_is_stopped_and_started(workspace: Workspace) -> None:
+    shape = (await workspace.make(CUSTOM)).json()["pending_config"]
+    assert shape["served_models"] == [
+        {"name": "main.default.fraud-3", "model_name": "main.default.fraud", "model_version": "3"}
+    ]
+    workspace.pass_time(60)
+    assert (await workspace.call("POST", "/mine/config:stop")).status == 200
+    assert await state_of(workspace) == "NOT_READY NOT_UPDATING STOPPED"
+    rows = {"inputs": [1, 2]}
+    asked = await workspace.call("POST", "/mine/invocations", rows, base="/serving-endpoints")
+    assert (asked.status, asked.json()["error_code"]) == (400, "BAD_REQUEST")
+    await workspace.call("POST", "/mine/config:start")
+    assert await state_of(workspace) == "NOT_READY IN_PROGRESS NOT_SUSPENDED"
+    workspace.pass_time(60)
+    assert (await workspace.get())["config"]["config_version"] == 2
+    asked = await workspace.call("POST", "/mine/invocations", rows, base="/serving-endpoints")
+    assert len(asked.json()["predictions"]) == 2
+
+
+async def test_an_endpoint_of_the_scenario_is_changed_and_deleted(start: Start) -> None:
+    workspace = await open_workspace(start, "", OWN)
+    before = await workspace.get()
+    await workspace.call("PATCH", "/mine/tags", {"add_tags": [{"key": "a"}]})
+    after = await workspace.get()
+    assert after == {**before, "tags": [{"key": "a", "value": ""}]}
+    assert (await workspace.chat()).json()["model"] == "llama"
+    await workspace.call("PUT", "/mine/config", {"served_entities": [LLAMA]})
+    assert (await workspace.chat()).json()["model"].startswith("meta-llama-3.1-8b")
+    assert (await workspace.call("DELETE", "/mine")).json() == {}
+    assert (await workspace.chat()).status == 404
+    assert (await workspace.make()).status == 200
+    assert (await workspace.chat()).json()["model"].startswith("meta-llama-3.1-8b")
+
+
+async def test_secrets_are_never_shown(workspace: Workspace) -> None:
+    await workspace.make(external())
+    workspace.pass_time(60)
+    shape = await workspace.get()
+    assert shape["endpoint_type"] == "EXTERNAL_MODEL"
+    (entity,) = shape["config"]["served_entities"]
+    assert entity["name"] == "gpt-4o"
+    assert entity["external_model"]["openai_config"] == {"openai_api_base": "https://host"}
+
+
+async def test_each_model_answers_in_its_own_name(workspace: Workspace) -> None:
+    routes = [{"served_model_name": name, "traffic_percentage": "50"} for name in ("a", "b")]
+    entities = [
+        {**external("gpt-4o"), "name": "a"},
+        {**external("claude-sonnet-4-5", provider="anthropic"), "name": "b"},
+    ]
+    await workspace.make(*entities, config={"traffic_config": {"routes": routes}})
+    workspace.pass_time(60)
+    answers = [await workspace.chat() for _ in range(20)]
+    assert {(a.header("served-model-name"), a.json()["model"]) for a in answers} == {
+        ("a", "gpt-4o"), ("b", "claude-sonnet-4-5"),
+    }  # fmt: skip
+    named = await workspace.call(
+        "POST",
+        "/mine/served-models/b/invocations",
+        {"messages": [{"role": "user", "content": "Hi"}]},
+        base="/serving-endpoints",
+    )
+    assert named.json()["model"] == "claude-sonnet-4-5"
+
+
+async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: Workspace) -> None:
+    await workspace.make(CUSTOM, route_optimized=True)
+    workspace.pass_time(60)
+    shape = await workspace.get()
+    url = shape["endpoint_url"]
+    assert shape["data_plane_info"]["query_info"]["endpoint_url"] == url
+    path = "/" + url.split("/", 3)[3]
+    assert (await workspace.call("POST", "", {"inputs": [1]}, base=path)).status == 401
+    form = {"grant_type": "client_credentials", "client_id": "app", "client_secret": "s"}
+    details = {"authorization_details": shape["data_plane_info"]["query_info"]["authorization_details"]}
+    issued = (await workspace.call("POST", "/oidc/v1/token", {**form, **details}, base="")).json()["access_token"]
+    headers = {"Authorization": f"Bearer {issued}"}
+    answer = await workspace.running.ask("databricks", path, {"inputs": [1]}, headers=headers)
+    assert len(answer.json()["predictions"]) == 1
+    assert (await workspace.running.ask("databricks", "/api/2.0/serving-endpoints", headers=headers)).status == 403
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code"),
+    [
+        pytest.param("POST", "", {"config": {}}, 400, "INVALID_PARAMETER_VALUE", id="no name"),
+        pytest.param("POST", "", {"name": "a b", "config": {}}, 400, "INVALID_PARAMETER_VALUE", id="a bad name"),
+        pytest.param("POST", "", {"name": "new"}, 400, "INVALID_PARAMETER_VALUE", id="no config"),
+        pytest.param("PUT", "/nope/config", {"served_entities": [LLAMA]}, 404, "RESOURCE_DOES_NOT_EXIST", id="missing"),
+        pytest.param("DELETE", "/nope", None, 404, "RESOURCE_DOES_NOT_EXIST", id="nothing to delete"),
+        pytest.param("DELETE", "/databricks-gpt-5", None, 403, "PERMISSION_DENIED", id="a preconfigured one"),
+        pytest.param("PUT", "/mine/config", {"served_entities": [external()]}, 400, "INVALID_PARAMETER_VALUE",
+                     id="external models come to others"),
+        pytest.param("POST", "/mine/config:stop", None, 400, "INVALID_PARAMETER_VALUE", id="no custom model to stop"),
+        pytest.param("POST", "/mine/config:start", None, 400, "INVALID_PARAMETER_VALUE", id="nothing to start"),
+    ],
+)  # fmt: skip
+async def test_refused(start: Start, method: str, path: str, body: JSON, status: int, code: str) -> None:
+    workspace = await open_workspace(start, "", OWN)
+    answer = await workspace.call(method, path, body)
+    assert (answer.status, answer.json()["error_code"]) == (status, code)
+
+
+async def test_nothing_is_changed_twice_at_once(workspace: Workspace) -> None:
+    await workspace.make()
+    again = await workspace.make()
+    assert (again.status, again.json()["error_code"]) == (409, "RESOURCE_ALREADY_EXISTS")
+    update = await workspace.call("PUT", "/mine/config", {"served_entities": [LLAMA]})
+    assert (update.status, update.json()["error_code"]) == (409, "RESOURCE_CONFLICT")
+
+
+async def test_the_old_names_of_entities_are_taken(workspace: Workspace) -> None:
+    old = {"model_name": "main.m", "model_version": 7, "workload_size": "Small", "burst_scaling_enabled": True}
+    made = await workspace.call("POST", "", {"name": "mine", "config": {"served_models": [old]}})
+    (entity,) = made.json()["pending_config"]["served_entities"]
+    assert (entity["entity_name"], entity["entity_version"], entity["workload_size"]) == ("main.m", "7", "Small")
+    assert "burst_scaling_enabled" not in entity
