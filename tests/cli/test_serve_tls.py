@@ -109,6 +109,7 @@ async def greet(port: int | None, context: ssl.SSLContext, name: str) -> bytes:
     writer.write(f"GET /_emulator/health HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())
     line = await reader.readline()
     writer.close()
+    await writer.wait_closed()
     return line
 
 
