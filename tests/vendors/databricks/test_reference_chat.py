@@ -71,7 +71,8 @@ REQUEST: dict[str, Cases] = {
     ],
     "chat request.n": [
         ({"name": PROVISIONED, "n": 2, "max_tokens": 1}, {"body.choices.1.index": 1}),
-        ({"n": 2}, refused("n is only supported for provisioned throughput")),
+        ({"n": 2, "max_tokens": 1}, {"body.choices.1.index": 1}),
+        ({"n": 0}, refused("n must be")),
     ],
     "chat request.tool_choice": [
         ({**ONE_TOKEN, "tools": [TOOL]}, {"call.ask.tool_choice": "auto"}),
