@@ -1,5 +1,6 @@
 """Deciding the answer to a call: match, generate, pace. Sends nothing and waits for nothing."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from emulator.core.call import ChatAsk
@@ -17,9 +18,9 @@ from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, write
 from emulator.latency import Latency
 from emulator.limits import Admission, Gate
-from emulator.limits.slots import Slot
+from emulator.limits.slots import ServerKey, Slot
 from emulator.scenario.match import Facts, Match, Matcher, Verdict, compile_rules
-from emulator.scenario.quotas import compile_limits
+from emulator.scenario.quotas import compile_limits, list_quotas
 from emulator.scenario.schema import ReplyOutcome, Scenario
 from emulator.scenario.template import fill
 
@@ -50,6 +51,7 @@ class Emulator:
         self.rules = scenario.rules
         self.journal = scenario.journal
         self.strict = scenario.strict
+        self.quotas = list_quotas(scenario.limits)
         self._gate = Gate(compile_limits(scenario.limits), state)
         self._bounded = is_bounded(scenario, latency)
         self._matcher: Matcher = compile_rules(scenario)
@@ -62,6 +64,11 @@ class Emulator:
             return _UNMATCHED
         facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
         return await self._matcher.match(facts, self.state)
+
+    @property
+    def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
+        """Servers that have only so many slots: how many calls run on each, and how many wait."""
+        return self._gate.busy
 
     def gate_for(self, call: Call) -> Gate | None:
         """What may hold a call back, if anything may."""

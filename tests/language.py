@@ -282,6 +282,10 @@ HEADERS: Rows = {
 _SESSIONS = "tests/server/test_sessions.py::"
 
 CONTROL: Rows = {
+    "POST /check": "tests/control/test_look.py::test_a_scenario_is_checked_and_put_to_work_nowhere",
+    "GET /limits": "tests/control/test_look.py::test_a_limit_says_what_is_left_and_when_it_is_full_again",
+    "GET /rules": "tests/control/test_look.py::test_rules_say_how_often_they_hit_and_what_they_drew",
+    "GET /status": "tests/control/test_look.py::test_the_status_counts_what_the_process_holds",
     "GET /timing": "tests/server/test_timing.py::test_a_run_that_is_late_is_invalid",
     "GET /deployments": "tests/control/test_requests.py::test_what_can_be_asked_for_is_listed",
     "GET /events": "tests/control/test_events.py::test_what_comes_is_told",

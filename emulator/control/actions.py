@@ -1,11 +1,13 @@
 """What each control request does."""
 
+import json
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from emulator.control import models
+from emulator.control.look import LookActions
 from emulator.control.metrics import render_metrics
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
@@ -20,7 +22,7 @@ _END = 253402300799.0  # 9999-12-31T23:59:59Z, the last second that has a date
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Actions(RequestActions):
+class Actions(RequestActions, LookActions):
     """All of them."""
 
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
@@ -36,6 +38,7 @@ class Actions(RequestActions):
             rules=[rule.name for rule in scenario.rules],
             sources=[str(path) for path in loaded.sources],
             document=loaded.data,
+            text=_show_text(loaded),
         )
 
     async def put_scenario(self, query: models.PutQuery, body: bytes, name: str) -> models.ScenarioState:
@@ -127,11 +130,13 @@ class Actions(RequestActions):
         )
 
     async def move_clock(self, query: models.SessionQuery, body: models.Advance, name: str) -> models.ClockState:
-        clock = self._target.of(query.session).emulator.clock
-        seconds = parse_duration(body.advance)
-        if clock.now() + seconds > _END:
-            raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
-        self._target.advance(seconds, query.session)
+        if body.advance is not None:
+            seconds = parse_duration(body.advance)
+            if self._target.of(query.session).emulator.clock.now() + seconds > _END:
+                raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
+            self._target.advance(seconds, query.session)
+        if body.clock is not None:
+            self._target.change_clock(body.clock, query.session)
         return await self.get_clock(query, b"", "")
 
     async def get_timing(self, query: models.NoQuery, body: bytes, name: str) -> models.TimingReport:
@@ -149,6 +154,16 @@ class Actions(RequestActions):
 
     async def get_openapi(self, query: models.NoQuery, body: bytes, name: str) -> bytes:
         return dump_openapi()
+
+
+def _show_text(loaded: LoadedScenario) -> str:
+    """A scenario to edit, which as JSON is YAML too."""
+    text = loaded.text
+    if text is None:
+        text = "" if loaded.data is None else json.dumps(loaded.data, ensure_ascii=False, indent=2) + "\n"
+    for key in loaded.scenario.keys or ():
+        text = text.replace(key.token, f"{key.token[:4]}…")
+    return text
 
 
 def _check_vendor(name: str, served: Iterable[str]) -> None:

@@ -98,7 +98,7 @@ class ControlPlane:
             return self._trusted(route)
         taken = _read_json(body, route.takes) if route.takes else body
         result = await getattr(self._actions, route.action)(query, taken, name)
-        if route.yaml:
+        if route.action == "put_scenario":
             await self.follow()
         if isinstance(result, str):
             return web.Response(body=result.encode(), headers={"Content-Type": METRICS_TYPE})

@@ -19,13 +19,16 @@ class Journal:
     """The latest calls of each session, oldest first.
 
     ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
+    For want of room some entries are ``forgotten`` and some ``emptied`` of what was sent and said.
     """
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
         self._sessions: dict[str, deque[Entry]] = {}
         self._order: deque[Entry] = deque()
         self._kept: deque[Entry] = deque()
-        self._room = most_kept
+        self._most_kept = self._room = most_kept
+        self.forgotten = 0
+        self.emptied = 0
         self._arrivals = count(1)
         self.latest = 0
         self._era = 0
@@ -33,6 +36,11 @@ class Journal:
         self._attempts: dict[str, dict[bytes, Attempts]] = {}
         self.listeners: list[Listener] = []
         self.watchers: list[Listener] = []
+
+    @property
+    def size(self) -> int:
+        """Of requests and answers that are kept."""
+        return self._most_kept - self._room
 
     def arrive(self) -> int:
         """A number for a call that begins."""
@@ -59,6 +67,7 @@ class Journal:
         entries.append(entry)
         while len(entries) > most:
             self._drop(entries.popleft())
+            self.forgotten += 1
         self._order.append(entry)
         if len(self._order) > _MOST_ENTRIES:
             self._forget_oldest()
@@ -79,6 +88,7 @@ class Journal:
         self._room -= kept.size
         while self._room < 0 and len(self._kept) > 1:
             self._drop(self._kept.popleft())
+            self.emptied += 1
 
     def _drop(self, entry: Entry) -> None:
         """Keep no more than the figures of a call."""
@@ -92,6 +102,7 @@ class Journal:
         entries = self._sessions.get(oldest.session)
         if entries and entries[0] is oldest:
             self._drop(entries.popleft())
+            self.forgotten += 1
 
     def find(self, name: str, session: str | None = None) -> Entry | None:
         """The latest entry with this id."""

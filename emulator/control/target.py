@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, Protocol
 
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.vendor import AnyService, Metrics
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.mistakes import Row
+from emulator.scenario.schema import Clock
+
+Finding = tuple[Literal["error", "warning"], Row]
 
 
 class Mounted(Protocol):
@@ -83,7 +87,15 @@ class Target(Protocol):
         """Set when the process is about to end: nobody may wait any longer."""
 
     @property
+    def uptime(self) -> float:
+        """Real seconds since the process began."""
+
+    @property
     def sessions(self) -> Iterable[SessionRecord]: ...
+
+    @property
+    def worlds(self) -> Iterable[Active]:
+        """Every scenario that is at work: the server's, and those of sessions that have their own."""
 
     def of(self, session: str) -> Active: ...
 
@@ -95,6 +107,9 @@ class Target(Protocol):
 
     def load(self, text: bytes) -> LoadedScenario: ...
 
+    def check(self, text: bytes) -> Sequence[Finding]:
+        """What is wrong with a scenario, and what may be."""
+
     def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None: ...
 
     def reset(self) -> None: ...
@@ -102,5 +117,7 @@ class Target(Protocol):
     def reset_session(self, session: str) -> None: ...
 
     def advance(self, seconds: float, session: str = "") -> None: ...
+
+    def change_clock(self, wanted: Clock, session: str = "") -> None: ...
 
     def end_session(self, session: str) -> bool: ...

@@ -55,9 +55,9 @@ class RealClock:
     no finer than a millisecond.
     """
 
-    def __init__(self, scale: float = 1.0) -> None:
+    def __init__(self, scale: float = 1.0, now: float | None = None) -> None:
         self.scale = scale
-        self._offset = time.time() - time.monotonic() * scale
+        self._offset = (time.time() if now is None else now) - time.monotonic() * scale
         self._buckets: dict[int, list[Callable[[], None]]] = {}
 
     def now(self) -> float:

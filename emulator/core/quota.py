@@ -39,6 +39,22 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """How one share of a quota stands.
+
+    Fields:
+        scope: whose share it is, as in :class:`Charge`.
+        left: whole units that can be had at once.
+        full_in: seconds until all of it can be had; ``None``: nobody knows.
+    """
+
+    quota: Quota
+    scope: str
+    left: int
+    full_in: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Balance:
     """What is left of a quota.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from emulator.core.json import JSON
-from emulator.core.quota import Balance, Charge
+from emulator.core.quota import Balance, Charge, Level
 
 
 class State(Protocol):
@@ -32,6 +32,9 @@ class State(Protocol):
         What is too much comes back at once, to the window it was taken from if that is not over; of a bucket, as far
         as it is not full. A ticket that a reset has made forget is let be.
         """
+
+    async def levels(self, session: str, now: float) -> Sequence[Level]:
+        """How every share stands that was ever asked for, in the order in which they were."""
 
     async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
         """Every document of a shelf by its key, as they are now; nobody changes one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import inf
@@ -14,7 +14,7 @@ from emulator.core.quota import Balance, Charge, Quota, Unit
 from emulator.core.state import State
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
-from emulator.limits.slots import Room, Slot, Slots
+from emulator.limits.slots import Room, ServerKey, Slot, Slots
 
 Select = Callable[[str, str, str], Sequence[Quota]]
 """The quotas of a vendor's deployment that cover a principal."""
@@ -74,6 +74,11 @@ class Gate:
                 await self.release(admission, None, now)
                 raise
         return admission
+
+    @property
+    def busy(self) -> Iterable[tuple[ServerKey, int, int]]:
+        """Servers that have only so many slots: how many calls run on each, and how many wait."""
+        return self._slots
 
     async def expect(self, admission: Admission, end: float) -> None:
         """Say when the call will end: callers that a concurrency quota refuses are told to wait until then."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from emulator.core.errors import EmulatedError, ErrorKind
+
+ServerKey = tuple[str, str, str]
+"""Session, vendor and deployment."""
 
 
 class Room(Protocol):
@@ -30,7 +33,7 @@ class Slot:
         running: how many ran then, this one among them.
     """
 
-    server: Hashable
+    server: ServerKey
     since: float
     running: int
 
@@ -57,9 +60,9 @@ class Slots:
     """
 
     def __init__(self) -> None:
-        self._servers: dict[Hashable, _Server] = {}
+        self._servers: dict[ServerKey, _Server] = {}
 
-    async def enter(self, key: Hashable, room: Room, now: float) -> Slot:
+    async def enter(self, key: ServerKey, room: Room, now: float) -> Slot:
         """Take a slot, at once or after those before it in the queue.
 
         Raises:
@@ -82,6 +85,10 @@ class Slots:
             elif not waiter.turn.cancelled():
                 self.leave(waiter.turn.result(), waiter.turn.result().since)
             raise
+
+    def __iter__(self) -> Iterator[tuple[ServerKey, int, int]]:
+        """Servers that are busy: how many calls run, and how many wait."""
+        return iter([(key, server.running, len(server.queue)) for key, server in self._servers.items()])
 
     def leave(self, slot: Slot, now: float) -> None:
         """Give up a slot to the first in the queue."""

@@ -12,11 +12,12 @@ from emulator.scenario.mistakes import Row
 
 @dataclass(slots=True)
 class Document:
-    """One file: its value, where each part of it stands, and what is wrong with it."""
+    """One file: its value, where each part of it stands, and what is wrong with it; ``text``: as it was written."""
 
     data: JSON = None
     locations: Locations = field(default_factory=Locations)
     rows: list[Row] = field(default_factory=list)
+    text: str | None = None
 
 
 def join_documents(documents: Sequence[Document]) -> Document:

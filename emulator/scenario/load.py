@@ -154,7 +154,9 @@ def _unreadable(path: Path, error: OSError) -> ScenarioError:
 def _parse(text: str | bytes, file: str) -> Document:
     from emulator.scenario.reader import parse_document  # YAML is slow to import, and the built-in scenario needs none
 
-    return parse_document(text, file)
+    document = parse_document(text, file)
+    document.text = text if isinstance(text, str) else text.decode(errors="replace")
+    return document
 
 
 def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -> LoadedScenario:
@@ -176,7 +178,8 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
         )
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
     scenario = put_answers(scenario, answers.texts)
-    return LoadedScenario(scenario, sources, joined.data, joined.locations, answers)
+    text = documents[0].text if len(documents) == 1 else None
+    return LoadedScenario(scenario, sources, joined.data, joined.locations, answers, text)
 
 
 @cache

@@ -24,6 +24,7 @@ class LoadedScenario:
         data: the joined files as JSON values.
         locations: by path in ``data``.
         answers: what replies say that is in files beside these.
+        text: as it was written; ``None``: it is in several files, or in none.
     """
 
     scenario: Scenario
@@ -31,6 +32,7 @@ class LoadedScenario:
     data: JSON = None
     locations: Locations = field(default_factory=Locations)
     answers: Answers = field(default_factory=Answers)
+    text: str | None = None
 
     @property
     def digest(self) -> str:

@@ -10,14 +10,16 @@ from emulator.scenario.schema import Limit
 _MOST_CALLERS = 1024
 
 
+def list_quotas(limits: Sequence[Limit]) -> Sequence[Quota]:
+    """The quota that each limit sets."""
+    return [_to_quota(limit, position) for position, limit in enumerate(limits)]
+
+
 def compile_limits(limits: Sequence[Limit]) -> Callable[[str, str, str], Sequence[Quota]]:
     """A function from the names of a vendor, a deployment and a principal to the quotas that a call is charged to."""
     compiled = [
-        (
-            tuple(compile_names(names or ("*",)) for names in (limit.vendor, limit.deployment, limit.principal)),
-            _to_quota(limit, position),
-        )
-        for position, limit in enumerate(limits)
+        (tuple(compile_names(names or ("*",)) for names in (limit.vendor, limit.deployment, limit.principal)), quota)
+        for limit, quota in zip(limits, list_quotas(limits), strict=True)
     ]
 
     @lru_cache(maxsize=_MOST_CALLERS)

@@ -1,49 +1,32 @@
 """The scenario at work, and how another takes its place."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
-from emulator.core.clock import Clock, FrozenClock, InstantClock, RealClock
+from emulator.core.clock import Clock
 from emulator.core.state import State
 from emulator.core.vendor import Metrics, Vendors
 from emulator.latency import Latency
 from emulator.pipeline import Emulator
-from emulator.scenario import schema
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.schema import Clock as WantedClock
 from emulator.server.active import ActiveScenario, Apps
 from emulator.server.app import VendorApp
+from emulator.server.clocks import make_clock
+from emulator.server.findings import Finding, find
 from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
+from emulator.server.overrides import Overrides
 from emulator.server.serving import check_vendors, read_settings, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
 from emulator.state import DEFAULT, open_state
 from emulator.vendors import VENDORS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
-    """What flags say in place of a scenario; ``None``: the scenario has its say."""
-
-    seed: int | None = None
-    latency: Latency | None = None
-    strict: bool = False
-    header_faults: bool = True
-    state_url: str = DEFAULT
-
-    def apply(self, scenario: schema.Scenario) -> schema.Scenario:
-        changes: dict[str, object] = {}
-        if self.seed is not None:
-            changes["seed"] = self.seed
-        if self.latency is not None:
-            changes["latency"] = scenario.latency.merge(self.latency)
-        if self.strict:
-            changes["strict"] = True
-        return scenario.model_copy(update=changes) if changes else scenario
 
 
 class Runtime:
@@ -71,9 +54,20 @@ class Runtime:
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
+        self._began = time.monotonic()
         self._metrics = {name: VendorMetrics() for name in vendors}
         self.active = self._build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)
+
+    @property
+    def uptime(self) -> float:
+        """Real seconds since the process began."""
+        return time.monotonic() - self._began
+
+    @property
+    def worlds(self) -> Iterable[ActiveScenario]:
+        """Every scenario that is at work: the server's, and those of sessions that have their own."""
+        return [self.active, *(session.world for session in self.sessions if session.world is not None)]
 
     @property
     def metrics(self) -> Mapping[str, Metrics]:
@@ -114,6 +108,10 @@ class Runtime:
         with with_vendor_mistakes(self.vendors):
             return load_text(text, "scenario")
 
+    def check(self, text: bytes) -> Sequence[Finding]:
+        """What is wrong with a scenario that somebody sends, and what may be; it changes nothing."""
+        return find(lambda: load_text(text, "scenario"), self.vendors)
+
     def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
         """Begin another scenario, the server's or a session's: fresh counters and quotas, and a fresh clock.
 
@@ -153,16 +151,23 @@ class Runtime:
         """Move the clock; a session's is its own from then on."""
         active = self.of(session)
         if session and active.emulator.clock is self.active.emulator.clock:
-            emulator = active.emulator
-            active = self._build(
-                active.loaded,
-                emulator.clock.fork(),
-                seed=emulator.seed,
-                state=emulator.state,
-                started=emulator.started,
-            )
+            active = self._with_clock(active, active.emulator.clock.fork())
             self.sessions.use(session).world = active
         active.emulator.clock.advance(seconds)
+
+    def change_clock(self, wanted: WantedClock, session: str = "") -> None:
+        """Let time go another way from now on; counters and quotas stay, and what runs ends as it began."""
+        before = self.of(session)
+        after = self._with_clock(before, make_clock(wanted, before.emulator.clock.now()))
+        if session:
+            self._replace(session, after)
+        else:
+            self.active = after
+            before.emulator.clock.retire()
+
+    def _with_clock(self, active: ActiveScenario, clock: Clock) -> ActiveScenario:
+        emulator = active.emulator
+        return self._build(active.loaded, clock, seed=emulator.seed, state=emulator.state, started=emulator.started)
 
     def end_session(self, session: str) -> bool:
         """Forget a session: its clock, state and journal; false if there is none of the name."""
@@ -171,9 +176,8 @@ class Runtime:
     def close(self) -> None:
         """Nobody waits without end from now on."""
         self.closing.set()
-        for active in (self.active, *(session.world for session in self.sessions)):
-            if active is not None:
-                active.emulator.clock.retire()
+        for active in self.worlds:
+            active.emulator.clock.retire()
 
     def _replace(self, session: str, active: ActiveScenario) -> None:
         record = self.sessions.use(session)
@@ -232,15 +236,6 @@ class Runtime:
 
         keys = frozenset(key.token for key in scenario.keys or ())
         return ActiveScenario(loaded, emulator, Apps(served, mount), keys, hints)
-
-
-def make_clock(wanted: schema.Clock) -> Clock:
-    """The clock a scenario asks for, at its beginning."""
-    if isinstance(wanted, schema.Scale):
-        return RealClock(wanted.scale)
-    if wanted == "real":
-        return RealClock()
-    return InstantClock() if wanted == "instant" else FrozenClock()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from urllib.parse import SplitResult
 
 from emulator.core.json import JSON
-from emulator.core.quota import Balance, Charge
+from emulator.core.quota import Balance, Charge, Level, Quota
 from emulator.state.accounts import Account, open_account
 
 _MOST_COUNTERS = 200_000
@@ -22,15 +23,20 @@ def open_memory(url: SplitResult) -> "MemoryState":
 class _Quotas:
     """One session's accounts, and what its running calls have taken of them and when."""
 
-    accounts: dict[tuple[str, str], Account] = field(default_factory=dict)
+    accounts: dict[tuple[str, str], tuple[Quota, Account]] = field(default_factory=dict)
     taken: dict[bytes, tuple[float, list[tuple[Account, int]]]] = field(default_factory=dict)
 
     def find(self, charge: Charge) -> Account:
         key = (charge.quota.name, charge.scope)
-        account = self.accounts.get(key)
-        if account is None:
-            account = self.accounts[key] = open_account(charge.quota)
-        return account
+        found = self.accounts.get(key)
+        if found is None:
+            found = self.accounts[key] = charge.quota, open_account(charge.quota)
+        return found[1]
+
+
+def _read_level(quota: Quota, scope: str, account: Account, now: float) -> Level:
+    wait = account.wait(quota.amount, now)
+    return Level(quota, scope, account.left(now), None if wait == inf else wait or 0.0)
 
 
 class MemoryState:
@@ -71,6 +77,11 @@ class MemoryState:
         if bill:
             for (account, taken), cost in zip(bill, costs, strict=True):
                 account.settle(ticket, taken, cost, at, now)
+
+    async def levels(self, session: str, now: float) -> Sequence[Level]:
+        quotas = self._quotas.get(session)
+        accounts = {} if quotas is None else quotas.accounts
+        return [_read_level(quota, scope, account, now) for (_, scope), (quota, account) in accounts.items()]
 
     async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
         shelves = self._documents.get(session)

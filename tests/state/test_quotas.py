@@ -177,3 +177,39 @@ async def test_a_reset_forgets_what_was_taken(state: State, till: Till, unit: Un
     assert await till.left(quota, 0.0) == 2
     await state.settle("", after, [0], 0.0)
     assert await till.left(quota, 0.0) == 3
+
+
+# What anybody may look at
+
+
+@pytest.mark.parametrize(
+    ("strategy", "spent", "now", "left", "full_in"),
+    [
+        pytest.param("bucket", [(30, 0.0)], 0.0, 30, 30.0, id="a bucket fills by what was taken"),
+        pytest.param("bucket", [(30, 0.0)], 10.0, 40, 20.0, id="a bucket that is filling"),
+        pytest.param("bucket", [(30, 0.0)], 90.0, 60, 0.0, id="a bucket that is full again"),
+        pytest.param("fixed", [(1, 10.0)], 15.0, 59, 45.0, id="a window is whole when the next begins"),
+        pytest.param("sliding", [(5, 10.0), (5, 20.0)], 30.0, 50, 50.0, id="the last charge to come back"),
+    ],
+)
+async def test_a_level_says_what_is_left_and_when_all_of_it_is_back(
+    state: State, till: Till, strategy: Strategy, spent: list[tuple[int, float]], now: float, left: int, full_in: float
+) -> None:
+    for amount, time in spent:
+        await till.buy(amount, time, MINUTE[strategy], scope="search")
+    [level] = await state.levels("", now)
+    assert (level.quota, level.scope, level.left) == (MINUTE[strategy], "search", left)
+    assert level.full_in == pytest.approx(full_in)
+
+
+async def test_a_place_is_back_when_its_call_ends_and_nobody_knows_when_before_that(state: State, till: Till) -> None:
+    ticket, _ = await till.buy(1, 0.0, PLACES)
+    assert [(level.left, level.full_in) for level in await state.levels("", 1.0)] == [(1, None)]
+    await state.expect("", ticket, 5.0)
+    assert [(level.left, level.full_in) for level in await state.levels("", 1.0)] == [(1, 4.0)]
+
+
+async def test_levels_are_each_sessions_own_and_looking_takes_nothing(state: State, till: Till) -> None:
+    await Till(state, "a").buy(7, 0.0, MINUTE["fixed"])
+    assert await state.levels("", 0.0) == []
+    assert await state.levels("a", 0.0) == await state.levels("a", 0.0)

@@ -1,11 +1,12 @@
 """The scenario at work, its clock, the sessions beside it, and the process."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from emulator.control.models.base import Duration, Given, SessionQuery, Taken
 from emulator.core.json import JSON
+from emulator.scenario.schema import Clock
 
 
 class PutQuery(SessionQuery):
@@ -28,6 +29,7 @@ class ScenarioState(Given):
     rules: list[str] = Field(description="Names, in order.")
     sources: list[str] = Field(description="Files it was read from.")
     document: JSON = Field(description="The scenario as it was written.")
+    text: str = Field(description="The same as text to edit; tokens of `keys` are cut.")
 
 
 class LibraryEntry(Given):
@@ -43,7 +45,16 @@ class Library(Given):
 
 
 class Advance(Taken):
-    advance: Duration = Field(description="How far the clock is to move, in scenario time.")
+    advance: Duration | None = Field(default=None, description="How far the clock is to move, in scenario time.")
+    clock: Clock | None = Field(
+        default=None, description="How time is to go from now on: real, instant, frozen, or a scale."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.advance is None and self.clock is None:
+            raise ValueError("expected advance, clock or both")
+        return self
 
 
 class ClockState(Given):

@@ -1,0 +1,134 @@
+"""What the control plane shows to whoever looks: levels, hits and load, worked out when somebody asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+from emulator import __version__
+from emulator.control import models
+from emulator.control.entry import Entry
+from emulator.control.target import Target
+from emulator.core.quota import Level
+from emulator.scenario.match import Verdict, find_nearest
+
+_LATEST = 100  # calls whose rules are asked once more
+_STATM = Path("/proc/self/statm")
+_PAGE = 4096  # bytes, on the systems that have the file
+
+
+class LookActions:
+    """One method a route: its query, its body, the name that ends its path."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def list_limits(self, query: models.SessionQuery, body: bytes, name: str) -> models.Limits:
+        emulator = self._target.of(query.session).emulator
+        now = emulator.clock.now() - emulator.started
+        levels = list(await emulator.state.levels(query.session, now))
+        asked = {level.quota.name for level in levels}
+        levels += [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
+        return models.Limits(limits=[_show_level(level) for level in sorted(levels, key=_by_name)])
+
+    async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
+        rules = self._target.of(query.session).loaded.scenario.rules
+        latest = list(self._target.journal.of(query.session))[::-1]
+        hits = Counter(entry.rule for entry in latest)
+        last = {entry.rule: entry.id for entry in reversed(latest)}
+        asked = [(entry, entry.explain()) for entry in islice(latest, _LATEST)]
+        nearest = Counter(_name_nearest(verdicts) for entry, verdicts in asked if entry.rule is None)
+        draws = _find_draws(asked)
+        return models.Rules(
+            rules=[
+                models.RuleHits(
+                    name=rule.name,
+                    hits=hits[rule.name],
+                    last=last.get(rule.name),
+                    draw=draws.get(rule.name),
+                    nearest=nearest[rule.name],
+                )
+                for rule in rules
+            ]
+        )
+
+    async def get_status(self, query: models.NoQuery, body: bytes, name: str) -> models.Status:
+        target = self._target
+        busy = [row for active in target.worlds for row in active.emulator.busy]
+        return models.Status(
+            version=__version__,
+            uptime_seconds=round(target.uptime, 3),
+            memory=_measure_memory(),
+            vendors=[
+                models.VendorLoad(
+                    vendor=vendor,
+                    open=metrics.in_flight(),
+                    requests=int(metrics.total("requests")),
+                    failed=int(metrics.total("failed")),
+                )
+                for vendor, metrics in target.metrics.items()
+            ],
+            servers=[
+                models.ServerLoad(session=session, vendor=vendor, deployment=deployment, running=running, queued=queued)
+                for (session, vendor, deployment), running, queued in busy
+            ],
+            journal=models.JournalState(
+                entries=len(target.journal),
+                bytes=target.journal.size,
+                forgotten=target.journal.forgotten,
+                emptied=target.journal.emptied,
+            ),
+            sessions=sum(1 for _ in target.sessions),
+            lateness_p99=target.timing.latest.ttft.quantile(0.99),
+            valid=target.timing.invalid is None,
+        )
+
+    async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
+        findings = self._target.check(body)
+        rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings]
+        errors = [row for severity, row in rows if severity == "error"]
+        warnings = [row for severity, row in rows if severity == "warning"]
+        return models.Checked(ok=not errors, errors=errors, warnings=warnings)
+
+
+def _show_level(level: Level) -> models.LimitLevel:
+    quota = level.quota
+    return models.LimitLevel(
+        limit=quota.name,
+        unit=quota.unit,
+        amount=quota.amount,
+        window=quota.window,
+        strategy=quota.strategy,
+        per=quota.per,
+        scope=level.scope,
+        left=level.left,
+        full_in=None if level.full_in is None else round(level.full_in, 6),
+    )
+
+
+def _by_name(level: Level) -> tuple[int, str, str]:
+    return len(level.quota.name), level.quota.name, level.scope
+
+
+def _name_nearest(verdicts: tuple[Verdict, ...]) -> str | None:
+    nearest = find_nearest(verdicts)
+    return None if nearest is None else nearest.rule
+
+
+def _find_draws(asked: list[tuple[Entry, tuple[Verdict, ...]]]) -> dict[str, float]:
+    """The latest draw of each rule; ``asked``: the latest call first."""
+    draws: dict[str, float] = {}
+    for _, verdicts in asked:
+        for verdict in verdicts:
+            if verdict.draw is not None:
+                draws.setdefault(verdict.rule, verdict.draw)
+    return draws
+
+
+def _measure_memory() -> int:
+    """Resident bytes. Source: proc(5), the second number of ``statm``."""
+    try:
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0
