@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
@@ -14,7 +15,20 @@ from emulator.faults import AnyFault
 from emulator.latency import Latency
 from emulator.scenario.template import explain_template
 
-HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+FRAMING = frozenset(
+    {"connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+"""Headers that say where an answer and its connection end: no scenario sets them, or the next answer would be lost."""
+
+
+def _check_framing(name: str) -> str:
+    if name.lower() in FRAMING:
+        text = f"{name} says where the answer ends, which is not for a header to set; see the faults truncate and hang"
+        raise PydanticCustomError("key", "{text}", {"text": text})
+    return name
+
+
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), AfterValidator(_check_framing)]
 HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
 
 

@@ -20,6 +20,8 @@ from emulator.core.wire import DROPPED, Headers, WireResponse, WireStream
 from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, tell_time
 from emulator.server.reset import reset
 
+WITHOUT_BODY = (204, 304)  # statuses whose answers end with their head
+
 
 class Played(web.StreamResponse):
     """Tells the framework that the answer is already on the wire, and whether the connection goes on.
@@ -94,14 +96,11 @@ class Player:
             self.abort()
             return False
         keep_alive = bool(self._http.keep_alive) and not answer.close
-        body = b"" if self._http.method == "HEAD" else answer.body
-        if answer.chunked and self._modern:
-            framing = "Transfer-Encoding: chunked\r\n"
+        chunked = answer.chunked and self._modern
+        body = b"" if self._is_bare(answer.status) else answer.body
+        if chunked and not self._is_bare(answer.status):
             body = (_chunk(body) if body else b"") + b"0\r\n\r\n"
-        elif answer.status in (204, 304):
-            framing = ""
-        else:
-            framing = f"Content-Length: {len(answer.body)}\r\n"
+        framing = _frame(answer.status, None if chunked else len(answer.body))
         if self.planned_ttft is not None:
             self.extra = (*self.extra, (TIMING, tell_time(due, self._clock.now() - self._started)))
         head = self._head(answer.status, answer.headers, framing, keep_alive)
@@ -112,7 +111,7 @@ class Player:
 
     async def _stream(self, answer: WireStream) -> bool:
         keep_alive = bool(self._http.keep_alive) and self._modern
-        framing = "Transfer-Encoding: chunked\r\n" if self._modern else ""
+        framing = _frame(answer.status, None) if self._modern else ""
         if self.planned_ttft is not None and self._modern:
             self.extra = (*self.extra, ("Trailer", TIMING))
         head = self._head(answer.status, answer.headers, framing, keep_alive)
@@ -137,10 +136,12 @@ class Player:
         sent = self.sent = Sent(tokens=0)
         if answer.start < inf:
             await self._wait(answer.start)
-            framing = "Transfer-Encoding: chunked\r\n" if chunked else _length(answer)
+            length = None if answer.chunked else answer.size + answer.promised
+            framing = _frame(answer.status, length) if self._modern or not answer.chunked else ""
             head = self._head(answer.status, answer.headers, framing, keep_alive)
             sent.status = answer.status
-            bare = self._http.method == "HEAD" or answer.status in (204, 304)
+            bare = self._is_bare(answer.status)
+            chunked = chunked and not bare
             if bare and answer.ending is Ending.COMPLETE:
                 self._end_of(answer)
             if not await self._write(head) or not (bare or await self._deliver_body(answer, sent, chunked)):
@@ -172,6 +173,10 @@ class Player:
             await asyncio.sleep(0)  # a write of its own on the wire, too
         return True
 
+    def _is_bare(self, status: int) -> bool:
+        """No byte may follow the head: a client would take it for the next answer's."""
+        return status in WITHOUT_BODY or self._http.method == "HEAD"
+
     def _end_of(self, answer: Delivery) -> None:
         """All is known of a bent answer; only its last bytes or its ending are to come."""
         self.sent.events = len(answer.events()) if answer.streamed else 0
@@ -202,6 +207,8 @@ class Player:
         return True
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool) -> bytes:
+        if not self._modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
+            headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
         lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self.extra)])
         date = f"Date: {_date(int(self._clock.now()))}\r\n" if self._vendor.date else ""
         connection = "" if keep_alive == self._modern else _connection(keep_alive)
@@ -217,10 +224,14 @@ def _connection(keep_alive: bool) -> str:
     return "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
 
 
-def _length(answer: Delivery) -> str:
-    """What the head promises; nothing for an answer in chunks to a client that knows none."""
-    known = not answer.chunked and answer.status not in (204, 304)
-    return f"Content-Length: {answer.size + answer.promised}\r\n" if known else ""
+def _frame(status: int, length: int | None) -> str:
+    """How the head says where the body ends: after so many bytes, or, without a length, with the last chunk.
+
+    An answer that can have no body says nothing of it (RFC 9110, section 8.6, and RFC 9112, section 6.1).
+    """
+    if status in WITHOUT_BODY:
+        return ""
+    return "Transfer-Encoding: chunked\r\n" if length is None else f"Content-Length: {length}\r\n"
 
 
 def _chunk(data: bytes) -> bytes:
