@@ -127,7 +127,7 @@ class ChatAsk:
     Fields:
         tool_choice: ``required`` with ``tool_name`` set forces that one tool.
         parallel: more than one call in an answer is allowed.
-        format: ``json_schema`` needs ``schema``.
+        format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of the string that fits it.
         reasoning: effort (``low``, ``medium``, ``high``, …) of a model that thinks aloud; ``None``: none.
     """
 
@@ -139,6 +139,7 @@ class ChatAsk:
     parallel: bool = False
     format: Literal["text", "json_object", "json_schema"] = "text"
     schema: JSON | None = None
+    bare: bool = False
     reasoning: str | None = None
     task: Literal["chat"] = "chat"
 

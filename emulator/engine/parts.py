@@ -143,7 +143,8 @@ def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "ty
     from emulator.engine.json_schema import generate
 
     schema: JSON = ask.schema if ask.format == "json_schema" else _ANY_OBJECT
-    return _whole("text", dump_text(generate(schema, derive(key, "json"), mode=mode)), tokenizer)
+    value = generate(schema, derive(key, "json"), mode=mode)
+    return _whole("text", value if ask.bare and isinstance(value, str) else dump_text(value), tokenizer)
 
 
 def _constrained(schema: JSON, key: bytes, tokenizer: Tokenizer, *, bare: bool) -> Part:

@@ -17,7 +17,7 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.sse import frame
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
-from emulator.vendors.databricks.native.errors import frame_native, is_anthropic, shape_native
+from emulator.vendors.databricks.native.errors import frame_native, shape_native
 from emulator.vendors.databricks.responses.shapes import draw_response_id
 from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.workspace.external import word_external
@@ -89,8 +89,8 @@ def render_error(error: EmulatedError, request: WireRequest, service: Databricks
     if envelope.status == 403 and error.kind is ErrorKind.UNAUTHENTICATED:
         headers.append(("X-Databricks-Reason-Phrase", BAD_TOKEN))
     body = envelope.body
-    if error.body is None and is_anthropic(request):
-        body = shape_native(envelope.status, envelope.message)
+    if error.body is None:
+        body = shape_native(error, envelope.status, envelope.message, request) or body
     plain = isinstance(body, str) and not body.lstrip().startswith(("{", "["))
     kind = ("Content-Type", "text/plain") if plain else JSON_TYPE
     return WireResponse(envelope.status, _dump(body), (kind, *headers))
@@ -102,8 +102,9 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: Datab
     No trace of one was found; what is said here is what openai-python understands (unverified).
     """
     envelope = make_envelope(error, request, service)
-    if is_anthropic(request):
-        return frame_native(envelope.status, envelope.message)
+    native = frame_native(envelope.status, envelope.message, request)
+    if native is not None:
+        return native
     if _is_responses(request):
         return _render_failed(error, envelope, request, service)
     body = envelope.body

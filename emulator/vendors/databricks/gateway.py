@@ -45,9 +45,12 @@ def parse_gateway(
 
 
 def _find_name(name: str, request: WireRequest, service: DatabricksService) -> str:
-    """The endpoint that serves a model such as ``system.ai.gpt-oss-120b``."""
+    """The endpoint that serves a model such as ``system.ai.gpt-oss-120b``, by the name of its entity or by its own."""
     if "." not in name or name in service.deployments or name in request.documents:
         return name
+    endpoint = f"databricks-{name.removeprefix('system.ai.')}"
+    if name.startswith("system.ai.") and endpoint in service.deployments:
+        return endpoint
     return next((endpoint for endpoint, habits in service.habits.items() if habits.traits.get("entity") == name), name)
 
 

@@ -20,7 +20,7 @@ from emulator.vendors.databricks.embeddings import parse_embeddings, read_embedd
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.habits import DatabricksService, Habits, prepare
-from emulator.vendors.databricks.native import anthropic
+from emulator.vendors.databricks.native import anthropic, gemini
 from emulator.vendors.databricks.request import find_named, find_ready
 from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
@@ -77,6 +77,13 @@ _INFERENCE: tuple[tuple[str, Parse], ...] = (
     ("/{name}/invocations", parse_invocations),
     ("/{name}/served-models/{served}/invocations", parse_invocations),
 )
+_NATIVE: tuple[tuple[str, Parse], ...] = (
+    ("/anthropic/v1/messages", govern(anthropic.parse_messages)),
+    ("/anthropic/v1/messages/count_tokens", anthropic.count_tokens),
+    *((f"/gemini{path}", govern(gemini.parse_generate)) for path in gemini.GENERATE),
+    *((f"/gemini{path}", govern(gemini.parse_stream)) for path in gemini.STREAM),
+    *((f"/gemini{path}", gemini.count_tokens) for path in gemini.COUNT),
+)
 _START: tuple[tuple[str, str, Parse], ...] = (
     ("GET", "/.well-known/databricks-config", discovery.show_config),
     ("GET", "/oidc/.well-known/oauth-authorization-server", discovery.show_oidc),
@@ -96,8 +103,8 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     for path, parse in gateway.INFERENCE:
         yield from _both("POST", path, govern(parse))
     for prefix in ("/serving-endpoints", "/ai-gateway"):
-        yield from _both("POST", f"{prefix}/anthropic/v1/messages", govern(anthropic.parse_messages))
-        yield from _both("POST", f"{prefix}/anthropic/v1/messages/count_tokens", anthropic.count_tokens)
+        for path, parse in _NATIVE:
+            yield from _both("POST", f"{prefix}{path}", parse)
     yield from _both("POST", "/{workspace}/serving-endpoints/{name}/invocations", govern(parse_direct))
     for method, path, parse in _START:
         yield from _both(method, path, parse, open=True)
@@ -107,11 +114,11 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
 
 _ANSWER_FIELDS = FieldNames(
     text=frozenset({"content", "refusal", "text", "arguments", "thinking", "partial_json"}),
-    usage=(("usage",),),
-    finish=(("finish_reason",), ("stop_reason",)),
-    id=(("id",), ("response", "id"), ("message", "id")),
-    generated=("completion_tokens", "output_tokens"),
-    counts=("total_tokens", "prompt_tokens", "input_tokens"),
+    usage=(("usage",), ("usageMetadata",)),
+    finish=(("finish_reason",), ("stop_reason",), ("finishReason",)),
+    id=(("id",), ("response", "id"), ("message", "id"), ("responseId",)),
+    generated=("completion_tokens", "output_tokens", "candidatesTokenCount"),
+    counts=("total_tokens", "prompt_tokens", "input_tokens", "totalTokenCount", "promptTokenCount"),
 )
 VENDOR = Vendor(
     name="databricks",

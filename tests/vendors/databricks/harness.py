@@ -34,7 +34,7 @@ PROVISIONED = "pt"
 USER: JSON = {"role": "user", "content": "Tell me about Paris"}
 AGENT = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
 _ROUTER = Router(VENDOR.endpoints)
-_ENDS = (b'"finish_reason":"', b'"type":"response.completed"', b'"type":"response.incomplete"')
+_ENDS = (b'"finish_reason":"', b'"finishReason":"', b'"type":"response.completed"', b'"type":"response.incomplete"')
 _READS = frozenset(name.lower() for name in VENDOR.reads)
 _BUILT_IN = {deployment.name: deployment for deployment in VENDOR.catalogue(DatabricksSettings())}
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from emulator.dialects.gemini.fields import MESSAGES
 from emulator.vendors.databricks.completions import FIELDS as COMPLETIONS
 from emulator.vendors.databricks.decoder import Either, Many, Scalar, Shape, Struct
 from emulator.vendors.databricks.embeddings import EXTENDED_FIELDS as EMBEDDINGS
 from emulator.vendors.databricks.responses.parse import FIELDS as RESPONSES
 from tests.parsed import JSON
-from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service
+from tests.vendors.databricks.harness import BGE, CLAUDE, GPT, LLAMA, MPT, invoke, make_service, send
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 ANYTHING = st.recursive(
@@ -74,6 +75,33 @@ def test_every_body_gets_an_answer(name: str, shape: Struct, mode: str) -> None:
     def check(body: JSON) -> None:
         answer = invoke(name, json.dumps(_clean(body)).encode(), strict_unknown_fields=mode)
         assert answer.status in (200, 400)
+
+    check()
+
+
+def near_message(kind: str) -> st.SearchStrategy[Any]:
+    """The same of a message of the Gemini API."""
+    if kind.startswith("*"):
+        return st.lists(near_message(kind[1:]), max_size=3)
+    kinds: JSON = {"string": WORDS | st.text(max_size=8), "bool": st.booleans(), "int32": st.integers(-1, 40)}
+    scalar: st.SearchStrategy[Any] = kinds.get(kind, st.floats(-1, 3) | st.sampled_from(["ANY", "model", "function"]))
+    if kind not in MESSAGES:
+        return ANYTHING if kind == "any" else scalar
+    return st.fixed_dictionaries({}, optional={name: near_message(inner) for name, inner in MESSAGES[kind].items()})
+
+
+@pytest.mark.parametrize("method", ["generateContent", "streamGenerateContent", "countTokens"])
+def test_every_body_of_the_gemini_api_gets_an_answer(method: str) -> None:
+    kind = "CountTokensRequest" if method == "countTokens" else "GenerateContentRequest"
+
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+    @given(body=near_message(kind) | ANYTHING)
+    def check(body: JSON) -> None:
+        path = f"/serving-endpoints/gemini/v1/models/databricks-gemini-2-5-pro:{method}"
+        said = {"contents": {"parts": {"text": "Hello"}}}
+        for sent in (body, {**body, **said} if isinstance(body, dict) else said):
+            answer = send(path, json.dumps(_clean(sent)).encode(), method="POST", query={"alt": "sse"})
+            assert answer.status in (200, 400)
 
     check()
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from emulator.core.json import Object
+from emulator.core.errors import EmulatedError
+from emulator.core.json import Object, dump_json
 from emulator.core.wire import WireRequest
-from emulator.dialects.anthropic.codec import frame_error, shape_error
+from emulator.dialects.anthropic import codec as anthropic
+from emulator.dialects.gemini import codec as gemini
+from emulator.dialects.sse import frame
 
 _KINDS = {
     400: "invalid_request_error",
@@ -18,16 +21,26 @@ _KINDS = {
 }
 
 
-def is_anthropic(request: WireRequest) -> bool:
-    """The path speaks the Messages API."""
+def _is_anthropic(request: WireRequest) -> bool:
     return "/anthropic/v1/" in request.path
 
 
-def shape_native(status: int, message: str) -> Object:
-    """A refusal as Anthropic's service words it."""
-    return shape_error(_KINDS.get(status, "api_error"), message)
+def _is_gemini(request: WireRequest) -> bool:
+    return request.path.startswith(("/serving-endpoints/gemini/", "/ai-gateway/gemini/"))
 
 
-def frame_native(status: int, message: str) -> bytes:
+def shape_native(error: EmulatedError, status: int, message: str, request: WireRequest) -> Object | None:
+    """A refusal as the maker of the model words it; ``None``: the path speaks Databricks' own API."""
+    if _is_anthropic(request):
+        return anthropic.shape_error(_KINDS.get(status, "api_error"), message)
+    return gemini.shape_error(status, message, error.param) if _is_gemini(request) else None
+
+
+def frame_native(status: int, message: str, request: WireRequest) -> bytes | None:
     """The same inside a stream."""
-    return frame_error(_KINDS.get(status, "api_error"), message)
+    if _is_anthropic(request):
+        return anthropic.frame_error(_KINDS.get(status, "api_error"), message)
+    if not _is_gemini(request):
+        return None
+    body = gemini.shape_error(status, message)
+    return frame(body) if request.query.get("alt") == "sse" else b",\r\n%b]" % dump_json(body)

@@ -1,0 +1,1 @@
+"""The Gemini API, as vendors that serve Gemini speak it."""
