@@ -125,7 +125,6 @@ def test_typed_errors(live_with: Callable[[str], Running], profile: str, rule: s
         f"vendors: {{azure: {{profile: {profile}}}}}\n"
         f"rules:\n  - {{name: r, when: {{vendor: azure}}, error: {{kind: {rule}}}}}\n"
     )
-    url = f"{running.urls['azure']}/openai/deployments/gpt-4o-mini"
-    client = openai.OpenAI(base_url=url, api_key="k", default_query=VERSION, max_retries=0)
+    client = openai.OpenAI(base_url=running.urls["azure"], api_key="k", default_query=VERSION, max_retries=0)
     with client, pytest.raises(getattr(openai, kind)):
         client.chat.completions.create(model="gpt-4o-mini", messages=HELLO)

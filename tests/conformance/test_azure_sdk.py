@@ -107,8 +107,11 @@ def test_stream(endpoint: str) -> None:
     text = "".join(u.choices[0].delta.content or "" for u in updates if u.choices)
     assert text == whole.choices[0].message.content
     assert updates[-1].choices[0].finish_reason == whole.choices[0].finish_reason
-    assert updates[-1].usage == whole.usage
-    assert updates[0].choices[0].delta.role == "assistant"
+    if "/openai/" in endpoint:  # where counts come only if they are asked for
+        assert all(update.usage is None for update in updates)
+    else:
+        assert updates[-1].usage == whole.usage
+    assert next(u for u in updates if u.choices).choices[0].delta.role == "assistant"
 
 
 def test_a_tool_call_and_its_answer(client: JSON) -> None:
@@ -201,7 +204,7 @@ def test_load_client(live: Running) -> None:
         "gpt-4o-mini": inference.ChatCompletionsClient,
         "text-embedding-3-large": inference.EmbeddingsClient,
     }.items():
-        with inference.load_client(f"{base}/openai/deployments/{name}", KEY) as client:
+        with inference.load_client(f"{base}/endpoints/{name}", KEY) as client:
             assert isinstance(client, kind)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from emulator.core.call import CompletionAsk
-from emulator.core.json import JSON, Object, as_object, dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.seed import draw_alphanumeric, draw_hex
@@ -30,12 +30,12 @@ _FINISH_WITH_USAGE = FINISH | USAGE
 
 def parse_completions(request: WireRequest, service: AzureService) -> Call:
     """One prompt or several; the longest of them decides how much room is left for each answer."""
-    settings = service.settings
-    deployment, body = admit(request, service, "completions")
-    wire = validate(StrictCompletionRequest if settings.strict_types else CompletionRequest, body)
+    query = admit(request, service, "completions")
+    settings, deployment, habits = query.settings, query.deployment, query.habits
+    wire = validate(StrictCompletionRequest if settings.strict_types else CompletionRequest, query.body)
     if settings.strict_range and (errors := find_beyond_range(wire)):
         raise refusals.breaks_schema(errors)
-    handed_on = read_extras(request, service, as_object(body), _KNOWN, _NATIVE, deployment)
+    handed_on = read_extras(query, _KNOWN, _NATIVE)
     extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, handed_on)
     check_penalties(wire, deployment)
     prompts = read_texts(wire.prompt)
@@ -43,7 +43,6 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
     prompt_tokens = service.count_prompt(CompletionAsk(prompts=prompts), deployment)
     default = DEFAULT_TOKENS if deployment.default_max_tokens is None else deployment.default_max_tokens
     limit = limit_tokens(wire.max_tokens, default, deployment, max(prompt_tokens), settings)
-    habits = service.habits[deployment.name]
     return Call(
         deployment=deployment,
         ask=CompletionAsk(prompts=prompts, sampling=read_sampling(wire, extras, limit, extras.logprobs)),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.core.call import Deployment, EmbeddingAsk
-from emulator.core.json import as_array, as_number, as_object, dump_json
+from emulator.core.json import as_array, as_number, dump_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.seed import draw_uuid
@@ -31,6 +31,7 @@ from emulator.vendors.azure.fields import (
 from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.request import admit, read_extras
+from emulator.vendors.azure.surface import read_surface
 
 if TYPE_CHECKING:
     from emulator.dialects.floats import Row
@@ -52,10 +53,10 @@ DUMPS: Mapping[str, Callable[[Row], bytes]] = {
 
 def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     """Texts or token ids to vectors; what a text is for changes its vector but not its token count."""
-    settings = service.settings
-    deployment, body = admit(request, service, "embeddings")
-    wire = validate(StrictEmbeddingRequest if settings.strict_types else EmbeddingRequest, body)
-    read_extras(request, service, as_object(body), _KNOWN, _NATIVE, deployment)
+    query = admit(request, service, "embeddings")
+    deployment = query.deployment
+    wire = validate(StrictEmbeddingRequest if query.settings.strict_types else EmbeddingRequest, query.body)
+    read_extras(query, _KNOWN, _NATIVE)
     inputs = read_texts(wire.input)
     check_vectors(wire, len(inputs), deployment)
     check_tokens(inputs, "input", service, deployment)
@@ -65,7 +66,7 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     return Call(
         deployment=deployment,
         ask=read_ask(wire, inputs),
-        codec=EmbeddingCodec(service.habits[deployment.name], wire.encoding, _count_characters(inputs)),
+        codec=EmbeddingCodec(query.habits, wire.encoding, _count_characters(inputs)),
         repeatable=True,
         prompt_tokens=prompt_tokens,
     )
@@ -73,23 +74,21 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
 
 def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
     """Pictures to vectors: each counts :data:`PICTURE_TOKENS` and the text beside it."""
-    settings = service.settings
-    if settings.profile in ("managed", "aoai"):
+    if read_surface(request).settings(service.settings).profile in ("managed", "aoai"):
         raise refusals.no_such_path(request.path)
-    deployment, body = admit(request, service, "embeddings")
+    query = admit(request, service, "embeddings")
+    deployment = query.deployment
     if not supports(deployment, "images"):
         raise refusals.wrong_route("images", deployment.task, deployment.name)
-    wire = validate(StrictImageEmbeddingRequest if settings.strict_types else ImageEmbeddingRequest, body)
-    read_extras(request, service, as_object(body), _KNOWN, _NATIVE, deployment)
+    wire = validate(StrictImageEmbeddingRequest if query.settings.strict_types else ImageEmbeddingRequest, query.body)
+    read_extras(query, _KNOWN, _NATIVE)
     check_vectors(wire, len(wire.input), deployment)
     texts = tuple([picture.text or "" for picture in wire.input])
     counts = service.count_prompt(EmbeddingAsk(inputs=texts), deployment)
     return Call(
         deployment=deployment,
         ask=read_ask(wire, tuple([f"{picture.image}\n{picture.text or ''}" for picture in wire.input])),
-        codec=EmbeddingCodec(
-            service.habits[deployment.name], wire.encoding, _count_characters(texts), images=len(texts)
-        ),
+        codec=EmbeddingCodec(query.habits, wire.encoding, _count_characters(texts), images=len(texts)),
         repeatable=True,
         prompt_tokens=tuple([PICTURE_TOKENS + (n if text else 0) for n, text in zip(counts, texts, strict=True)]),
     )

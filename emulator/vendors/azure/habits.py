@@ -1,5 +1,7 @@
 """What there is to know of a deployment under its service's settings, found out once and not with each request."""
 
+from collections.abc import Mapping
+
 from emulator import __version__
 from emulator.core.call import Deployment
 from emulator.core.record import record
@@ -39,11 +41,17 @@ class Habits:
     blocking: bool
 
 
-AzureService = Service[AzureSettings, Habits]
+ByProfile = Mapping[Profile, Habits]
+AzureService = Service[AzureSettings, ByProfile]
 
 
-def prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
-    """The habits of one deployment."""
+def prepare(deployment: Deployment, settings: AzureSettings) -> ByProfile:
+    """The habits of one deployment in every dialect that a path can speak."""
+    spoken = (settings, settings.openai, settings.inference, settings.foundry, settings.endpoint)
+    return {each.profile: _prepare(deployment, each) for each in {each.profile: each for each in spoken}.values()}
+
+
+def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
     openai = is_openai(deployment, settings)
     traits = deployment.traits
     name = model_name(deployment)

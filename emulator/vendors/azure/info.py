@@ -10,16 +10,18 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.request import check_api_version, find_any
+from emulator.vendors.azure.surface import read_surface
 
 _LIFETIME = 3599  # seconds that Entra ID gives a token of an application
 
 
 def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
     """``GET /info``: which model a client speaks to; resources with many models have none."""
-    settings = service.settings
-    if settings.profile in ("foundry", "aoai"):
+    surface = read_surface(request)
+    settings = surface.settings(service.settings)
+    if settings.profile in ("foundry", "aoai") or not surface.has_route(request):
         raise refusals.no_such_path(request.path)
-    check_api_version(request, settings)
+    check_api_version(request, surface, settings)
     info = describe(find_any(request, service), settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
     return WireResponse(200, body, (JSON_TYPE, *echo_request_id(request)))
@@ -30,14 +32,14 @@ def parse_health(request: WireRequest, service: AzureService) -> WireResponse:
 
     Source: Azure/azureml-assets, foundation/model/serve/api_server.py; the body of ``/health`` is ``unverified``.
     """
-    if service.settings.profile != "managed":
+    if _profile_at(request, service) != "managed":
         raise refusals.no_such_path(request.path)
     return WireResponse(200, b'"healthy"', (JSON_TYPE,))
 
 
 def parse_swagger(request: WireRequest, service: AzureService) -> WireResponse:
     """``GET /swagger.json``: the routes, without their schemas."""
-    if service.settings.profile not in ("maas", "managed"):
+    if _profile_at(request, service) not in ("maas", "managed"):
         raise refusals.no_such_path(request.path)
     paths: JSON = {
         "/chat/completions": {"post": _describe("Creates a model response for the given chat conversation.")},
@@ -47,6 +49,10 @@ def parse_swagger(request: WireRequest, service: AzureService) -> WireResponse:
     }
     document: JSON = {"openapi": "3.0.1", "info": {"title": "Model Inference", "version": "1.0"}, "paths": paths}
     return WireResponse(200, dump_json(document), (JSON_TYPE,))
+
+
+def _profile_at(request: WireRequest, service: AzureService) -> str:
+    return read_surface(request).settings(service.settings).profile
 
 
 def _describe(summary: str) -> JSON:

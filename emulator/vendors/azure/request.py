@@ -7,16 +7,17 @@ from functools import lru_cache
 
 from emulator.core.call import Deployment, Task
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_object
+from emulator.core.record import record
 from emulator.core.wire import WireRequest
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.azure.decoder import read_body
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.settings import AzureSettings
+from emulator.vendors.azure.surface import Surface, read_surface
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
-_IN_PATH = re.compile(r"/openai/deployments/([^/]+)/")
 _OPTIONS = {
     "error": "error",
     "drop": "drop",
@@ -39,12 +40,36 @@ def authenticate(request: WireRequest, service: AzureService) -> str:
     raise EmulatedError(ErrorKind.UNAUTHENTICATED)
 
 
-def check_api_version(request: WireRequest, settings: AzureSettings) -> None:
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Query:
+    """A request that is for a deployment.
+
+    Fields:
+        settings: the vendor's, in the dialect that the path speaks.
+        habits: the deployment's, in the same dialect.
+        body: any JSON; not checked yet.
+    """
+
+    request: WireRequest
+    service: AzureService
+    surface: Surface
+    settings: AzureSettings
+    deployment: Deployment
+    habits: Habits
+    body: JSON
+
+    @property
+    def fields(self) -> Object:
+        """The members of a body that was checked to be an object."""
+        return as_object(self.body)
+
+
+def check_api_version(request: WireRequest, surface: Surface, settings: AzureSettings) -> None:
     """Refuse a missing, malformed or unknown ``api-version``, as far as the settings ask for one.
 
     Source: Azure OpenAI v1 API, which has no dated versions: nothing is asked under ``/openai/v1/``.
     """
-    if "/openai/v1/" in request.path:
+    if not surface.is_dated:
         return
     given = request.query.get("api-version")
     known = settings.api_versions
@@ -59,7 +84,7 @@ def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
-def admit(request: WireRequest, service: AzureService, task: Task) -> tuple[Deployment, JSON]:
+def admit(request: WireRequest, service: AzureService, task: Task) -> Query:
     """Who answers, and the body: routing first, as far as path and headers tell, then what is sent.
 
     A deployment is named by the path, the deployment header or the model; else the first that serves the route.
@@ -67,61 +92,76 @@ def admit(request: WireRequest, service: AzureService, task: Task) -> tuple[Depl
     Raises:
         EmulatedError: a version or a name nobody has, a deployment of another task, a body that is no JSON.
     """
-    settings = service.settings
-    check_api_version(request, settings)
-    deployment = _find_addressed(request, service)
+    surface = read_surface(request)
+    settings = surface.settings(service.settings)
+    if not surface.has_route(request):
+        raise refusals.no_such_path(request.path)
+    check_api_version(request, surface, settings)
+    deployment = _find_addressed(request, surface, service)
     if deployment is not None:
         _check_route(deployment, task)
-        return deployment, read_body(request, settings)
-    body = read_body(request, settings)
-    deployment = _find_model(request, service, body)
-    if deployment is None:
-        deployment = next((d for d in service.deployments.values() if d.task == task), None)
-        if deployment is None:
-            deployment = next(iter(service.deployments.values()))
-    _check_route(deployment, task)
-    return deployment, body
+        body = read_body(request, settings)
+    else:
+        body = read_body(request, settings)
+        deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
+        _check_route(deployment, task)
+    return Query(
+        request=request,
+        service=service,
+        surface=surface,
+        settings=settings,
+        deployment=deployment,
+        habits=service.habits[deployment.name][settings.profile],
+        body=body,
+    )
+
+
+def _find_first(service: AzureService, task: Task) -> Deployment:
+    deployments = service.deployments.values()
+    return next((d for d in deployments if d.task == task), None) or next(iter(deployments))
 
 
 def find_any(request: WireRequest, service: AzureService) -> Deployment:
     """Who answers on a route that every model has; a model may be named by the query or, by some clients, a body."""
-    deployment = _find_addressed(request, service)
+    deployment = _find_addressed(request, read_surface(request), service)
     if deployment is None:
         body: JSON = {"model": request.query.get("model")}
         if request.body:
             with suppress(ValueError):
                 body = request.json()
         model = _read_model(request, body)
-        deployment = _look_up(service, model) if model else None
+        deployment = look_up(service, model) if model else None
     return deployment or next(iter(service.deployments.values()))
 
 
-def _find_addressed(request: WireRequest, service: AzureService) -> Deployment | None:
-    """The deployment that path or header name; the path wins."""
-    name = None
-    if "/openai/deployments/" in request.path:
-        in_path = _IN_PATH.search(request.path)
-        name = in_path[1] if in_path else None
-    name = name or request.headers.get("azureml-model-deployment")
+def _find_addressed(request: WireRequest, surface: Surface, service: AzureService) -> Deployment | None:
+    """The deployment that path or header name; the path wins, and an endpoint of its own has no other."""
+    given = request.headers.get("azureml-model-deployment")
+    name = surface.deployment or given
     if not name:
         return None
-    deployment = _look_up(service, name)
+    deployment = look_up(service, name)
     if deployment is None:
         raise refusals.unknown_deployment(name)
+    if surface.kind == "endpoint" and given and given.casefold() != name.casefold():
+        raise refusals.unknown_deployment(given)
     return deployment
 
 
-def _find_model(request: WireRequest, service: AzureService, body: JSON) -> Deployment | None:
+def _find_model(
+    request: WireRequest, surface: Surface, settings: AzureSettings, service: AzureService, body: JSON
+) -> Deployment | None:
     """The deployment that the body's ``model`` names; a model nobody has matters only where there are many."""
     model = _read_model(request, body)
     if model is None:
         return None
-    settings = service.settings
     if not model:
+        if surface.is_openai:
+            raise refusals.missing("model", body)
         if settings.require_model:
             raise refusals.no_model()
         return None
-    deployment = _look_up(service, model)
+    deployment = look_up(service, model)
     if deployment is None and settings.profile == "aoai":
         raise refusals.unknown_deployment(model)
     if deployment is None and settings.require_model:
@@ -132,12 +172,12 @@ def _find_model(request: WireRequest, service: AzureService, body: JSON) -> Depl
 def _read_model(request: WireRequest, body: JSON) -> str | None:
     """The model by its name, ``""`` without one; ``None``: what is there breaks the schema."""
     model = body.get("model") if isinstance(body, dict) else None
-    if model is not None and not isinstance(model, str):
+    if (model is not None and not isinstance(model, str)) or not isinstance(body, dict):
         return None
     return model or request.headers.get("x-ms-model-mesh-model-name", "")
 
 
-def _look_up(service: AzureService, name: str) -> Deployment | None:
+def look_up(service: AzureService, name: str) -> Deployment | None:
     """Names are compared without regard to case."""
     exact = service.deployments.get(name)
     if exact is not None:
@@ -155,14 +195,7 @@ def _check_route(deployment: Deployment, task: Task) -> None:
         raise EmulatedError(ErrorKind.NOT_READY)
 
 
-def read_extras(
-    request: WireRequest,
-    service: AzureService,
-    body: Object,
-    known: Collection[str],
-    native: Collection[str],
-    deployment: Deployment,
-) -> Object:
+def read_extras(query: Query, known: Collection[str], native: Collection[str]) -> Object:
     """The parameters outside the API that are handed on to the model, as ``extra-parameters`` says.
 
     Args:
@@ -173,20 +206,20 @@ def read_extras(
         EmulatedError: 400 for a header value that means nothing or a parameter that is not allowed; then what
             the model itself refuses.
     """
-    given = request.headers.get("extra-parameters")
-    action = _read_option(given, service.settings)
-    extras = {name: value for name, value in body.items() if name not in known}
-    if not extras or action == "drop":
+    settings, openai = query.settings, query.habits.openai
+    action = _read_option(query.request.headers.get("extra-parameters"), settings)
+    extras = {name: value for name, value in query.fields.items() if name not in known}
+    if not extras:
         return {}
-    openai = service.habits[deployment.name].openai
-    if action == "error" and not _is_raw(request, service.settings):
+    if action == "drop":
+        return {name: value for name, value in extras.items() if name in native} if openai else {}
+    if action == "error" and not _is_raw(query.request, settings):
         refused = [name for name in extras if not (openai and name in native)]
         if refused:
-            by_default = service.settings.extra_parameters_default == "error"
-            raise refusals.extra_not_allowed(refused, by_default=by_default)
+            raise refusals.extra_not_allowed(refused, by_default=settings.extra_parameters_default == "error")
     if openai and (unknown := [name for name in extras if name not in native]):
-        raise refusals.unrecognized(unknown[0])
-    policy = deployment.traits.get("extras", "accept")
+        raise refusals.unrecognized(unknown)
+    policy = query.deployment.traits.get("extras", "accept")
     if policy in ("refuse", "refuse_bare"):
         raise refusals.extra_forbidden(extras, bare=policy == "refuse_bare")
     return extras
@@ -208,4 +241,4 @@ def _read_option(given: str | None, settings: AzureSettings) -> str:
 
 def _is_raw(request: WireRequest, settings: AzureSettings) -> bool:
     """A managed endpoint's own vLLM routes, which check no extra parameters."""
-    return settings.profile == "managed" and request.path.startswith("/v1/")
+    return settings.profile == "managed" and request.path.startswith(("/v1/", "/endpoints/")) and "/v1/" in request.path

@@ -10,12 +10,12 @@ from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
-from emulator.vendors.azure.habits import AzureService, Habits, prepare
+from emulator.vendors.azure.habits import AzureService, ByProfile, prepare
 from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger, parse_token
 from emulator.vendors.azure.request import authenticate
 from emulator.vendors.azure.settings import AzureSettings
 
-AzureEndpoint = Endpoint[AzureSettings, Habits]
+AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[WireRequest, AzureService], Call | WireResponse]
 
 
@@ -34,9 +34,11 @@ VENDOR = Vendor(
         *_everywhere("POST", "/images/embeddings", parse_image_embeddings),
         *_everywhere("POST", "/embeddings", parse_embeddings),
         *_everywhere("GET", "/info", parse_info),
-        Endpoint(method="GET", path="/", parse=parse_health),
-        Endpoint(method="GET", path="/health", parse=parse_health),
-        Endpoint(method="GET", path="/swagger.json", parse=parse_swagger),
+        *(
+            Endpoint(method="GET", path=f"{base}{route}", parse=parse)
+            for base in ("", "/endpoints/{deployment}")
+            for route, parse in (("/", parse_health), ("/health", parse_health), ("/swagger.json", parse_swagger))
+        ),
         Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=parse_token, open=True),
     ),
     settings=AzureSettings,

@@ -1,9 +1,10 @@
 """Which of the services that speak this API is played, and the switches in which they differ."""
 
 from collections.abc import Mapping
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from emulator.core.json import JSON
 from emulator.core.vendor import VendorSettings
@@ -28,15 +29,22 @@ PROFILES: Mapping[str, Mapping[str, JSON]] = {
     "foundry": {**_GATEWAY, "require_model": True},
     "aoai": {**_GATEWAY, "extra_parameters_default": "pass-through", "strict_types": True},
 }
+# Switches about the paths that speak the bare root's dialect; a path with a dialect of its own takes no notice.
+_OF_THE_ROOT = frozenset(
+    {"profile", "error_shape", "extra_parameters_default", "ignore_allowed", "lenient_allow", "require_model"}
+)
 
 
 class AzureSettings(VendorSettings):
     """Settings of the ``azure`` vendor; a switch that is not set takes its profile's value."""
 
+    _given: frozenset[str] = PrivateAttr(frozenset())
+
     profile: Profile = Field(
         default="seed",
-        description="seed: the documented API; maas: serverless endpoint; managed: managed online endpoint; "
-        "foundry: Azure AI Foundry resource; aoai: Azure OpenAI deployment.",
+        description="What the bare root speaks. seed: the documented API; maas: serverless endpoint; managed: managed "
+        "online endpoint; foundry: Azure AI Foundry resource; aoai: Azure OpenAI deployment. Paths under /openai/ "
+        "speak Azure OpenAI whatever it is.",
     )
     error_shape: Literal["seed", "docs", "wire"] = Field(
         default="seed",
@@ -76,14 +84,44 @@ class AzureSettings(VendorSettings):
         description="A filtered answer comes as 200 with its finish reason, or as 400, as Foundry sends it.",
     )
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _take_profile(cls, given: JSON) -> JSON:
+    def _take_profile(cls, given: JSON, make: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(given, dict):
-            return given
+            return make(given)
         profile = given.get("profile", "seed")
         defaults = PROFILES.get(profile, {}) if isinstance(profile, str) else {}
-        return {**defaults, **{name: value for name, value in given.items() if value is not None}}
+        own = {name: value for name, value in given.items() if value is not None}
+        made = make({**defaults, **own})
+        made._given = frozenset(own)
+        return made
+
+    def play(self, profile: Profile) -> "AzureSettings":
+        """The same in another profile; what the scenario sets of it stands, save what is about the bare root."""
+        if profile == self.profile:
+            return self
+        own = {name: getattr(self, name) for name in self._given - _OF_THE_ROOT}
+        return AzureSettings.model_validate({**own, "profile": profile})
+
+    @cached_property
+    def openai(self) -> "AzureSettings":
+        """Of paths that speak Azure OpenAI."""
+        return self.play("aoai")
+
+    @cached_property
+    def inference(self) -> "AzureSettings":
+        """Of paths that speak Model Inference for many models."""
+        return self.play("foundry") if self.profile == "aoai" else self
+
+    @cached_property
+    def foundry(self) -> "AzureSettings":
+        """Of a project's own paths."""
+        return self.play("foundry")
+
+    @cached_property
+    def endpoint(self) -> "AzureSettings":
+        """Of paths where one deployment is an endpoint of its own, as only serverless and managed ones are."""
+        return self.play("maas") if self.profile in ("foundry", "aoai") else self
 
     @property
     def shape(self) -> Literal["seed", "docs", "maas", "managed", "foundry", "aoai"]:

@@ -49,7 +49,7 @@ def test_info(profile: str, deployment: str, body: bytes) -> None:
     headers = {"azureml-model-deployment": deployment} if deployment else {}
     assert get(f"/info{VERSION}", f"profile={profile}", headers).body == body
     if deployment:
-        assert get(f"/openai/deployments/{deployment}/info{VERSION}", f"profile={profile}").body == body
+        assert get(f"/endpoints/{deployment}/info{VERSION}", f"profile={profile}").body == body
 
 
 def test_info_is_of_whom_header_or_model_name() -> None:

@@ -71,13 +71,16 @@ def test_gateways_know_no_such_version(profile: str, query: str) -> None:
     assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
 
 
+def test_v1_has_no_dated_versions() -> None:
+    assert accept(chat(model=FIRST), "/openai/v1/chat/completions")
+
+
 @pytest.mark.parametrize(
     ("scenario", "target"),
     [
         pytest.param("profile=managed", "/chat/completions", id="a container never reads it"),
         pytest.param("profile=maas", "/chat/completions?api-version=soon", id="nor a serverless endpoint"),
         pytest.param("api_version_required=false", "/chat/completions", id="switched off"),
-        pytest.param("", "/openai/v1/chat/completions", id="v1 has no dated versions"),
     ],
 )
 def test_where_no_version_is_asked(scenario: str, target: str) -> None:
@@ -103,7 +106,9 @@ def test_listed_api_versions_alone_exist() -> None:
 )
 def test_prefixes_do_not_matter(prefix: str, route: str, body: JSON, task: str) -> None:
     if "deployments" in prefix and task != "chat":
-        assert refuse(body, f"{prefix}{route}{VERSION}").status == 404
+        assert refuse(body, f"{prefix}{route}{VERSION}").status == 400
+    elif prefix == "/openai/v1":
+        assert refuse(body, f"{prefix}{route}{VERSION}").json()["error"]["param"] == "model"
     else:
         assert accept(body, f"{prefix}{route}{VERSION}").ask.task == task
 

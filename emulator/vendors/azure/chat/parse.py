@@ -1,7 +1,6 @@
 """``POST /chat/completions``: from the wire to an ask."""
 
-from emulator.core.call import ChatAsk, Deployment, Message, Sampling, Tool
-from emulator.core.json import Object, as_object
+from emulator.core.call import ChatAsk, Message, Sampling, Tool
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.vendors.azure.chat.codec import ChatCodec
@@ -11,7 +10,7 @@ from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.extras import NO_EXTRAS, ChatExtras, StrictChatExtras
 from emulator.vendors.azure.features import check_features, check_rules
 from emulator.vendors.azure.habits import AzureService, Habits
-from emulator.vendors.azure.request import admit, read_extras
+from emulator.vendors.azure.request import Query, admit, read_extras
 from emulator.vendors.azure.sampling import limit_tokens, read_sampling
 from emulator.vendors.azure.tools import read_choice, read_tool
 
@@ -22,14 +21,12 @@ _TOOLING = frozenset({"tools", "tool_choice", "response_format"})
 
 def parse_chat(request: WireRequest, service: AzureService) -> Call:
     """Validate in the order of the real service: route, body, extra parameters, then what the model can do."""
-    settings = service.settings
-    deployment, body = admit(request, service, "chat")
-    wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, body)
+    query = admit(request, service, "chat")
+    settings, deployment, habits = query.settings, query.deployment, query.habits
+    wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, query.body)
     check_rules(wire, settings)
-    given = as_object(body)
-    extras = _read_extras(request, service, given, deployment)
+    extras = _read_extras(query)
     check_features(wire, deployment)
-    habits = service.habits[deployment.name]
     messages = tuple([read_message(message) for message in wire.messages])
     tools = tuple([read_tool(tool) for tool in wire.tools]) if wire.tools else ()
     prompt_tokens = service.count_prompt(ChatAsk(messages=messages, tools=tools), deployment)
@@ -37,7 +34,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
     limit = limit_tokens(requested, habits.default_tokens, deployment, prompt_tokens[0], settings)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = read_sampling(wire, extras, limit, logprobs)
-    if extras is NO_EXTRAS and _TOOLING.isdisjoint(given) and not habits.reasoning:
+    if extras is NO_EXTRAS and _TOOLING.isdisjoint(query.fields) and not habits.reasoning:
         ask = ChatAsk(messages=messages, sampling=sampling, parallel=habits.openai)
     else:
         ask = _read_ask(wire, extras, messages, tools, sampling, habits)
@@ -52,13 +49,13 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
     )
 
 
-def _read_extras(request: WireRequest, service: AzureService, body: Object, deployment: Deployment) -> ChatExtras:
-    if "extra-parameters" not in request.headers and _KNOWN.issuperset(body):
+def _read_extras(query: Query) -> ChatExtras:
+    if "extra-parameters" not in query.request.headers and _KNOWN.issuperset(query.fields):
         return NO_EXTRAS
-    handed_on = read_extras(request, service, body, _KNOWN, _NATIVE, deployment)
+    handed_on = read_extras(query, _KNOWN, _NATIVE)
     if not handed_on:
         return NO_EXTRAS
-    return validate(StrictChatExtras if service.settings.strict_types else ChatExtras, handed_on)
+    return validate(StrictChatExtras if query.settings.strict_types else ChatExtras, handed_on)
 
 
 def _read_ask(

@@ -65,10 +65,15 @@ def extra_forbidden(extras: Mapping[str, JSON], *, bare: bool) -> EmulatedError:
     return refusal
 
 
-def unrecognized(name: str) -> EmulatedError:
-    """A parameter no OpenAI model knows."""
-    message = f"Unrecognized request argument supplied: {name}"
-    return EmulatedError(ErrorKind.INVALID_REQUEST, message, details={"unrecognized": name})
+def missing(name: str, body: JSON) -> EmulatedError:
+    """A required member that a body lacks."""
+    return breaks_schema([{"type": "missing", "loc": (name,), "msg": "Field required", "input": body}])
+
+
+def unrecognized(names: Sequence[str]) -> EmulatedError:
+    """Parameters that an OpenAI model has never heard of. Source: openai/openai-python issue threads."""
+    message = f"Unrecognized request argument{'s' * (len(names) > 1)} supplied: {', '.join(names)}"
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message)
 
 
 def extra_not_allowed(names: list[str], *, by_default: bool) -> EmulatedError:

@@ -9,15 +9,16 @@ from emulator.vendors.azure.errors.envelope import WORDS, Envelope, make_envelop
 from emulator.vendors.azure.errors.wording import Worded
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
+from emulator.vendors.azure.surface import read_surface
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
 _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 
 def render_error(error: EmulatedError, request: WireRequest, service: AzureService) -> WireResponse:
-    """Word any refusal as the profile does; what the error itself fixes stands."""
+    """Word any refusal as the path's dialect does; what the error itself fixes stands."""
     envelope = make_envelope(error, request)
-    worded = _word(envelope, error, service)
+    worded = _word(envelope, error, _shape(request, service))
     status = error.status or worded.status or envelope.status
     headers = (*worded.headers, *_retry_after(error, envelope), *echo_request_id(request))
     if not isinstance(worded.body, str):
@@ -31,15 +32,20 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: Azure
 
     Source: Azure/azureml-assets, foundation/model/serve/api_server.py (``managed``); others ``unverified``.
     """
-    if service.settings.shape == "managed":
+    shape = _shape(request, service)
+    if shape == "managed":
         text = " ".join((error.message or WORDS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
-    body = _word(make_envelope(error, request), error, service).body
+    body = _word(make_envelope(error, request), error, shape).body
     return sse.frame({"error": {"message": body}} if isinstance(body, str) else body)
 
 
-def _word(envelope: Envelope, error: EmulatedError, service: AzureService) -> Worded:
-    worded = SHAPES[service.settings.shape](envelope)
+def _shape(request: WireRequest, service: AzureService) -> str:
+    return read_surface(request).settings(service.settings).shape
+
+
+def _word(envelope: Envelope, error: EmulatedError, shape: str) -> Worded:
+    worded = SHAPES[shape](envelope)
     return worded if error.body is None else Worded(error.body, worded.headers, worded.status)
 
 

@@ -1,0 +1,89 @@
+"""What a path says by itself: which of Azure's services it belongs to, and whom it addresses.
+
+Sources: learn.microsoft.com, "Azure OpenAI REST API reference" (``/openai/deployments``), "Azure OpenAI v1 API"
+(``/openai/v1``), "Azure AI Foundry REST API" (``/api/projects``); Azure Machine Learning, "Model Inference API"
+(``/models`` and the root). ``/endpoints/{deployment}`` stands for the host name of an endpoint of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from emulator.core.record import record
+from emulator.core.wire import WireRequest
+from emulator.vendors.azure.settings import AzureSettings
+
+Kind = Literal["root", "models", "endpoint", "deployment", "v1", "dated", "project", "anthropic"]
+
+_BASES = (
+    re.compile(r"/(?P<base>endpoints/(?P<deployment>[^/]+))(/.*)?"),
+    re.compile(r"/(?P<base>(?:.*/)?openai/deployments/(?P<deployment>[^/]+))/.*"),
+    re.compile(r"/(?P<base>(?:.*/)?openai/v1)/.*"),
+    re.compile(r"/(?P<base>(?:.*/)?openai)/.*"),
+    re.compile(r"/(?P<base>(?:.*/)?anthropic)/.*"),
+    re.compile(r"/(?P<base>api/projects/[^/]+)/.*"),
+    re.compile(r"/(?P<base>models)/.*"),
+)
+_KINDS: tuple[Kind, ...] = ("endpoint", "deployment", "v1", "dated", "anthropic", "project", "models")
+
+
+@record(frozen=True, slots=True)
+class Surface:
+    """Where a request arrives.
+
+    Fields:
+        base: what stands before a route, without the slashes around it.
+        deployment: the one that the path names; empty if it names none.
+    """
+
+    kind: Kind = "root"
+    base: str = ""
+    deployment: str = ""
+
+    @property
+    def is_openai(self) -> bool:
+        """It speaks Azure OpenAI."""
+        return self.kind in ("deployment", "v1", "dated")
+
+    @property
+    def is_dated(self) -> bool:
+        """It asks for an ``api-version`` with a date."""
+        return self.kind not in ("v1", "anthropic")
+
+    def has_route(self, request: WireRequest) -> bool:
+        """What a model answers stands right below the base; at the root anything may stand before it."""
+        if self.kind == "root":
+            return True
+        prefix = request.params.get("prefix")
+        if self.kind == "endpoint" and prefix == f"{self.base}/v1":  # the engine's own routes
+            return True
+        return self.kind in ("endpoint", "deployment", "v1", "models") and prefix == self.base
+
+    def settings(self, settings: AzureSettings) -> AzureSettings:
+        """The vendor's settings in the dialect that is spoken here."""
+        if self.kind == "root":
+            return settings
+        if self.is_openai:
+            return settings.openai
+        if self.kind == "models":
+            return settings.inference
+        return settings.endpoint if self.kind == "endpoint" else settings.foundry
+
+
+_ROOT = Surface()
+
+
+def read_surface(request: WireRequest) -> Surface:
+    """Where a request arrives; before the path of a resource may stand a gateway's own."""
+    return _read(request.path)
+
+
+@lru_cache(maxsize=1024)
+def _read(path: str) -> Surface:
+    for kind, pattern in zip(_KINDS, _BASES, strict=True):
+        found = pattern.fullmatch(path)
+        if found is not None:
+            return Surface(kind, found["base"], found.groupdict().get("deployment") or "")
+    return _ROOT
