@@ -17,8 +17,8 @@ from emulator.engine.vocabulary import (
     CJK_IDEOGRAPHS,
     HANGUL_SYLLABLES,
     load_contractions,
-    load_pieces,
     load_scripts,
+    load_vocabulary,
     measure_longest,
 )
 
@@ -283,13 +283,13 @@ def _number_pieces(profile: TokenizerProfile, byte_ids: Sequence[int]) -> dict[s
     alone = 0x80 if profile.printable_first else 0x20
     numbered = dict(profile.fixed)
     numbered |= {chr(value): byte_ids[value] for value in range(alone) if chr(value) not in numbered}
+    known = frozenset(numbered)
     taken = {*profile.fixed.values(), *byte_ids, *profile.special}
     free = filterfalse(taken.__contains__, range(profile.vocabulary_size))
-    pieces = load_pieces() + (load_contractions() if profile.contractions else ())
-    if profile.cjk:
-        pieces += load_scripts()
-    unnumbered = list(filterfalse(numbered.__contains__, pieces))
-    return numbered | dict(zip(unnumbered, free, strict=False))
+    more = (load_contractions() if profile.contractions else (), load_scripts() if profile.cjk else ())
+    pieces = chain(load_vocabulary().pieces, *more)
+    numbered.update(zip(filterfalse(known.__contains__, pieces), free, strict=False))
+    return numbered
 
 
 def _invent_word(id: int) -> str:

@@ -68,8 +68,10 @@ def _find_unserved(scenario: Scenario, catalogue: Catalogue) -> Iterator[Finding
     for path, what, about in parts:
         wanted = about.deployment
         is_vendor = compile_names(about.vendor or ("*",))
-        names = [name for vendor, served in catalogue.items() if is_vendor(vendor) for name in served]
-        if wanted is None or not names or any(map(compile_names(wanted), names)):
+        if wanted is None:
+            continue
+        names = [name for vendor in catalogue if is_vendor(vendor) for name in catalogue[vendor]]
+        if not names or any(map(compile_names(wanted), names)):
             continue
         close = nearest(wanted[0], names)
         hint = f"; did you mean {close}?" if close else ""

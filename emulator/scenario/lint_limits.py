@@ -13,7 +13,7 @@ from emulator.scenario.schema import Limit, Scenario
 
 Finding = tuple[KeyPath, str]
 Catalogue = Mapping[str, Mapping[str, Deployment]]
-"""Deployments by vendor and name."""
+"""Deployments by vendor and name; a vendor's are found out when they are asked for."""
 
 
 def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: Catalogue | None) -> Iterator[Finding]:
@@ -66,9 +66,9 @@ def _find_reserved(limit: Limit, catalogue: Catalogue | None) -> int:
     return min(
         (
             deployment.usual_output()
-            for vendor, deployments in catalogue.items()
-            for deployment in deployments.values()
-            if is_vendor(vendor) and is_name(deployment.name) and deployment.task in ("chat", "completions")
+            for vendor in filter(is_vendor, catalogue)
+            for deployment in catalogue[vendor].values()
+            if is_name(deployment.name) and deployment.task in ("chat", "completions")
         ),
         default=0,
     )

@@ -49,9 +49,9 @@ def _find_tasks(when: When, catalogue: Catalogue | None) -> set[str]:
     is_vendor, is_name = compile_names(when.vendor or ("*",)), compile_names(when.deployment)
     served = {
         deployment.task
-        for vendor, deployments in catalogue.items()
-        for deployment in deployments.values()
-        if is_vendor(vendor) and is_name(deployment.name)
+        for vendor in filter(is_vendor, catalogue)
+        for deployment in catalogue[vendor].values()
+        if is_name(deployment.name)
     }
     return tasks & served if served else tasks
 

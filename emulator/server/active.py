@@ -25,6 +25,9 @@ class Apps(Mapping[str, VendorApp]):
             app = self._mounted[name] = self._mount(name)
         return app
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # without mounting it
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 

@@ -1,10 +1,12 @@
 """What is wrong with a scenario, and what may be: everything that can be said of it before it is served."""
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from __future__ import annotations
 
-from emulator.core.vendor import Vendors
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from emulator.core.call import Deployment
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.lint import lint
 from emulator.scenario.lint_endpoints import find_unknown_endpoints
@@ -12,6 +14,9 @@ from emulator.scenario.lint_limits import Catalogue
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import Row, place_row
 from emulator.scenario.schema import Limit, Scenario, When
+
+if TYPE_CHECKING:
+    from emulator.core.vendor import Vendors  # slow to import
 
 Severity = Literal["error", "warning"]
 Finding = tuple[Severity, Row]
@@ -59,17 +64,37 @@ def _ask_vendors(loaded: LoadedScenario, vendors: Vendors) -> tuple[Catalogue | 
     """What each of them serves, ``None`` where it does not matter; and mistakes in their own sections."""
     if not _concerns_vendors(loaded.scenario):
         return None, ()
-    from emulator.server.serving import check_vendors, list_deployments, read_settings
+    from emulator.server.serving import check_vendors
 
     try:
-        served = [vendors[name] for name in check_vendors(loaded, vendors)]
+        served = check_vendors(loaded, vendors)
     except ScenarioError as error:
         return None, error.rows
-    catalogue = {
-        vendor.name: list_deployments(vendor, read_settings(vendor, loaded.scenario), loaded.scenario)
-        for vendor in served
-    }
-    return catalogue, ()
+    return _Catalogue(loaded.scenario, vendors, served), ()
+
+
+class _Catalogue(Mapping[str, Mapping[str, Deployment]]):
+    """What vendors serve; each is imported when it is asked for."""
+
+    def __init__(self, scenario: Scenario, vendors: Vendors, served: Sequence[str]) -> None:
+        self._scenario = scenario
+        self._vendors = vendors
+        self._served = served
+        self._known: dict[str, Mapping[str, Deployment]] = {}
+
+    def __getitem__(self, name: str) -> Mapping[str, Deployment]:
+        from emulator.server.serving import list_deployments, read_settings
+
+        if name not in self._known:
+            vendor = self._vendors[name]
+            self._known[name] = list_deployments(vendor, read_settings(vendor, self._scenario), self._scenario)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._served)
+
+    def __len__(self) -> int:
+        return len(self._served)
 
 
 def _find_unknown_endpoints(loaded: LoadedScenario, vendors: Vendors) -> Iterator[Row]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 
 from emulator.core.vendor import Vendors
-from emulator.engine.vocabulary import measure_longest
+from emulator.engine.vocabulary import load_vocabulary
 
 _CALM = 0.3  # seconds: who starts a server often asks it at once, and that answer should have the processor
 _YIELD = 0.0002  # seconds after which an answer may go first
@@ -24,6 +24,6 @@ def _warm_up(vendors: Vendors, served: Iterable[str]) -> None:
     sys.setswitchinterval(_YIELD)
     for name in served:
         _ = vendors[name]
-    measure_longest()
+    load_vocabulary()
     gc.freeze()  # what was imported stays; garbage need not be looked for in it
     sys.setswitchinterval(usual)

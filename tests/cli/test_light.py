@@ -15,7 +15,16 @@ try:
 except SystemExit:
     pass
 print("heavy:", *(name for name in ("aiohttp", "numpy", "faker") if name in sys.modules))
+from emulator.vendors import VENDORS
+print("vendors:", *(name for name in VENDORS if "emulator.vendors." + name + ".routes" in sys.modules))
 """
+
+
+def run_light(*arguments: str) -> list[str]:
+    """The last two lines: what is heavy and which vendors were imported."""
+    command = [sys.executable, "-c", SCRIPT.format(arguments=list(arguments))]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return ended.stdout.splitlines()[-2:]
 
 
 @pytest.mark.parametrize(
@@ -31,6 +40,17 @@ print("heavy:", *(name for name in ("aiohttp", "numpy", "faker") if name in sys.
     ],
 )
 def test_a_quick_command_is_light(arguments: list[str]) -> None:
-    command = [sys.executable, "-c", SCRIPT.format(arguments=arguments)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert ended.stdout.splitlines()[-1] == "heavy:"
+    assert run_light(*arguments)[0] == "heavy:"
+
+
+@pytest.mark.parametrize(
+    ("rule", "imported"),
+    [
+        pytest.param("when: {stream: true}", "", id="none, if no deployment is named"),
+        pytest.param("when: {vendor: tgi, deployment: tgi}", " tgi", id="the one that a rule is about"),
+    ],
+)
+def test_check_imports_only_vendors_that_matter(tmp_path: Path, rule: str, imported: str) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(f"version: 1\nrules:\n- {{name: a, {rule}, error: {{kind: timeout}}}}\n", encoding="utf-8")
+    assert run_light("check", str(path)) == ["heavy:", f"vendors:{imported}"]

@@ -32,6 +32,20 @@ def test_a_client_that_blocks_needs_no_web_framework() -> None:
     assert loaded_by("import emulator.client; emulator.client.EmulatorClient()") == ["pydantic", "yaml"]
 
 
+def test_no_vendor_is_imported_before_it_is_asked_for() -> None:
+    code = """
+import sys, urllib.request
+from emulator import start
+from emulator.vendors import VENDORS
+imported = lambda: [name for name in VENDORS if f"emulator.vendors.{name}.routes" in sys.modules]
+with start() as emulator:
+    assert imported() == [], imported()
+    urllib.request.urlopen(emulator.url("openvino") + "/v1/config").read()
+    assert imported() == ["openvino"], imported()
+"""
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
+
+
 def test_another_one_starts_at_once() -> None:
     best = 1.0
     for _ in range(5):
