@@ -56,6 +56,7 @@ _RETRIED = {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY}
 # Phrase of the observed 429, and the documented one's name, unit and (Enterprise tier) limit.
 _LIMITS: Mapping[str, tuple[str, str, str, int]] = {
     "requests": ("QPS", "QPS", "queries_per_second", 200),
+    "hourly": ("QPH", "QPH", "queries_per_hour", 360_000),
     "input_tokens": ("input tokens per minute", "ITPM", "input_tokens_per_minute", 200_000),
     "output_tokens": ("output tokens per minute", "OTPM", "output_tokens_per_minute", 10_000),
     "tokens": ("", "TPM", "tokens_per_minute", 200_000),  # the older phrase; no documented name
@@ -233,12 +234,17 @@ def _word_limit(error: EmulatedError, request: WireRequest, settings: Databricks
     if error.limit == "concurrency" and "amount" in error.details:
         workspace, amount = settings.workspace_id, error.details["amount"]
         return f"REQUEST_LIMIT_EXCEEDED: Workspace {workspace} exceeded the concurrent limit of {amount} requests."
-    phrase = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])[0]
+    phrase = _find_limit(error)[0]
     what = f"{phrase} rate limit" if phrase else "rate limit"
     return (
         f"REQUEST_LIMIT_EXCEEDED: Exceeded workspace {what} for {endpoint_name(request) or 'this endpoint'}."
         " Work with your Databricks account team to request a higher FMAPI rate limit tier."
     )
+
+
+def _find_limit(error: EmulatedError) -> tuple[str, str, str, int]:
+    hourly = error.limit == "requests" and error.details.get("window") == 3600
+    return _LIMITS.get("hourly" if hourly else error.limit or "requests", _LIMITS["requests"])
 
 
 def _word_missing(request: WireRequest, name: str) -> tuple[str | int, str]:
@@ -268,7 +274,7 @@ def _word_guardrail() -> str:
 
 def _word_documented_limit(error: EmulatedError, settings: DatabricksSettings) -> Object:
     """Source: docs.databricks.com, "Model Serving limits and regions"; never seen in a trace."""
-    _, short, kind, usual = _LIMITS.get(error.limit or "requests", _LIMITS["requests"])
+    _, short, kind, usual = _find_limit(error)
     limit = as_number(error.details.get("amount", usual))
     used = as_number(error.details.get("used", limit)) + as_number(error.details.get("asked", 0))
     wait = _wait(error, settings)

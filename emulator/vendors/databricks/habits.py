@@ -7,12 +7,14 @@ from dataclasses import field
 
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
+from emulator.core.quota import Quota
 from emulator.core.record import record
 from emulator.core.vendor import Service
 from emulator.vendors.databricks.chat.fields import FieldRules, list_fields
 from emulator.vendors.databricks.decoder import Struct
 from emulator.vendors.databricks.families import Family, family_of, is_agent, is_custom, traits_of
 from emulator.vendors.databricks.settings import DatabricksSettings
+from emulator.vendors.databricks.workspace.limits import list_presets
 
 _STRICT = ("open", "gpt-oss")
 _HARMS = (
@@ -61,6 +63,7 @@ class Habits:
         rules: for unknown fields.
         chat_fields: what a chat request may hold.
         overhead: tokens that a server-side template adds to each prompt.
+        quotas: what every call is charged to, whatever the management API was told.
         behind: habits of each served entity, where they may differ from one to the next.
     """
 
@@ -75,6 +78,7 @@ class Habits:
     chat_fields: Struct
     overhead: int
     style: AnswerStyle
+    quotas: tuple[Quota, ...] = ()
     behind: Mapping[str, Habits] = field(default_factory=dict)
 
 
@@ -104,6 +108,7 @@ def prepare(deployment: Deployment, settings: DatabricksSettings) -> Habits:
         chat_fields=list_fields(rules),
         overhead=overhead if isinstance(overhead, int) else 0,
         style=_find_style(deployment, settings, family, traits),
+        quotas=list_presets(deployment, settings.rate_limits),
     )
 
 

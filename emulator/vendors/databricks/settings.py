@@ -119,6 +119,10 @@ class DatabricksSettings(VendorSettings):
         default=True,
         description="`Retry-After` of refusals that can be retried: the true wait, never, or these seconds",
     )
+    rate_limits: Literal["none", "enterprise", "raised"] = Field(
+        default="none",
+        description="limits of pay-per-token endpoints: none, the Enterprise tier's of mid-2026, with autumn's raise",
+    )
     rate_limit_body: Literal["real", "docs"] = Field(
         default="real", description="the 429 body: as observed, or as documented"
     )

@@ -1,19 +1,27 @@
-"""Rate limits that the management API was told of, as quotas.
+"""Rate limits as quotas: those of pay-per-token endpoints, and those that the management API was told of.
 
-Sources: databricks-sdk (``AiGatewayRateLimit``, ``RateLimit``); docs.databricks.com, "Configure AI Gateway".
+Sources: databricks-sdk (``AiGatewayRateLimit``, ``RateLimit``); docs.databricks.com, "Configure AI Gateway" and, for
+the limits that a workspace has without being told, "Model Serving limits and regions".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_integer
 from emulator.core.quota import Per, Quota, Unit
 from emulator.vendors.databricks.decoder import refusal
 
 _KEYS = ("endpoint", "user", "user_group", "service_principal")
-_MINUTE = 60.0
+_MINUTE, _HOUR = 60.0, 3600.0  # seconds
+# What the catalogue calls a limit: what it counts, in which time.
+_PRESETS: tuple[tuple[str, Unit, float], ...] = (
+    ("itpm", "input_tokens", _MINUTE), ("otpm", "output_tokens", _MINUTE), ("qph", "requests", _HOUR),
+    ("qps", "requests", 1.0),
+)  # fmt: skip
+_WORKSPACE = Quota(name="workspace/qps", unit="requests", amount=200, window=1.0)
 _MOST, _MOST_GROUPS = 20, 5  # rules of an endpoint, and those of them for groups of users
 
 
@@ -40,6 +48,26 @@ def list_rules(told: Mapping[str, JSON]) -> Iterator[Object]:
         if not isinstance(listed, list) or not all(isinstance(rule, dict) for rule in listed):
             raise _invalid("'rate_limits' must be a list of rules.")
         yield from (rule for rule in listed if isinstance(rule, dict))
+
+
+def list_presets(deployment: Deployment, tier: str) -> tuple[Quota, ...]:
+    """The limits of a workspace's tier for a pay-per-token endpoint, and the one that all of them share.
+
+    Args:
+        tier: ``none``, ``enterprise``, or ``raised``: the same with what came later in its place.
+    """
+    if tier == "none" or deployment.mode != "pay_per_token":
+        return ()
+    tiers = deployment.traits.get("limits")
+    tiers = tiers if isinstance(tiers, dict) else {}
+    limits = tiers.get(tier) or tiers.get("enterprise")
+    amounts = limits if isinstance(limits, dict) else {}
+    own = (
+        Quota(name=f"{deployment.name}/{name}", unit=unit, amount=as_integer(amounts[name]), window=window)
+        for name, unit, window in _PRESETS
+        if name in amounts
+    )
+    return (*own, _WORKSPACE)
 
 
 def list_quotas(name: str, told: Mapping[str, JSON], principal: str) -> tuple[Quota, ...]:

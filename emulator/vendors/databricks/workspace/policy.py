@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from emulator.core.call import ChatAsk, Deployment
+from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.vendor import Call, Codec, Parsed
 from emulator.core.wire import WireRequest, WireResponse, WireStream
-from emulator.vendors.databricks.errors import render_error
+from emulator.vendors.databricks.errors import endpoint_name, render_error
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.request import pick_served
 from emulator.vendors.databricks.workspace.guardrails import (
@@ -34,17 +35,32 @@ def govern(parse: Parse) -> Parse:
     """Reads requests as ``parse`` does, and holds the calls to what was said of their endpoints."""
 
     def parse_governed(request: WireRequest, service: DatabricksService) -> Parsed:
-        parsed = parse(request, service)
+        try:
+            parsed = parse(request, service)
+        except EmulatedError as error:
+            error.details = {**_name_asked(request, service), **error.details}
+            raise
         if not isinstance(parsed, Call):
             return parsed
         told = _told_of(parsed.deployment, request.documents)
+        habits = service.habits.get(parsed.deployment.name)
+        presets = () if habits is None else habits.quotas
         if not told:
-            return parsed
+            return replace(parsed, quotas=presets) if presets else parsed
         gateway = told.get("ai_gateway")
-        call = replace(parsed, quotas=list_quotas(parsed.deployment.name, told, request.principal))
+        call = replace(parsed, quotas=(*presets, *list_quotas(parsed.deployment.name, told, request.principal)))
         return _pass_gateway(call, gateway, parse, request, service) if isinstance(gateway, dict) else call
 
     return parse_governed
+
+
+def _name_asked(request: WireRequest, service: DatabricksService) -> Mapping[str, JSON]:
+    """The endpoint that refuses, for those who count."""
+    name = endpoint_name(request)
+    found = find(name, request.documents, service) if name else None
+    if found is None:
+        return {}
+    return {"deployment": name, "served": request.params.get("served") or next(iter(found.habits.entities))}
 
 
 def _told_of(deployment: Deployment, documents: Documents) -> Mapping[str, JSON]:
@@ -83,7 +99,7 @@ def _with_fallback(
     def fall_back() -> Call:
         other = parse(replace(request, params={**request.params, "served": name}), service)
         assert isinstance(other, Call)
-        kept = replace(call, deployment=other.deployment, ask=other.ask, codec=other.codec)
+        kept = replace(call, deployment=other.deployment, ask=other.ask, codec=other.codec, served=other.served)
         return _with_fallback(kept, rest, parse, request, service) if rest else replace(kept, fallback=None)
 
     return replace(call, fallback=fall_back)

@@ -212,6 +212,7 @@ def _list_api_types(habits: Habits) -> list[str]:
     own = {
         "claude": ["anthropic/v1/messages", "cursor/v1/chat/completions"],
         "gpt": ["openai/v1/responses", "codex/v1/responses"],
+        "gemini": ["gemini/v1/generateContent"],
     }
     return ["mlflow/v1/chat/completions", *own.get(habits.family, [])]
 
