@@ -87,6 +87,7 @@ class Entry:
         seq: rises over the whole server.
         arrival: rises with the beginnings of calls as ``seq`` does with their ends.
         vendor: ``None``: no vendor has the path.
+        served: which of several behind the deployment answered.
         number: which attempt it is among equal requests of its session, from 1.
         completion_tokens: of the answer as planned; ``sent_tokens``: those that went out.
         planned_ttft: when the first byte of the body was due, after admission; ``None`` without a plan.
@@ -109,6 +110,7 @@ class Entry:
     seq: int = 0
     arrival: int = 0
     deployment: str | None = None
+    served: str = ""
     operation: str | None = None
     stream: bool = False
     principal: str = ""

@@ -31,6 +31,7 @@ class Call:
         repeatable: an equal request (method, path, query, body, principal and ``Vendor.reads``) would be read
             the same way whenever it comes.
         quotas: what it is charged to beside the scenario's limits.
+        served: which of several behind the deployment answers.
         fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
     """
 
@@ -41,6 +42,7 @@ class Call:
     prompt_tokens: tuple[int, ...] = (0,)
     repeatable: bool = False
     quotas: tuple[Quota, ...] = ()
+    served: str = ""
     fallback: Callable[[], Call] | None = None
 
 
@@ -95,9 +97,13 @@ class Metrics(Protocol):
     """Running totals of one vendor since start, for its own metrics page."""
 
     def total(self, name: str, **labels: str) -> float:
-        """A counter's value: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``."""
+        """A counter's value: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``.
 
-    def samples(self, name: str) -> Sequence[float]:
+        ``failed`` also by ``error``. With ``deployment`` and ``served`` only the calls of these, which a refusal
+        names in its ``details``: ``requests``, and by the first digit of the status ``4xx`` and ``5xx``.
+        """
+
+    def samples(self, name: str, **labels: str) -> Sequence[float]:
         """Latest values of ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens``."""
 
     def in_flight(self) -> int:

@@ -120,7 +120,7 @@ class VendorApp:
             exchange.parsed = await self._reader.read(exchange)
             response = await self._decider.decide(exchange)
         except EmulatedError as error:
-            exchange.error = error.kind
+            exchange.error, exchange.refusal = error.kind, error
             exchange.plan = None
             if not any(wire.key):
                 await self._reader.identify(exchange)

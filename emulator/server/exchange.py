@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from emulator.control.entry import Entry, LimitCheck
 from emulator.core.delivery import Delivery, Ending
+from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call, Parsed
 from emulator.core.wire import DROPPED, Headers, WireRequest, WireResponse, WireStream
@@ -24,6 +25,7 @@ class Exchange:
         era: of the journal it belongs to; ``arrival``: which of its calls it is.
         identity: what makes it the same as another; ``attempt``: how often it came before.
         parsed: the call, or the answer or change of a route that no model answers.
+        refusal: what was said in place of an answer.
         error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
         answer: what is sent; ``extra``: headers beside its own.
         entry: in the journal, once it is there.
@@ -39,6 +41,7 @@ class Exchange:
     match: Match | None = None
     plan: Plan | None = None
     admission: Admission | None = None
+    refusal: EmulatedError | None = None
     error: str | None = None
     limits: tuple[LimitCheck, ...] = ()
     hint: str = ""
@@ -51,6 +54,15 @@ class Exchange:
     def call(self) -> Call | None:
         """What is asked of a model, if anything is."""
         return self.parsed if isinstance(self.parsed, Call) else None
+
+    @property
+    def asked(self) -> tuple[str | None, str]:
+        """Name of the deployment that was asked, as far as it is known, and which of those behind it answers."""
+        if self.call is not None:
+            return self.call.deployment.name, self.call.served
+        details = {} if self.refusal is None else self.refusal.details
+        name = details.get("deployment")
+        return (str(name), str(details.get("served", ""))) if name else (None, "")
 
     @property
     def rule(self) -> str | None:

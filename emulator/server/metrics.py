@@ -17,6 +17,7 @@ class VendorMetrics:
     def __init__(self) -> None:
         self._totals: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
+        self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # and who served, and class of status
         self._calls: deque[Entry] = deque(maxlen=_LATEST)
         self.running = 0
 
@@ -30,17 +31,26 @@ class VendorMetrics:
             totals["failed"] += 1
             self._errors[entry.error or ""] += 1
         if entry.deployment is not None:
+            self._by_deployment[entry.deployment, entry.served, entry.status // 100] += 1
             totals["prompt_tokens"] += entry.prompt_tokens
             totals["completion_tokens"] += entry.completion_tokens
             self._calls.append(entry)
 
     def total(self, name: str, **labels: str) -> float:
-        """A counter; ``failed`` also by ``error``, a kind of refusal."""
+        """A counter; ``failed`` also by ``error``, a kind of refusal, and some by ``deployment`` and ``served``."""
+        if "deployment" in labels:
+            deployment, served = labels["deployment"], labels["served"]
+            kinds = range(10) if name == "requests" else (int(name[0]),)
+            return sum(self._by_deployment[deployment, served, kind] for kind in kinds)
         return self._errors[labels["error"]] if "error" in labels else self._totals[name]
 
-    def samples(self, name: str) -> Sequence[float]:
-        """The latest calls' values of one field of :class:`Entry`, or ``itl``; those that have one."""
-        values = (_itl(entry) if name == "itl" else getattr(entry, name) for entry in self._calls)
+    def samples(self, name: str, **labels: str) -> Sequence[float]:
+        """The latest calls' values of one field of :class:`Entry`, or ``itl``; those that have one.
+
+        ``labels`` are fields of an entry, too, and only calls with the same are looked at.
+        """
+        calls = (call for call in self._calls if all(getattr(call, label) == labels[label] for label in labels))
+        values = (_itl(entry) if name == "itl" else getattr(entry, name) for entry in calls)
         return tuple(value for value in values if value is not None)
 
     def in_flight(self) -> int:

@@ -83,6 +83,7 @@ class Recorder:
         wire, sent, started = exchange.wire, exchange.sent, exchange.started
         plan, call = exchange.plan, exchange.call
         usage = plan.usage if plan is not None else None
+        deployment, served = exchange.asked
         return Entry(
             id=wire.key.hex(),
             time=started,
@@ -91,7 +92,8 @@ class Recorder:
             method=wire.method,
             path=wire.path,
             status=sent.status,
-            deployment=call.deployment.name if call is not None else None,
+            deployment=deployment,
+            served=served,
             operation=call.deployment.task if call is not None else None,
             stream=call is not None and call.stream,
             principal=wire.principal,

@@ -102,6 +102,7 @@ def read_completions(query: Query) -> Call:
         stream=query.wants_stream(),
         prompt_tokens=counts,
         repeatable=query.repeatable,
+        served=query.served,
     )
 
 

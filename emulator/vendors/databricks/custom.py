@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.core.json import JSON, Object, canonical_json, dump_json
+from emulator.core.call import CompletionAsk
+from emulator.core.json import JSON, Object, canonical_json, dump_json, dump_text, parse_json
+from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.seed import derive, draw_uniform
-from emulator.core.wire import WireResponse
+from emulator.core.vendor import Call
+from emulator.core.wire import Mark, WireRequest, WireResponse, WireStream
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.settings import DatabricksSettings
 
 _INPUTS = ("instances", "dataframe_records", "dataframe_split", "inputs")
 _BAD_INPUT = (
@@ -21,7 +26,30 @@ _BAD_INPUT = (
 )
 
 
-def predict(query: Query) -> WireResponse:
+@record(frozen=True, slots=True, eq=False)
+class PredictionsCodec:
+    """Words predictions; what a scenario says in their place is the whole of them if it is JSON, else one."""
+
+    settings: DatabricksSettings
+    served: str
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        text = plan.choices[0].text()
+        try:
+            predictions = parse_json(text)
+        except ValueError:
+            predictions = [text]
+        body: Object = {"predictions": predictions}
+        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        """Predictions never stream: the whole answer is the only event."""
+        answer = self.render(plan, request)
+        mark = Mark.FINISH | Mark.DONE
+        return WireStream([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
+
+
+def read_predictions(query: Query) -> Call:
     """One number for each row, from the row's own content.
 
     Raises:
@@ -36,9 +64,15 @@ def predict(query: Query) -> WireResponse:
             f" {{{expected}}}. Received dictionary with input fields: [{names}]."
         )  # wording unverified
         raise refusal(text)
-    predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], query.body[given[0]])]
-    body: Object = {"predictions": predictions}
-    return WireResponse(200, dump_json(body), answer_headers(query.request, query.settings, query.served))
+    rows = query.body[given[0]]
+    predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], rows)]
+    return Call(
+        deployment=query.deployment,
+        ask=CompletionAsk(prompts=(dump_text(rows),), known=dump_text(predictions)),
+        codec=PredictionsCodec(query.settings, query.served),
+        repeatable=query.repeatable,
+        served=query.served,
+    )
 
 
 def _read_rows(name: str, value: JSON) -> Iterable[JSON]:

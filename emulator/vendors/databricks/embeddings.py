@@ -12,7 +12,7 @@ from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.core.wire import Mark, WireRequest, WireResponse, WireStream
 from emulator.dialects.floats import dump_base64, dump_float32
 from emulator.dialects.sse import quote
 from emulator.vendors.databricks.chat.fields import COMMON
@@ -56,6 +56,7 @@ def read_embeddings(query: Query) -> Call:
         codec=EmbeddingsCodec(query.settings, query.habits.style.model, query.served, base64=encoding == "base64"),
         prompt_tokens=counts,
         repeatable=query.repeatable,
+        served=query.served,
     )
 
 
@@ -129,4 +130,6 @@ class EmbeddingsCodec:
         return WireResponse(200, body, answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        raise NotImplementedError("embeddings do not stream")
+        """Embeddings never stream: the whole answer is the only event."""
+        answer = self.render(plan, request)
+        return WireStream([(plan.due, answer.body, 0, Mark.FINISH | Mark.USAGE | Mark.DONE)], answer.headers)

@@ -1,34 +1,56 @@
-"""The metrics page of an endpoint, in the Prometheus text format; its labels are unverified."""
+"""The metrics page of an endpoint, in the Prometheus text format; its labels are unverified.
+
+Source: docs.databricks.com, "Track and export serving endpoint health metrics".
+"""
 
 from __future__ import annotations
 
-from emulator.core.errors import ErrorKind
+from collections.abc import Iterator, Mapping
+
+from emulator.core.json import JSON, as_array, as_object
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import base_headers
+from emulator.vendors.databricks.workspace.shapes import kept_of
 from emulator.vendors.databricks.workspace.view import find_managed
 
-_BROKEN = (ErrorKind.INTERNAL, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT)  # answered with a 5xx
 _BOUNDS = (5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10_000.0, 60_000.0)  # milliseconds
+_CONCURRENCY: Mapping[JSON, int] = {"Small": 4, "Medium": 16, "Large": 64}  # requests at once, by workload size
+_GAUGES = (
+    "cpu_usage_percentage", "mem_usage_percentage", "provisioned_concurrent_requests_total", "request_count_total",
+    "request_4xx_count_total", "request_5xx_count_total",
+)  # fmt: skip
 
 
 def show_metrics(request: WireRequest, service: DatabricksService) -> WireResponse:
-    """``GET /api/2.0/serving-endpoints/{name}/metrics``: the counts are those of all endpoints together."""
-    name = find_managed(request.params["name"], request.documents, service).deployment.name
-    labels = {"endpoint_name": name, "served_model_name": name}
-    metrics = service.metrics
-    broken = sum(metrics.total("failed", error=kind) for kind in _BROKEN)
-    gauges = {
-        "cpu_usage_percentage": 0.0,
-        "mem_usage_percentage": 0.0,
-        "provisioned_concurrent_requests_total": float(metrics.in_flight()),
-        "request_count_total": metrics.total("requests"),
-        "request_4xx_count_total": metrics.total("failed") - broken,
-        "request_5xx_count_total": broken,
-    }
-    lines = [line for key, value in gauges.items() for line in write_value(key, "gauge", value, labels)]
-    samples = [1000 * seconds for seconds in metrics.samples("duration")]
-    lines += write_histogram("request_latency_ms", _BOUNDS, samples, labels)
+    """``GET /api/2.0/serving-endpoints/{name}/metrics``: what each served entity was asked, management aside."""
+    found = find_managed(request.params["name"], request.documents, service)
+    config = kept_of(found, service).config
+    entities = [as_object(entity) for entity in as_array(config.get("served_entities", []))]
+    lines = _write(found.deployment.name, entities, service)
     headers = (("Content-Type", CONTENT_TYPE), *base_headers(request, service.settings))
     return WireResponse(200, "".join(f"{line}\n" for line in lines).encode(), headers)
+
+
+def _write(name: str, entities: list[dict[str, JSON]], service: DatabricksService) -> Iterator[str]:
+    """One family after the other, each with a row per served entity."""
+    labels = [{"endpoint_name": name, "served_model_name": str(entity["name"])} for entity in entities]
+    values = [_count(name, entity, service) for entity in entities]
+    for gauge in _GAUGES:
+        for position, (label, value) in enumerate(zip(labels, values, strict=True)):
+            lines = [*write_value(gauge, "gauge", value[gauge], label)]
+            yield from lines[-1:] if position else lines
+    for position, label in enumerate(labels):
+        durations = service.metrics.samples("duration", deployment=name, served=label["served_model_name"])
+        lines = [*write_histogram("request_latency_ms", _BOUNDS, [1000 * seconds for seconds in durations], label)]
+        yield from [line for line in lines if not (position and line.startswith("#"))]
+
+
+def _count(name: str, entity: Mapping[str, JSON], service: DatabricksService) -> Mapping[str, float]:
+    whose = {"deployment": name, "served": str(entity["name"])}
+    most = entity.get("max_provisioned_concurrency")
+    places = most if isinstance(most, int) else _CONCURRENCY.get(entity.get("workload_size"), 0)
+    total = service.metrics.total
+    counts = (total("requests", **whose), total("4xx", **whose), total("5xx", **whose))
+    return dict(zip(_GAUGES, (0.0, 0.0, float(places), *counts), strict=True))

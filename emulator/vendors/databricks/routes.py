@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call, Endpoint, Vendor
-from emulator.core.wire import FieldNames, WireRequest, WireResponse
+from emulator.core.wire import FieldNames, WireRequest
 from emulator.vendors.databricks import gateway
 from emulator.vendors.databricks.catalogue import list_deployments
 from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
 from emulator.vendors.databricks.completions import parse_completions, read_completions
-from emulator.vendors.databricks.custom import predict
+from emulator.vendors.databricks.custom import read_predictions
 from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
@@ -33,7 +33,7 @@ DatabricksEndpoint = Endpoint[DatabricksSettings, Habits]
 _READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
 
 
-def parse_invocations(request: WireRequest, service: DatabricksService) -> Call | WireResponse:
+def parse_invocations(request: WireRequest, service: DatabricksService) -> Call:
     """``POST /serving-endpoints/{name}/invocations``: the endpoint's task says what the body is.
 
     Raises:
@@ -42,7 +42,7 @@ def parse_invocations(request: WireRequest, service: DatabricksService) -> Call 
     query = find_named(request, service)
     deployment = query.deployment
     if is_custom(deployment):
-        return predict(query)
+        return read_predictions(query)
     responds = query.habits.responds and "input" in query.body and query.get("messages") is None
     if responds or is_agent(deployment):
         return read_responses(query)
@@ -52,7 +52,7 @@ def parse_invocations(request: WireRequest, service: DatabricksService) -> Call 
     return reader(query)
 
 
-def parse_direct(request: WireRequest, service: DatabricksService) -> Call | WireResponse:
+def parse_direct(request: WireRequest, service: DatabricksService) -> Call:
     """``POST /{workspace}/serving-endpoints/{name}/invocations``: the route-optimized address of custom models.
 
     Raises:

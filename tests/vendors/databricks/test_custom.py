@@ -3,8 +3,12 @@
 import pytest
 
 from emulator.core.call import Deployment
+from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import invoke, send, with_traits
+from tests.vendors.databricks.workspace.api import CUSTOM as CUSTOM_ENTITY
+from tests.vendors.databricks.workspace.api import open_workspace
+from tests.wire import Answer
 
 CUSTOM = with_traits("custom")
 
@@ -38,3 +42,32 @@ def test_custom_models_and_agents_do_not_chat() -> None:
         answer = send("/serving-endpoints/chat/completions", body, deployments=(agent, own))
         assert answer.status == 400
         assert text in answer.message
+
+
+async def test_a_scenario_fixes_predictions(start: Start) -> None:
+    rules = """
+deployments: [{vendor: databricks, name: mine, mode: custom}]
+rules:
+  - {name: some, when: {deployment: mine, prompt: {contains: some}}, reply: {json: [0.5, {label: a}]}}
+  - {name: text, when: {deployment: mine, prompt: {contains: text}}, reply: {text: fraud}}
+  - {name: full, when: {deployment: mine}, error: {kind: overloaded}}
+"""
+    workspace = await open_workspace(start, "", rules)
+
+    async def predict(value: str) -> Answer:
+        return await workspace.call("POST", "/mine/invocations", {"inputs": [value]}, base="/serving-endpoints")
+
+    assert (await predict("some")).json() == {"predictions": [0.5, {"label": "a"}]}
+    assert (await predict("text")).json() == {"predictions": ["fraud"]}
+    assert (await predict("other")).status == 503
+
+
+async def test_custom_models_keep_to_limits(start: Start) -> None:
+    workspace = await open_workspace(start, "")
+    await workspace.make(CUSTOM_ENTITY)
+    rule = {"calls": 1, "key": "endpoint", "renewal_period": "minute"}
+    await workspace.call("PUT", "/mine/ai-gateway", {"rate_limits": [rule]})
+    asked = [
+        await workspace.call("POST", "/mine/invocations", {"inputs": [1]}, base="/serving-endpoints") for _ in range(2)
+    ]
+    assert [answer.status for answer in asked] == [200, 429]

@@ -26,7 +26,7 @@ rules:
     reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}
   - {name: vector, when: {task: embeddings}, reply: {embedding: [0.5, -0.25, 0.125]}}
   - {name: thought, when: {prompt: {contains: think}}, reply: {reasoning: Let me see., text: Four.}}
-  - {name: fixed, when: {vendor: databricks}, reply: {chunks: [Hel, lo, ' "there".']}}
+  - {name: fixed, when: {vendor: databricks, not: {deployment: model}}, reply: {chunks: [Hel, lo, ' "there".']}}
 """
 
 

@@ -154,6 +154,7 @@ def _make_call(query: Query, messages: list[JSON]) -> Call:
         stream=query.wants_stream(),
         prompt_tokens=counts,
         repeatable=query.repeatable,
+        served=query.served,
     )
 
 

@@ -82,6 +82,7 @@ def parse_messages(request: WireRequest, service: DatabricksService) -> Call:
         stream=query.get("stream") is True,
         prompt_tokens=counts,
         repeatable=query.repeatable,
+        served=query.served,
     )
 
 

@@ -91,6 +91,7 @@ def parse_generate(request: WireRequest, service: DatabricksService, *, stream: 
         stream=stream,
         prompt_tokens=counts,
         repeatable=query.repeatable,
+        served=query.served,
     )
 
 

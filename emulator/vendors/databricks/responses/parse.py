@@ -230,6 +230,7 @@ def _make_call(query: Query, ask: ChatAsk) -> Call:
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,
         repeatable=query.repeatable,
+        served=query.served,
     )
 
 
