@@ -21,12 +21,19 @@ def golden_files(test_file: str) -> list[object]:
     return [pytest.param(path, id=path.stem.replace("_", " ")) for path in sorted(folder.glob("*.http"))]
 
 
+def read_request(path: Path) -> tuple[str, bytes]:
+    """Request line and headers, one a line, and the body."""
+    request = path.read_bytes().decode().partition(_SEPARATOR)[0]
+    head, _, body = request.partition("\n\n")
+    return head.strip("\n"), body.strip("\n").encode()
+
+
 async def check_golden(running: Running, vendor: str, path: Path, *, update: bool) -> None:
     """Send the request of a file and compare the answer with the one that stands there."""
     request, _, expected = path.read_bytes().decode().partition(_SEPARATOR)
-    head, _, body = request.partition("\n\n")
-    lines = "".join(line + "\r\n" for line in head.strip("\n").split("\n"))
-    answer = await running.send(vendor, lines.encode(), body.strip("\n").encode())
+    head, body = read_request(path)
+    lines = "".join(line + "\r\n" for line in head.split("\n"))
+    answer = await running.send(vendor, lines.encode(), body)
     actual = answer.head.decode().replace("\r\n", "\n") + "\n\n" + answer.body.decode()
     actual = _PORT.sub("127.0.0.1:PORT", actual)
     if update and actual != expected:

@@ -162,7 +162,7 @@ def _swap(body: JSON, draw: random.Random) -> JSON:
 _MUTATIONS: list[Callable[[JSON, random.Random], JSON]] = [_replace, _replace, _replace, _remove, _add, _swap]
 
 
-def _mutate(body: JSON, draw: random.Random) -> bytes:
+def mutate(body: JSON, draw: random.Random) -> bytes:
     """A body that is wrong, or just unusual, in one to three places; now and then not JSON at all."""
     for _ in range(draw.randint(1, 3)):
         if isinstance(body, dict) and body:
@@ -180,7 +180,7 @@ def _mutate(body: JSON, draw: random.Random) -> bytes:
 def make_request(vendor: str, draw: random.Random) -> bytes:
     """A whole request, from a sensible one."""
     method, target, body = copy.deepcopy(draw.choice(CORPUS[vendor]))
-    data = b"" if body is None else _mutate(body, draw)
+    data = b"" if body is None else mutate(body, draw)
     if draw.random() < 0.04:
         method = draw.choice(_METHODS)
     if draw.random() < 0.04:

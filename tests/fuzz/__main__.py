@@ -1,0 +1,78 @@
+"""Attack an emulator for some time, and say what was found; 1 if anything was."""
+
+import argparse
+import hashlib
+import sys
+import time
+from pathlib import Path
+
+from tests.fuzz.attack import ROUND, Findings, attack
+from tests.fuzz.server import Server
+
+_WARM = 10  # rounds before memory is first looked at
+_GROWTH = 1.05
+_PLAIN = {"version": 1, "name": "plain"}
+
+
+def main() -> int:
+    arguments = _parse()
+    server = Server()
+    findings = Findings()
+    began = said = time.monotonic()
+    first = (0.0, 0)
+    number = 0
+    while time.monotonic() - began < arguments.seconds and server.alive:
+        attack(server, arguments.seed, number, findings)
+        number += 1
+        if number == _WARM:
+            first = _settle(server)
+        if time.monotonic() - said > 30:
+            said = time.monotonic()
+            print(f"{number * ROUND} requests, {len(findings.found)} findings, {server.memory():.0f} MiB", flush=True)
+    seconds = time.monotonic() - began
+    if not server.alive:
+        findings.add("the emulator ended", {}, server.log()[-2000:].encode())
+    elif number > _WARM:
+        memory, files = _settle(server)
+        print(f"memory {first[0]:.1f} to {memory:.1f} MiB, files {first[1]} to {files}")
+        if memory > first[0] * _GROWTH:
+            findings.add(f"memory grew from {first[0]:.1f} to {memory:.1f} MiB", {}, b"")
+        if files > first[1]:
+            findings.add(f"files grew from {first[1]} to {files}", {}, b"")
+    if "bug in the emulator" in server.log() or "Traceback" in server.log():
+        findings.add("a traceback in the log", {}, server.log().encode())
+    server.stop()
+    _report(findings, arguments.findings)
+    print(f"seed {arguments.seed}: {number * ROUND} requests in {seconds:.0f} s, {len(findings.found)} findings")
+    print("answers:", ", ".join(f"{status or 'none'}: {count}" for status, count in sorted(findings.answers.items())))
+    return int(bool(findings.found))
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600, help="how long (600)")
+    parser.add_argument("--seed", type=int, default=1, help="the same requests in the same order (1)")
+    parser.add_argument("--findings", type=Path, help="a folder for the requests that were answered wrongly")
+    return parser.parse_args()
+
+
+def _settle(server: Server) -> tuple[float, int]:
+    """Memory and open files once everything that may be forgotten is."""
+    server.control("PUT", "scenario", _PLAIN)
+    server.control("POST", "reset")
+    time.sleep(1)
+    return server.memory(), server.files()
+
+
+def _report(findings: Findings, folder: Path | None) -> None:
+    for reason, world, data in findings.found:
+        print(f"{reason}\n  {world[:300]}\n  {data[:300]!r}")
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            name = hashlib.blake2b(data, digest_size=6).hexdigest()
+            (folder / f"{name}.request").write_bytes(data)
+            (folder / f"{name}.json").write_text(f"{world}\n{reason}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

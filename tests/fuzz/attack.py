@@ -1,0 +1,155 @@
+"""Rounds of requests against one world each, and what is wrong with the answers."""
+
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from emulator.vendors import VENDORS
+from tests.fuzz.requests import Request, make_request
+from tests.fuzz.server import Server
+from tests.fuzz.wire import Answer, Connection, Desynchronised, Lost
+from tests.fuzz.worlds import make_world
+from tests.parsed import JSON
+
+ROUND = 800  # requests
+_BATCH = 8  # requests that are under way at once on a connection
+_MOST_WORK = 1.0  # seconds of one request
+_ENDS = ("disconnect", "hang", "timeout", "after_tokens")  # words of worlds and requests whose answers may break off
+_OURS = (b"Server got itself in trouble", b"x-emulator-bug")
+_NOT_OURS = b"\r\nserver: python"
+
+
+@dataclass
+class Findings:
+    """What was seen; ``found``: reasons with the requests that show them."""
+
+    answers: Counter[int] = field(default_factory=Counter)
+    found: list[tuple[str, str, bytes]] = field(default_factory=list)
+
+    def add(self, reason: str, world: JSON, data: bytes) -> None:
+        self.found.append((reason, json.dumps(world), data))
+
+
+def attack(server: Server, seed: int, number: int, findings: Findings) -> None:
+    """One round: a world, and some hundred requests to it."""
+    draw = random.Random(f"{seed} {number}")
+    vendor = [*VENDORS][number % len(VENDORS)]
+    world = make_world(vendor, draw)
+    server.control("PUT", "scenario", world)
+    address = server.urls[vendor]
+    left = ROUND
+    with _moving(server, world):
+        while left > 0 and server.alive:
+            requests = [make_request(vendor, draw) for _ in range(_BATCH)]
+            left -= len(requests)
+            _send(server, address, world, requests, findings)
+    _check_anchor(server, world, findings)
+
+
+@contextmanager
+def _moving(server: Server, world: JSON) -> Iterator[None]:
+    """A clock that stands still is pushed on meanwhile."""
+    if world["clock"] != "frozen":
+        yield
+        return
+    over = threading.Event()
+
+    def push() -> None:
+        while not over.wait(0.02):
+            server.control("POST", "clock", {"advance": "10s"})
+
+    pusher = threading.Thread(target=push)
+    pusher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        pusher.join()
+
+
+def _send(
+    server: Server, address: tuple[str, int], world: JSON, requests: list[Request], findings: Findings
+) -> None:
+    began = time.monotonic()
+    framed = [request for request in requests if request.framed]
+    while framed:
+        framed = framed[_exchange(address, world, framed, findings) :]
+    for request in requests:
+        if not request.framed:
+            _glance(address, world, request, findings)
+    if time.monotonic() - began > _MOST_WORK:
+        for request in requests:
+            _time(server, address, world, request, findings)
+
+
+def _exchange(address: tuple[str, int], world: JSON, requests: list[Request], findings: Findings) -> int:
+    """Send all on one connection; how many of them are done with."""
+    connection = Connection(address)
+    done = 0
+    try:
+        connection.send([request.data for request in requests])
+        for request in requests:
+            done += 1
+            answer = connection.read(is_head=request.is_head)
+            findings.answers[answer.status] += 1
+            _judge(request, answer, world, findings)
+            if answer.closes:
+                break
+    except Desynchronised as error:
+        findings.add(f"desynchronised: {error}", world, b"".join(request.data for request in requests[:done]))
+    except Lost as error:
+        findings.answers[0] += 1
+        text = json.dumps(world) + requests[max(done - 1, 0)].data.decode("latin-1")
+        if not any(word in text for word in _ENDS):
+            findings.add(f"lost: {error}", world, requests[max(done - 1, 0)].data)
+        done = max(done, 1)
+    except TimeoutError:
+        findings.add("no answer", world, requests[done - 1].data)
+    finally:
+        connection.close()
+    return done
+
+
+def _judge(request: Request, answer: Answer, world: JSON, findings: Findings) -> None:
+    head = answer.head.lower()
+    if any(word in answer.head or word in answer.body for word in _OURS):
+        findings.add("a bug of ours", world, request.data)
+    elif answer.status >= 400 and _NOT_OURS in head and b"text/plain" in head and b"problem" not in head:
+        findings.add("an answer of the framework", world, request.data)
+
+
+def _glance(address: tuple[str, int], world: JSON, request: Request, findings: Findings) -> None:
+    connection = Connection(address)
+    try:
+        connection.send([request.data])
+        data = connection.glance()
+    except Lost:
+        data = b""
+    finally:
+        connection.close()
+    findings.answers[int(data[9:12]) if data[9:12].isdigit() else 0] += 1
+    if any(word in data for word in _OURS) or (data and not data.startswith(b"HTTP/1.")):
+        findings.add("a bug of ours", world, request.data)
+
+
+def _time(server: Server, address: tuple[str, int], world: JSON, request: Request, findings: Findings) -> None:
+    """Send a request once more, alone, and see how much work it is."""
+    before = server.cpu()
+    _glance(address, world, request, findings) if not request.framed else _exchange(address, world, [request], findings)
+    spent = server.cpu() - before
+    if spent > _MOST_WORK:
+        findings.add(f"{spent:.1f} s of work", world, request.data)
+
+
+def _check_anchor(server: Server, world: JSON, findings: Findings) -> None:
+    """After all that, the emulator still does what it should."""
+    began = time.monotonic()
+    try:
+        server.control("GET", "health")
+    except (OSError, RuntimeError) as error:
+        findings.add(f"health: {error} after {time.monotonic() - began:.1f} s", world, b"")
