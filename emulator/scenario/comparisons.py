@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 
 from emulator.core.json import JSON
 from emulator.scenario.conditions import Bounds, Comparison, Condition
+from emulator.scenario.regex import compile_regex
 
 Test = Callable[[JSON], bool]
 
@@ -29,9 +29,25 @@ def compile_names(names: tuple[str, ...]) -> Test:
     """Any of the names; ``*`` stands for any text."""
     if len(names) == 1 and "*" not in names[0]:
         return names[0].__eq__
-    patterns = ("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", n)) for n in names)
-    matches = re.compile("|".join(patterns), re.DOTALL).fullmatch
-    return lambda name: isinstance(name, str) and matches(name) is not None
+    globs = [name.split("*") for name in names]
+    return lambda name: isinstance(name, str) and any(_fits(glob, name) for glob in globs)
+
+
+def _fits(glob: Sequence[str], name: str) -> bool:
+    """Whether the parts of a name come one after another, each as early as it may."""
+    first, *between = glob
+    if not between:
+        return name == first
+    last = between.pop()
+    if len(name) < len(first) + len(last) or not (name.startswith(first) and name.endswith(last)):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in between:
+        at = name.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
 
 
 def compile_text(condition: str | Comparison, *, fold: bool = False) -> Test:
@@ -63,8 +79,8 @@ def _compile_comparison(condition: Comparison, fold: bool) -> Iterator[Test]:
     if contains is not None:
         yield of_text(lambda text: isinstance(text, str) and contains in text)
     if condition.regex is not None:
-        search = re.compile(condition.regex, re.IGNORECASE if fold else 0).search
-        yield lambda text: isinstance(text, str) and search(text) is not None
+        found = compile_regex(condition.regex, ignore_case=fold)
+        yield lambda text: isinstance(text, str) and found(text)
     if condition.not_ is not None:
         refused = compile_text(condition.not_, fold=fold)
         yield lambda text: not refused(text)

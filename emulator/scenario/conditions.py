@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 from emulator.core.duration import parse_size
 from emulator.core.json import JSON, Object
 from emulator.core.values import Closed, require
+from emulator.scenario.regex import RegexError, compile_regex
 
 _BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 NAMED_FACETS = ("header", "query", "body")  # written with a name or path: `header.<name>`
@@ -40,8 +41,8 @@ def _read_names(value: JSON) -> JSON:
 
 def _check_regex(pattern: str) -> str:
     try:
-        re.compile(pattern)
-    except re.error as error:
+        compile_regex(pattern)
+    except RegexError as error:
         raise PydanticCustomError(
             "wanted", "expected a regular expression ({reason})", {"reason": str(error)}
         ) from error
@@ -75,7 +76,9 @@ class Comparison(Closed):
     prefix: str | None = Field(default=None, description="The text starts with this.")
     suffix: str | None = Field(default=None, description="The text ends with this.")
     regex: Annotated[str, AfterValidator(_check_regex)] | None = Field(
-        default=None, description="A regular expression that matches somewhere in the text.", examples=["[0-9]{4}"]
+        default=None,
+        description="A regular expression that matches somewhere in the text; no look-around, no back-reference.",
+        examples=["[0-9]{4}"],
     )
     not_: Text | None = Field(
         default=None, alias="not", description="A string the text is not, or a comparison that fails."

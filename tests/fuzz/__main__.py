@@ -9,43 +9,49 @@ from pathlib import Path
 from tests.fuzz.attack import ROUND, Findings, attack
 from tests.fuzz.server import Server
 
-_WARM = 10  # rounds before memory is first looked at
+_WARM = 100  # rounds before memory is first looked at
 _GROWTH = 1.05
+_SAYS = 30.0  # seconds
 _PLAIN = {"version": 1, "name": "plain"}
 
 
 def main() -> int:
     arguments = _parse()
-    server = Server()
-    findings = Findings()
+    server, findings = Server(), Findings()
     began = said = time.monotonic()
-    first = (0.0, 0)
+    first: tuple[float, int] | None = None
     number = 0
     while time.monotonic() - began < arguments.seconds and server.alive:
         attack(server, arguments.seed, number, findings)
         number += 1
         if number == _WARM:
             first = _settle(server)
-        if time.monotonic() - said > 30:
+        if time.monotonic() - said > _SAYS:
             said = time.monotonic()
             print(f"{number * ROUND} requests, {len(findings.found)} findings, {server.memory():.0f} MiB", flush=True)
     seconds = time.monotonic() - began
+    _look_back(server, first, findings)
+    server.stop()
+    _report(findings, arguments.findings)
+    print(f"seed {arguments.seed}: {number * ROUND} requests in {seconds:.0f} s, {len(findings.found)} findings")
+    print("answers:", ", ".join(f"{status or 'none'}: {count}" for status, count in sorted(findings.answers.items())))
+    return int(bool(findings.found))
+
+
+def _look_back(server: Server, first: tuple[float, int] | None, findings: Findings) -> None:
+    """What the whole attack has left behind."""
+    log = server.log()
+    if "bug in the emulator" in log or "Traceback" in log:
+        findings.add("a traceback in the log", {}, log[-20_000:].encode())
     if not server.alive:
-        findings.add("the emulator ended", {}, server.log()[-2000:].encode())
-    elif number > _WARM:
+        findings.add("the emulator ended", {}, log[-2000:].encode())
+    elif first is not None:
         memory, files = _settle(server)
         print(f"memory {first[0]:.1f} to {memory:.1f} MiB, files {first[1]} to {files}")
         if memory > first[0] * _GROWTH:
             findings.add(f"memory grew from {first[0]:.1f} to {memory:.1f} MiB", {}, b"")
         if files > first[1]:
             findings.add(f"files grew from {first[1]} to {files}", {}, b"")
-    if "bug in the emulator" in server.log() or "Traceback" in server.log():
-        findings.add("a traceback in the log", {}, server.log().encode())
-    server.stop()
-    _report(findings, arguments.findings)
-    print(f"seed {arguments.seed}: {number * ROUND} requests in {seconds:.0f} s, {len(findings.found)} findings")
-    print("answers:", ", ".join(f"{status or 'none'}: {count}" for status, count in sorted(findings.answers.items())))
-    return int(bool(findings.found))
 
 
 def _parse() -> argparse.Namespace:

@@ -72,9 +72,7 @@ def _moving(server: Server, world: JSON) -> Iterator[None]:
         pusher.join()
 
 
-def _send(
-    server: Server, address: tuple[str, int], world: JSON, requests: list[Request], findings: Findings
-) -> None:
+def _send(server: Server, address: tuple[str, int], world: JSON, requests: list[Request], findings: Findings) -> None:
     began = time.monotonic()
     framed = [request for request in requests if request.framed]
     while framed:

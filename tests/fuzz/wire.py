@@ -5,7 +5,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_HEAD = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) [^\r\n]*\r\n(?:[!-9;-~]+:[^\r\n\0]*\r\n)*\r\n")
+_HEAD = re.compile(rb"HTTP/1\.[01] ([2-5]\d\d) [^\r\n]*\r\n(?:[!-9;-~]+:[^\r\n\0]*\r\n)*\r\n")
 _PATIENCE = 20.0  # seconds for an answer to a request that says where it ends
 _GLANCE = 0.03  # seconds for one to a request that may not
 
@@ -26,7 +26,7 @@ class Answer:
 
     @property
     def closes(self) -> bool:
-        return b"\r\nconnection: close\r\n" in self.head.lower()
+        return b"\r\nconnection: close\r\n" in self.head.lower() or self.head.startswith(b"HTTP/1.0")
 
 
 class Connection:

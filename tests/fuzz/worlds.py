@@ -1,5 +1,7 @@
 """The worlds that are attacked: every vendor and profile, under clocks, limits and faults that are drawn."""
 
+# ruff: noqa: E501 -- tables of odd things, one kind a line
+
 import json
 import random
 from typing import get_args
@@ -75,7 +77,9 @@ def _make_rule(number: int, draw: random.Random) -> JSON:
     if kind < 0.3:
         outcome = {"error": {"kind": draw.choice(_ERRORS), "retry_after": "1ms"}}
     elif kind < 0.5:
-        outcome["reply"] = draw.choice([{"text": "Hé 🙂"}, {"text": ""}, {"chunks": ["a", "", "b"]}, {"refusal": "No."}])
+        outcome["reply"] = draw.choice(
+            [{"text": "Hé 🙂"}, {"text": ""}, {"chunks": ["a", "", "b"]}, {"refusal": "No."}]
+        )
     elif kind < 0.6:
         outcome["reply"] = {"generate": draw.choice(["boundary", "adversarial", "invalid"])}
     when = draw.choice([{}, {"stream": True}, {"prompt": {"regex": "(a|b|H)+"}}, {"body_bytes": {"above": 100}}])

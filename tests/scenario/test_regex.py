@@ -1,0 +1,82 @@
+"""Regular expressions of rules: what they find, what is not taken, and that none is slow."""
+
+import json
+import re
+import sys
+import unicodedata
+
+import pytest
+
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_text
+from emulator.scenario.regex import LONGEST, RegexError, compile_regex
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        pytest.param(r"a.c", ["abc", "a\nc", "ac"], id="a dot is no line end"),
+        pytest.param(r"world$", ["world", "world\n", "world\n\n", "worlds"], id="the end, before a last line end too"),
+        pytest.param(r"world\Z", ["world", "world\n"], id="the very end"),
+        pytest.param(r"(?m)^b$", ["a\nb\nc", "ab"], id="lines"),
+        pytest.param(r"(?i)É|x", ["é", "X", "e"], id="case"),
+        pytest.param(r"^[]a]+[^]]$", ["]ab", "]a]", "b"], id="brackets in brackets"),
+        pytest.param(r"^[^^]$", ["a", "^"], id="a caret that is meant"),
+        pytest.param(r"[$(?=]", ["$", "(", "=", "a"], id="signs in brackets mean themselves"),
+        pytest.param(r"\u00e9\U0001F600", ["é😀", "e"], id="characters by number"),
+        pytest.param(r"\$\.\-\ \_\/", ["$.- _/", "a"], id="escaped signs"),
+        pytest.param(r"(?P<year>\d{4})-\d\d", ["2026-11", "26-11"], id="a named group"),
+        pytest.param(r"\bcat\b", ["a cat.", "concat"], id="words"),
+    ],
+)
+def test_it_finds_what_python_finds(pattern: str, texts: list[str]) -> None:
+    found = compile_regex(pattern)
+    assert [found(text) for text in texts] == [re.search(pattern, text) is not None for text in texts]
+
+
+@pytest.mark.parametrize("name", "dDwWsS")
+def test_classes_know_every_script_as_python_does(name: str) -> None:
+    alone, inside = compile_regex(f"^\\{name}$"), compile_regex(f"^[\\{name}]$")
+    python = re.compile(f"^\\{name}$")
+    for code in range(0x0, sys.maxunicode + 1, 7):
+        char = chr(code)
+        if unicodedata.category(char) not in ("Cn", "Cs") and char != "\n":
+            assert (alone(char), inside(char)) == (bool(python.search(char)),) * 2, hex(code)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        pytest.param("a(?=b)", "look-ahead at character 2", id="look-ahead"),
+        pytest.param("a(?!b)", "look-ahead", id="negative look-ahead"),
+        pytest.param("(?<=a)b", "look-behind at character 1", id="look-behind"),
+        pytest.param("(?<!a)b", "look-behind", id="negative look-behind"),
+        pytest.param(r"(a)\1", r"the back-reference \1", id="a back-reference"),
+        pytest.param("(?P<a>x)(?P=a)", "a back-reference", id="one by name"),
+        pytest.param("(?>a)b", "an atomic group", id="an atomic group"),
+        pytest.param("(a", "missing )", id="no expression at all"),
+        pytest.param("(.{100}){100}", "invalid repetition size", id="repeats of repeats"),
+        pytest.param("a" * (LONGEST + 1), f"at most {LONGEST}", id="too long"),
+        pytest.param(r"(\w{99}x){10}", "too large", id="too large written out"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_where_it_stands(pattern: str, reason: str) -> None:
+    with pytest.raises(RegexError) as refused:
+        compile_regex(pattern)
+    assert reason in str(refused.value)
+    assert len(str(refused.value)) < 120
+    rule = f"- name: r\n  when:\n    prompt: {{regex: {json.dumps(pattern)}}}\n  pass: true\n"
+    with pytest.raises(ScenarioError) as mistakes:
+        load_text(f"version: 1\nrules:\n{rule}")
+    (row,) = mistakes.value.rows
+    assert (row.line, row.path) == (5, "rules[0].when.prompt.regex")
+
+
+def test_groups_in_one_another_are_no_danger() -> None:
+    assert compile_regex("(" * 4000 + "a" + ")" * 4000)("a")
+
+
+@pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a)*$", r"^(a|aa)+$", r"(.*)*x", r"(a?){30}a{30}$", r"(\w+)+!"])
+def test_no_expression_takes_more_than_the_text_is_long(pattern: str) -> None:
+    """Any of them would take a search that goes back longer than the world is old."""
+    assert not compile_regex(pattern)("a" * 200_000 + "?")
