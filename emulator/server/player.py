@@ -47,6 +47,9 @@ GO_ON = Played(keep_alive=True)
 END = Played(keep_alive=False)
 
 
+_COPIED = 16 * 1024  # bytes of a body that is small enough to be joined with its head
+
+
 def _nothing() -> None:
     """Nobody wants to know that an answer is about to end."""
 
@@ -106,7 +109,7 @@ class Player:
         head = self._head(answer.status, answer.headers, framing, keep_alive)
         self.sent = Sent(answer.status, size=len(answer.body), first=self._clock.now(), reached=due, whole=True)
         self.before_end()
-        self.sent.whole = await self._write(head + body)
+        self.sent.whole = await self._write(head, body)
         return keep_alive
 
     async def _stream(self, answer: WireStream) -> bool:
@@ -193,12 +196,15 @@ class Player:
         elif due > 0.0:
             await self._clock.sleep_until(self._started + due)
 
-    async def _write(self, data: bytes) -> bool:
+    async def _write(self, data: bytes, more: bytes = b"") -> bool:
         """Write, wait for a slow reader; false once the client has gone."""
         transport = self._http.transport
         if transport is None or transport.is_closing():
             return False
-        transport.write(data)
+        if len(more) > _COPIED:
+            transport.writelines((data, more))
+        else:
+            transport.write(data + more)
         if transport.get_write_buffer_size() > MOST_UNSENT:
             try:
                 await self._http.writer.drain()

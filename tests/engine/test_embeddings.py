@@ -77,6 +77,6 @@ def test_bits_are_the_same_everywhere_and_for_ever(dimensions: int, normalized: 
 
 @pytest.mark.parametrize(("normalized", "decimals"), [(True, 7), (False, 5)])
 def test_numbers_are_short(normalized: bool, decimals: int) -> None:
-    for row in embed(KEYS[:20], 768, normalized):
-        numbers = dump_float32(row)[1:-1].decode().split(",")
+    for row in dump_float32(embed(KEYS[:20], 768, normalized)):
+        numbers = row[1:-1].decode().split(",")
         assert {len(number.partition(".")[2]) for number in numbers} == {decimals}

@@ -34,16 +34,16 @@ from emulator.vendors.azure.request import admit, read_extras
 from emulator.vendors.azure.surface import read_surface
 
 if TYPE_CHECKING:
-    from emulator.dialects.floats import Row
+    from emulator.dialects.floats import Rows
 
 MAX_INPUTS = 1024
 PICTURE_TOKENS = 1000  # as recorded of a Cohere endpoint
 _KNOWN = frozenset(EmbeddingRequest.model_fields)
 _NATIVE = frozenset({"user"})
 
-DUMPS: Mapping[str, Callable[[Row], bytes]] = {
+DUMPS: Mapping[str, Callable[[Rows], list[bytes]]] = {
     "float": floats.dump_float32,
-    "base64": lambda row: dump_json(floats.dump_base64(row)),
+    "base64": floats.dump_base64,
     "int8": floats.dump_int8,
     "uint8": floats.dump_uint8,
     "binary": floats.pack_binary,
@@ -143,18 +143,17 @@ class EmbeddingCodec:
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         assert plan.vectors is not None
-        dump = DUMPS[self.encoding]
         openai = self.habits.openai and self.images is None
-        opening = (
-            b'{"object":"embedding","index":%d,"embedding":%b}'
-            if openai
-            else b'{"index":%d,"object":"embedding","embedding":%b}'
-        )
-        rows = b",".join([opening % (index, dump(row)) for index, row in enumerate(plan.vectors)])
+        opening = b'{"object":"embedding","index":%d,' if openai else b'{"index":%d,"object":"embedding",'
+        opening += b'"embedding":'
         head = b'{"object":"list"' if openai else b'{"id":"%b","object":"list"' % draw_uuid(plan.key, "embd").encode()
+        parts = [head, b',"data":[']
+        for number, item in enumerate(DUMPS[self.encoding](plan.vectors)):
+            parts += (opening % number, item, b"},")
         tail = dump_json({"model": self.habits.model, "usage": self._count_usage(plan, openai)})
-        body = b'%b,"data":[%b],%b' % (head, rows, tail[1:])
-        return WireResponse(200, body, (*answer_headers(plan, request, self.habits), *self._count_headers(plan)))
+        parts[-1] = b"}],%b" % tail[1:]
+        headers = (*answer_headers(plan, request, self.habits), *self._count_headers(plan))
+        return WireResponse(200, b"".join(parts), headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         raise AssertionError("embeddings are never streamed")

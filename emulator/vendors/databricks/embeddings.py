@@ -117,17 +117,14 @@ class EmbeddingsCodec:
     base64: bool
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        rows = plan.vectors if plan.vectors is not None else ()
-        items = [b'"%b"' % dump_base64(row).encode() if self.base64 else dump_float32(row) for row in rows]
-        data = b",".join(
-            [b'{"object":"embedding","index":%d,"embedding":%b}' % (number, item) for number, item in enumerate(items)]
-        )
+        assert plan.vectors is not None
         tokens = plan.usage.prompt_tokens
         name = dump_json(draw_uuid(plan.key, "embeddings"))
-        body = b'{"id":%b,"object":"list","model":%b,"data":[%b],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
-            name, quote(self.model), data, tokens, tokens,
-        )  # fmt: skip
-        return WireResponse(200, body, answer_headers(request, self.settings, self.served))
+        parts = [b'{"id":%b,"object":"list","model":%b,"data":[' % (name, quote(self.model))]
+        for number, item in enumerate((dump_base64 if self.base64 else dump_float32)(plan.vectors)):
+            parts += (b'{"object":"embedding","index":%d,"embedding":' % number, item, b"},")
+        parts[-1] = b'}],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (tokens, tokens)
+        return WireResponse(200, b"".join(parts), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         """Embeddings never stream: the whole answer is the only event."""

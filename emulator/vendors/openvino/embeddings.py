@@ -30,15 +30,13 @@ class EmbeddingsCodec:
     base64: bool
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        rows = plan.vectors if plan.vectors is not None else ()
-        data = b",".join(
-            b'{"object":"embedding","embedding":%b,"index":%d}'
-            % (b'"%b"' % dump_base64(row).encode() if self.base64 else dump_float64(row), index)
-            for index, row in enumerate(rows)
-        )
+        assert plan.vectors is not None
         count = plan.usage.prompt_tokens
-        body = b'{"object":"list","data":[%b],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (data, count, count)
-        return WireResponse(200, body, self.headers)
+        parts = [b'{"object":"list","data":[']
+        for number, item in enumerate((dump_base64 if self.base64 else dump_float64)(plan.vectors)):
+            parts += (b'{"object":"embedding","embedding":', item, b',"index":%d},' % number)
+        parts[-1] = parts[-1][:-1] + b'],"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (count, count)
+        return WireResponse(200, b"".join(parts), self.headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         response = self.render(plan, request)
