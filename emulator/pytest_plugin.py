@@ -13,9 +13,10 @@ import pytest
 if TYPE_CHECKING:
     from emulator.client import EmulatorClient
     from emulator.client.scenario import Source, Value
-    from emulator.control.models import RequestDetail
+    from emulator.control.report import Report
 
 _CLIENT = pytest.StashKey["EmulatorClient"]()
+_REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _LONGEST = 48  # letters of a test's name in that of its session
 _MARKER = """emulator(*paths, seed=…, clock=…, strict=…, **keys): the scenario of this test: files, joined, and keys of
 the scenario language, which win over the files"""
@@ -26,12 +27,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--emulator-url", metavar="URL", help="the front of an emulator that runs; default: one is started")
     group.addoption("--emulator-log", metavar="FILE", help="a line for each call, of an emulator that is started")
     group.addoption("--emulator-artifacts", metavar="DIR", help="a page of HTML for each test that fails")
+    group.addoption("--emulator-report", metavar="FILE", help="one page of HTML with the calls of all tests")
     parser.addini("emulator_scenario", "files of the scenario that tests begin with", type="paths", default=[])
     parser.addini("emulator_strict", "fail tests that make calls which no rule takes", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", " ".join(_MARKER.split()))
+    if config.getoption("--emulator-report"):
+        from emulator.control.report import Report
+
+        config.stash[_REPORT] = Report("the calls of all tests")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The run is over; each process of a distributed run writes a page of its own, if it made calls."""
+    report = config.stash.get(_REPORT, None)
+    if report is None or not report.calls:
+        return
+    file = Path(config.getoption("--emulator-report"))
+    worker = getattr(config, "workerinput", None)  # of pytest-xdist
+    file = file.with_suffix(f".{worker['workerid']}{file.suffix}") if worker else file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(report.render(), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +77,10 @@ def emulator(request: pytest.FixtureRequest, emulator_server: EmulatorClient) ->
         _load_scenario(client, node)
         node.stash[_CLIENT] = client
         yield client
+        report = node.config.stash.get(_REPORT, None)
+        if report is not None:
+            for call in client.requests():
+                report.add(call)
         del node.stash[_CLIENT]
 
 
@@ -147,13 +169,11 @@ def _describe(item: pytest.Item, client: EmulatorClient, report: pytest.TestRepo
     yield describe_calls(calls)
     folder = item.config.getoption("--emulator-artifacts")
     if folder:
-        yield f"page: {_write_page(Path(folder), client.session_name, report, calls)}"
+        yield f"page: {_write_page(Path(folder), client, report)}"
 
 
-def _write_page(folder: Path, name: str, report: pytest.TestReport, calls: list[RequestDetail]) -> Path:
-    from emulator.client.report import render_page
-
+def _write_page(folder: Path, client: EmulatorClient, report: pytest.TestReport) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    page = folder / f"{name}.html"
-    page.write_text(render_page(report.nodeid, report.longreprtext, calls), encoding="utf-8")
+    page = folder / f"{client.session_name}.html"
+    page.write_text(client.report(report.nodeid, report.longreprtext), encoding="utf-8")
     return page

@@ -30,6 +30,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = FRONT_PORT
     port_file: Path | None = None
+    report: Path | None = None
     scenario: str | None = None
     seed: int | None = None
     strict: bool = False
@@ -54,7 +55,7 @@ class Settings:
 
 _NOT_VARIABLES = {"paths", "unknown"}
 _SWITCHES = {"header_faults", "strict", "tls", "watch"}
-_PATHS = {"port_file", "tls_cert", "tls_dir", "tls_key"}
+_PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("auto", "text", "json")

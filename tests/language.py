@@ -282,6 +282,8 @@ HEADERS: Rows = {
 _SESSIONS = "tests/server/test_sessions.py::"
 
 CONTROL: Rows = {
+    "GET ": "tests/control/test_console.py::test_the_console_is_one_page_that_asks_only_its_own_host",
+    "POST /report": "tests/control/test_console.py::test_a_report_is_the_page_with_the_calls_inside",
     "POST /check": "tests/control/test_look.py::test_a_scenario_is_checked_and_put_to_work_nowhere",
     "GET /limits": "tests/control/test_look.py::test_a_limit_says_what_is_left_and_when_it_is_full_again",
     "GET /rules": "tests/control/test_look.py::test_rules_say_how_often_they_hit_and_what_they_drew",
@@ -318,5 +320,6 @@ COMMANDS: Rows = {
     "env": f"{_CLI.format('env')}test_env_prints_what_to_export",
     "ca": f"{_CLI.format('ca')}test_it_prints_one_path_and_always_the_same",
     "models": f"{_CLI.format('models')}test_models_lists_names_tasks_and_states",
+    "report": f"{_CLI.format('report')}test_a_report_is_written_where_it_is_wanted",
     "completion": f"{_CLI.format('completion')}test_bash_completes",
 }

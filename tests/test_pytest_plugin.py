@@ -153,7 +153,25 @@ def test_a_test_that_fails_tells_of_its_calls(suite: pytest.Pytester) -> None:
     )
     assert "steps.py" not in result.stdout.str()  # the traceback ends in the test
     (page,) = (suite.path / "pages").iterdir()
-    assert "&lt;b&gt;Hello" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "\\u003cb>Hello" in text
+    assert "expected at least 1 call" in text
+
+
+def test_the_calls_of_all_tests_make_one_page(suite: pytest.Pytester) -> None:
+    source = """
+        def test_one(emulator): ask(emulator.url("databricks"), "Hello")
+        def test_two(emulator): ask(emulator.url("databricks"), "Goodbye")
+        def test_none(): pass
+    """
+    run(suite, source, "--emulator-report=pages/run.html").assert_outcomes(passed=3)
+    text = (suite.path / "pages" / "run.html").read_text(encoding="utf-8")
+    assert text.count('"content":"Hello"') == text.count('"content":"Goodbye"') == 1
+
+
+def test_a_run_without_calls_leaves_no_page(suite: pytest.Pytester) -> None:
+    run(suite, "def test_it(): pass", "--emulator-report=run.html").assert_outcomes(passed=1)
+    assert not (suite.path / "run.html").exists()
 
 
 def test_a_test_that_passes_leaves_nothing(suite: pytest.Pytester) -> None:
@@ -214,7 +232,14 @@ def test_tests_that_await_have_it_too(suite: pytest.Pytester) -> None:
 def test_it_says_what_it_offers(suite: pytest.Pytester) -> None:
     text = run(suite, "", "--fixtures", "--markers").stdout.str()
     text += suite.runpytest_inprocess("-p", "emulator.pytest_plugin", "--help").stdout.str()
-    for name in ("--emulator-url", "--emulator-log", "--emulator-artifacts", "emulator_scenario", "emulator_strict"):
+    for name in (
+        "--emulator-url",
+        "--emulator-log",
+        "--emulator-artifacts",
+        "--emulator-report",
+        "emulator_scenario",
+        "emulator_strict",
+    ):
         assert name in text
 
 

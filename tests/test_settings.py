@@ -26,6 +26,7 @@ def test_defaults() -> None:
         pytest.param({}, {"EMULATOR_STRICT": "1"}, "strict", True, id="the same as a variable"),
         pytest.param({}, {}, "watch", None, id="by the terminal"),
         pytest.param({"watch": "false"}, {"EMULATOR_WATCH": "true"}, "watch", False, id="off by a flag"),
+        pytest.param({}, {"EMULATOR_REPORT": "/x/run.html"}, "report", Path("/x/run.html"), id="a page"),
         pytest.param({}, {"EMULATOR_PORT_FILE": "/x/p.json"}, "port_file", Path("/x/p.json"), id="a path"),
         pytest.param({}, {"EMULATOR_LOG_LEVEL": "error"}, "log_level", "error", id="a choice"),
         pytest.param({"tls_dir": "/x"}, {}, "tls_dir", Path("/x"), id="a folder"),

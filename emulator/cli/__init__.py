@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from emulator import __version__
@@ -58,6 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     ca = verbs.add_parser("ca", help="print where the authority is that clients trust for --tls", formatter_class=_Help)
     _add_tls_dir(ca)
     ca.set_defaults(run=_run_ca)
+    _add_report(verbs.add_parser("report", help="write what was asked as one page of HTML", formatter_class=_Help))
     _add_models(verbs.add_parser("models", help="list what a vendor's clients can ask for", formatter_class=_Help))
     completion = verbs.add_parser("completion", help="print what a shell needs to complete", formatter_class=_Help)
     completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
@@ -98,6 +100,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
     text = _text("ignore x-emulator-error, -fault and -ttft headers", "header_faults", "true: obey them")
     flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
+    flag("--report", metavar="FILE", help=_text("write the calls as one page of HTML at the end", "report", "none"))
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
@@ -139,6 +142,13 @@ def _add_instance(instance: argparse.ArgumentParser) -> None:
     instance.add_argument("--seed", help=_text("every draw derives from it", "seed", "0"))
     instance.add_argument("--mode", choices=MODES, default="typical", help="what is drawn (default typical)")
     instance.set_defaults(run=_run_instance)
+
+
+def _add_report(report: argparse.ArgumentParser) -> None:
+    report.add_argument("--out", metavar="FILE", required=True, help="where the page is written")
+    report.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
+    report.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
+    report.set_defaults(run=_run_report)
 
 
 def _add_models(models: argparse.ArgumentParser) -> None:
@@ -187,7 +197,7 @@ def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
 def _run_health(options: argparse.Namespace, settings: Settings) -> int:
     from emulator.cli.health import check_health
 
-    return check_health(options.url or f"{settings.scheme}://127.0.0.1:{settings.port}")
+    return check_health(_find_url(options, settings))
 
 
 def _run_env(options: argparse.Namespace, settings: Settings) -> int:
@@ -202,6 +212,16 @@ def _run_ca(options: argparse.Namespace, settings: Settings) -> int:
 
     print_authority(settings)
     return 0
+
+
+def _run_report(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.report import write_report
+
+    return write_report(_find_url(options, settings), Path(options.out), options.session)
+
+
+def _find_url(options: argparse.Namespace, settings: Settings) -> str:
+    return options.url or f"{settings.scheme}://127.0.0.1:{settings.port}"
 
 
 def _run_models(options: argparse.Namespace, settings: Settings) -> int:

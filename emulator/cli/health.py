@@ -1,14 +1,15 @@
 """``emulator health``: whether a running emulator is ready."""
 
-import ssl
 import sys
 import urllib.error
 import urllib.request
 
+from emulator.cli.trust import trust_all
+
 
 def check_health(url: str) -> int:
     """0 and one line if ready; 1 and the reason if not."""
-    context = _trust_all() if url.lower().startswith("https:") else None
+    context = trust_all(url)
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/_emulator/ready", timeout=2, context=context):
             print("ready")
@@ -18,11 +19,3 @@ def check_health(url: str) -> int:
     except OSError as error:
         print(f"not ready: {getattr(error, 'reason', error)}", file=sys.stderr)
     return 1
-
-
-def _trust_all() -> ssl.SSLContext:
-    """For our own certificate, on this machine."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context

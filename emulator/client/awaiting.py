@@ -59,6 +59,7 @@ class AsyncEmulatorClient(Bound):
     assert_not_called = _awaiting(steps.assert_not_called)
     assert_order = _awaiting(steps.assert_order)
     metrics = _awaiting(steps.metrics)
+    report = _awaiting(steps.report)
 
     async def close(self) -> None:
         """End the session it is bound to, if any, and hang up."""

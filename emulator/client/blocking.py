@@ -56,6 +56,7 @@ class EmulatorClient(Bound):
     assert_not_called = _blocking(steps.assert_not_called)
     assert_order = _blocking(steps.assert_order)
     metrics = _blocking(steps.metrics)
+    report = _blocking(steps.report)
 
     def close(self) -> None:
         """End the session it is bound to, if any, and hang up."""

@@ -61,6 +61,16 @@ class Reply:
             raise self.to_error()
         return model.model_validate_json(self.body)
 
+    def read_text(self) -> str:
+        """A document that is no JSON.
+
+        Raises:
+            EmulatorError: the emulator says no.
+        """
+        if not self.is_success:
+            raise self.to_error()
+        return self.body.decode()
+
     def to_error(self) -> EmulatorError:
         """Why the emulator says no."""
         problem = self.read_problem()

@@ -271,12 +271,14 @@ def assert_order(world: World, /, order: Sequence[Mapping[str, JSON]], within: s
     return (yield from verify(world, order=order, within=within))
 
 
+def report(world: World, /, title: str = "emulator report", outcome: str = "") -> Steps[str]:
+    """The console with the calls inside, as one page of HTML; ``outcome`` is shown above them."""
+    return (yield from ask("POST", "/report", body={**world.query, "title": title, "outcome": outcome})).read_text()
+
+
 def metrics(world: World, /) -> Steps[str]:
     """Totals in Prometheus' text form."""
-    reply = yield from ask("GET", "/metrics")
-    if not reply.is_success:
-        raise reply.to_error()
-    return reply.body.decode()
+    return (yield from ask("GET", "/metrics")).read_text()
 
 
 def end(world: World, /) -> Steps[None]:

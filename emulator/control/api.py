@@ -8,11 +8,12 @@ from pydantic import BaseModel, ValidationError
 
 from emulator import __version__
 from emulator.control import models
-from emulator.control.actions import Actions
+from emulator.control.console import PAGE_HEADERS, read_page
 from emulator.control.entry import Entry
 from emulator.control.events import stream_events
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem
+from emulator.control.report import ReportActions
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
@@ -36,7 +37,7 @@ class ControlPlane:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._actions = Actions(target)
+        self._actions = ReportActions(target)
         self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
         self._started = self._wall.now()
         self.ready = False
@@ -90,6 +91,8 @@ class ControlPlane:
         body = await _read_body(http) if http.body_exists else b""
         if isinstance(query, models.EventsQuery):
             return await stream_events(http, self._target, query)
+        if not route.path:
+            return web.Response(body=read_page(), headers=PAGE_HEADERS)
         if route.path == "/health":
             return _json(self._health())
         if route.path == "/ready":
@@ -101,7 +104,8 @@ class ControlPlane:
         if route.action == "put_scenario":
             await self.follow()
         if isinstance(result, str):
-            return web.Response(body=result.encode(), headers={"Content-Type": METRICS_TYPE})
+            media = METRICS_TYPE if route.media == "text/plain" else f"{route.media}; charset=utf-8"
+            return web.Response(body=result.encode(), headers={"Content-Type": media})
         return _json(result)
 
     def _health(self) -> models.Health:

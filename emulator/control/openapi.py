@@ -20,7 +20,7 @@ def dump_openapi() -> bytes:
     """The document as JSON text."""
     paths: dict[str, dict[str, JSON]] = {}
     for route in ROUTES:
-        paths.setdefault(f"/_emulator{route.path}", {})[route.method.lower()] = _describe(route)
+        paths.setdefault(f"/_emulator{route.path or '/'}", {})[route.method.lower()] = _describe(route)
     return dump_json(
         {
             "openapi": "3.1.0",

@@ -30,6 +30,8 @@ class RequestActions:
         matches = compile_filters(query)
         if query.wait is None:
             found = self._find(matches, query.since)
+            if query.before is not None:
+                found = [entry for entry in found if entry.seq < query.before]
         else:
             found = await self._wait(matches, query.since, parse_duration(query.wait))
         some = found[-query.limit :] if query.since is None else found[: query.limit]

@@ -38,6 +38,7 @@ def _compile(path: str) -> re.Pattern[str]:
 
 
 ROUTES = (
+    Route(method="GET", path="", summary="The console: a page for people, over the routes below.", media="text/html"),
     Route(
         method="GET", path="/health", summary="Whether the process lives; no scenario changes it.", gives=models.Health
     ),
@@ -98,6 +99,15 @@ ROUTES = (
         summary="What the process is busy with and what it holds.",
         action="get_status",
         gives=models.Status,
+    ),
+    Route(
+        method="POST",
+        path="/report",
+        summary="The console with the calls that are kept inside, as one page that opens without the emulator.",
+        action="report",
+        takes=models.ReportAsked,
+        media="text/html",
+        statuses=(400, 422),
     ),
     Route(
         method="GET",

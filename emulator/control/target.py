@@ -87,6 +87,10 @@ class Target(Protocol):
         """Set when the process is about to end: nobody may wait any longer."""
 
     @property
+    def urls(self) -> Mapping[str, str]:
+        """Base URL of the front and of each vendor."""
+
+    @property
     def uptime(self) -> float:
         """Real seconds since the process began."""
 

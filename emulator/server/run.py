@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
 from emulator import __version__
+from emulator.control.models import ReportAsked
+from emulator.control.report import make_report
 from emulator.core.duration import parse_duration
 from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
@@ -105,6 +107,7 @@ async def _serve(
             warm_up(VENDORS, built.runtime.active.apps)
             stopped = await stops.get()
         await _close(listeners, stops)
+        await _report(settings, built)
     access.flush()
     return stopped
 
@@ -135,6 +138,17 @@ async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> 
         await closing
 
 
+async def _report(settings: Settings, built: Built) -> None:
+    """Write what was asked while it ran, for whoever looks at it afterwards."""
+    if settings.report is None:
+        return
+    report = await make_report(built.runtime, ReportAsked())
+    try:
+        settings.report.write_text(report.render(), encoding="utf-8")
+    except OSError as error:
+        log.error("--report: cannot write %s: %s", settings.report, explain_file(error))
+
+
 @asynccontextmanager
 async def _watching(settings: Settings, built: Built, listeners: Listeners) -> AsyncIterator[None]:
     """Files that change are reloaded meanwhile."""
@@ -162,6 +176,6 @@ def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, tls: Tls)
         yield f"  {name:<11} {url}   {exports}"
     front = listeners.urls["front"]
     yield f"  {'all':<11} {front}/<vendor>"
-    yield f"  {'control':<11} {front}/_emulator/"
+    yield f"  {'console':<11} {front}/_emulator/"
     if tls.authority is not None:
         yield f"  to trust it, give clients  SSL_CERT_FILE={tls.authority.path}"

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from emulator.control.models.base import Given, MistakeRow
+from emulator.control.models.base import Given, MistakeRow, SessionName, Taken
 
 
 class LimitLevel(Given):
@@ -73,3 +73,9 @@ class Checked(Given):
     ok: bool = Field(description="It can be served.")
     errors: list[MistakeRow]
     warnings: list[MistakeRow]
+
+
+class ReportAsked(Taken):
+    session: SessionName | None = Field(default=None, description="Of this session alone; absent: every call.")
+    title: str = Field(default="emulator report", description="What the page says it is about.")
+    outcome: str = Field(default="", description="What is shown above the calls, such as why a test failed.")

@@ -100,6 +100,7 @@ class EventsQuery(Filters):
 
 class RequestsQuery(Filters):
     since: int | None = Field(default=None, ge=0, description="What came after this `seq`.")
+    before: int | None = Field(default=None, ge=1, description="What came before this `seq`: the page before.")
     limit: int = Field(
         default=100, ge=1, le=10_000, description="How many at most: the latest; with `since` the earliest after it."
     )

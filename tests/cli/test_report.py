@@ -1,0 +1,52 @@
+"""``emulator report``, and what ``emulator serve --report`` leaves behind."""
+
+import signal
+import socket
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from emulator.cli import main
+from emulator.client import EmulatorClient
+from tests.cli.test_serve import serving
+
+
+def test_a_report_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left = tmp_path / "left.html"
+    with serving(tmp_path, "--report", str(left)) as (process, urls):
+        with urllib.request.urlopen(f"{urls['openvino']}/v1/config"):
+            pass
+        file = tmp_path / "run.html"
+        assert main(["report", "--url", urls["front"], "--out", str(file)]) == 0
+        assert capsys.readouterr().out == f"{file}\n"
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+    for page in (file, left):
+        assert page.read_text(encoding="utf-8").count('"path":"/v1/config"') == 1
+
+
+def test_a_report_of_one_session_has_its_calls_alone(tmp_path: Path) -> None:
+    with serving(tmp_path) as (_, urls):
+        client = EmulatorClient(urls["front"])
+        for path in ("/_s/a/openvino/v1/config", "/openvino/v1/config"):
+            with urllib.request.urlopen(urls["front"] + path):
+                pass
+        file = tmp_path / "run.html"
+        assert main(["report", "--url", urls["front"], "--out", str(file), "--session", "a"]) == 0
+        client.close()
+    assert file.read_text(encoding="utf-8").count('"path":"/v1/config"') == 1
+
+
+def test_nobody_who_answers_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    assert main(["report", "--url", url, "--out", str(tmp_path / "run.html")]) == 1
+    assert capsys.readouterr().err.startswith("no report: ")
+
+
+def test_a_file_that_cannot_be_written_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(tmp_path) as (_, urls):
+        assert main(["report", "--url", urls["front"], "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"emulator: error: --out: cannot write {tmp_path}: is a directory\n"

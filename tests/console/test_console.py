@@ -1,0 +1,217 @@
+"""What each view of the console shows and does, with keyboard and eyes."""
+
+import http.client
+import json
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.client import EmulatorClient
+from tests.console.conftest import Open, Page
+
+PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
+ROWS = "#list [role=option]:not([hidden])"
+
+
+def chat(client: EmulatorClient, *prompts: str, session: str = "", headers: Mapping[str, str] | None = None) -> None:
+    """A chat for each prompt, one after the other; what becomes of it does not matter."""
+    address = urlsplit(client.url("databricks", via="root"))
+    sent = {"authorization": "Bearer dapi-search-secret", "content-type": "application/json", **(headers or {})}
+    if session:
+        sent["x-emulator-session"] = session
+    for prompt in prompts:
+        connection = http.client.HTTPConnection(address.hostname or "", address.port)
+        body = json.dumps({"messages": [{"role": "user", "content": prompt}], "max_tokens": 8})
+        try:
+            connection.request("POST", PATH, body, sent)
+            connection.getresponse().read()
+        except (OSError, http.client.HTTPException):
+            pass  # the client is cut off on purpose
+        finally:
+            connection.close()
+
+
+def console(client: EmulatorClient) -> str:
+    return f"{client.front}/_emulator/"
+
+
+def wait_for_rows(page: Page, count: int) -> None:
+    page.wait_for_function("n => document.getElementById('found')?.textContent.startsWith(`${n} of`)", arg=count)
+
+
+def test_calls_are_listed_and_new_ones_come_by_themselves(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "Hello", "rivers")
+    page = look(console(emulator_at_work))
+    wait_for_rows(page, 2)
+    chat(emulator_at_work, "tides")
+    wait_for_rows(page, 3)
+    labels = [row.get_attribute("aria-label") for row in page.locator(ROWS).all()]
+    assert sorted(re.findall(r"#(\d+) POST \S+ (\d+), databricks, .*rule (\w+)", "\n".join(labels))) == [
+        ("1", "200", "greets"),
+        ("2", "429", "busy"),
+        ("3", "200", "cuts"),
+    ]
+    assert "disconnect" in next(label for label in labels if label.startswith("#3"))
+
+
+def test_a_call_is_opened_read_and_closed_by_keyboard_alone(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "Hello", "rivers")
+    page = look(console(emulator_at_work))
+    wait_for_rows(page, 2)
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "filter"
+    page.focus("#list")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    detail = page.locator("#detail")
+    detail.get_by_text("'busy': takes it").wait_for()
+    text = detail.inner_text()
+    assert "#2 POST" in text
+    assert "'greets': prompt does not hold" in text
+    assert "Bearer dapi…" in text
+    assert '-H "authorization: Bearer $TOKEN"' in text
+    assert "dapi-search-secret" not in page.content()
+    page.keyboard.press("Escape")
+    detail.wait_for(state="detached")
+
+
+def test_attempts_of_one_request_are_joined(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "rivers", "rivers", "Hello")
+    calls = emulator_at_work.requests(status=429)
+    page = look(console(emulator_at_work), f"calls/{calls[1].id}")
+    links = page.locator("#detail a")
+    links.nth(1).wait_for()
+    assert [link.inner_text() for link in links.all()] == ["1: 429", "2: 429"]
+    links.nth(0).click()
+    page.locator("#detail h2", has_text="#1 ").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("words", "seqs"),
+    [
+        pytest.param("status:429", [2], id="a field"),
+        pytest.param("status:>=400", [2], id="a bound"),
+        pytest.param("faults:disconnect", [3], id="a fault"),
+        pytest.param("session:a", [4], id="a session"),
+        pytest.param("rule:gr*", [1, 4], id="a pattern"),
+        pytest.param("error:-", [1, 3, 4], id="nothing there"),
+        pytest.param("greets vendor:databricks session:-", [1], id="several words"),
+        pytest.param("elsewhere", [], id="what nobody said"),
+    ],
+)
+def test_calls_are_found_by_field_and_word(
+    look: Open, emulator_at_work: EmulatorClient, words: str, seqs: list[int]
+) -> None:
+    chat(emulator_at_work, "Hello", "rivers", "tides")
+    chat(emulator_at_work, "Hello", session="a")
+    page = look(console(emulator_at_work))
+    wait_for_rows(page, 4)
+    page.fill("#filter", words)
+    wait_for_rows(page, len(seqs))
+    labels = " ".join(row.get_attribute("aria-label") for row in page.locator(ROWS).all())
+    assert sorted(map(int, re.findall(r"#(\d+) ", labels))) == seqs
+
+
+def test_a_session_shows_its_own_calls_alone(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "Hello")
+    chat(emulator_at_work, "rivers", "tides", session="a")
+    page = look(console(emulator_at_work))
+    wait_for_rows(page, 3)
+    page.locator("#session option", has_text="a").first.wait_for(state="attached")
+    page.select_option("#session", "a")
+    wait_for_rows(page, 2)
+
+
+def test_only_rows_that_are_seen_exist(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, *["Hello"] * 150)
+    page = look(console(emulator_at_work))
+    wait_for_rows(page, 150)
+    assert page.locator("#list [role=option]").count() < 60
+    page.focus("#list")
+    page.keyboard.press("End")
+    page.locator("#list [aria-posinset='150'][aria-selected=true]").wait_for()
+
+
+def test_what_clients_send_is_never_markup(look: Open, emulator_at_work: EmulatorClient) -> None:
+    hostile = "<img src=x onerror=\"document.title='caught'\"></script><script>document.title='caught'</script>"
+    chat(emulator_at_work, hostile)
+    page = look(console(emulator_at_work), f"calls/{emulator_at_work.requests()[0].id}")
+    page.locator("#detail").get_by_text("onerror").first.wait_for()
+    assert page.title() == "Calls · emulator"
+
+
+def test_a_scenario_is_checked_at_its_lines_and_put_to_work(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "Hello")
+    page = look(console(emulator_at_work), "scenario")
+    page.locator("#yaml").wait_for()
+    assert "dapi-search-secret" not in page.input_value("#yaml")
+    assert page.locator("#rule-hits tbody tr").all_inner_texts()[0].split("\t")[:2] == ["greets", "1"]
+    page.fill("#yaml", "version: 1\nname: other\nrulez: []\n")
+    page.get_by_role("button", name="Check").click()
+    page.get_by_text("did you mean rules?").wait_for()
+    page.get_by_role("button", name="line 3").click()
+    assert page.evaluate("getSelection().toString()") == "rulez: []"
+    page.fill("#yaml", "version: 1\nname: other\n")
+    page.get_by_role("button", name="Put to work").click()
+    page.get_by_text("At work.").wait_for()
+    assert emulator_at_work.scenario().name == "other"
+
+
+def test_limits_show_their_level_and_when_they_are_full(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, *["Hello"] * 6)
+    page = look(console(emulator_at_work), "limits")
+    page.locator("meter").wait_for()
+    cells = page.locator("tbody td").all_inner_texts()
+    assert [cells[0], cells[1], cells[2], cells[4], cells[5], cells[7]] == [
+        "limits[0]",
+        "requests",
+        "search",
+        "54",
+        "60",
+        "in 6000 ms",
+    ]
+
+
+def test_the_clock_is_moved_and_made_to_go_another_way(look: Open, emulator_at_work: EmulatorClient) -> None:
+    before = emulator_at_work.clock().now
+    page = look(console(emulator_at_work), "time")
+    page.get_by_role("button", name="+ 1m").click()
+    page.locator("#clock", has_text="00:01:00").wait_for()
+    assert emulator_at_work.clock().now == before + 60
+    page.get_by_role("button", name="instant").click()
+    page.locator("#clock", has_text="instant").wait_for()
+    assert emulator_at_work.clock().kind == "instant"
+
+
+def test_models_and_health_say_what_the_control_plane_says(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "Hello", "rivers", session="a")
+    page = look(console(emulator_at_work), "models")
+    page.fill("#model-filter", "meta-llama-3-3-70b-instruct")
+    page.get_by_role("cell", name="databricks-meta-llama-3-3-70b-instruct").first.wait_for()
+    page.goto(f"{console(emulator_at_work)}#health")
+    page.get_by_text("calls in the journal").wait_for()
+    assert page.locator(".card", has_text="calls in the journal").inner_text().split()[0] == "2"
+    page.get_by_role("button", name="End a").click()
+    page.get_by_text("None.").wait_for()
+    assert emulator_at_work.requests() == []
+
+
+VIEWS = ["calls", "time", "scenario", "limits", "models", "health"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_stands_in_the_way_of_anybody(
+    look: Open, emulator_at_work: EmulatorClient, scheme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    chat(emulator_at_work, "Hello", "rivers", "tides")
+    views = [*VIEWS, f"calls/{emulator_at_work.requests()[0].id}"]
+    for view in views:
+        page = look(console(emulator_at_work), view, scheme)
+        page.locator("#detail h2, table, #list").first.wait_for()
+        found = axe.run(page).response["violations"]
+        serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+        assert not serious, view
+        page.close()

@@ -1,0 +1,45 @@
+"""The console's page as it is served; `tests/console` opens it in a browser."""
+
+import json
+import re
+
+import pytest
+
+from tests.conftest import Start
+from tests.control.asking import ask, control
+from tests.server.toy import TOY
+from tests.wire import Running
+
+
+@pytest.fixture
+async def toy(start: Start) -> Running:
+    return await start("", vendors=[TOY])
+
+
+@pytest.mark.parametrize("port", ["front", "toy"])
+async def test_the_console_is_one_page_that_asks_only_its_own_host(toy: Running, port: str) -> None:
+    answer = await toy.ask(port, "/_emulator/")
+    assert (answer.status, answer.header("Content-Type")) == (200, "text/html; charset=utf-8")
+    assert "default-src 'none'" in (answer.header("Content-Security-Policy") or "")
+    page = answer.body.decode()
+    assert page.startswith("<!doctype html>")
+    assert not re.search(r"(src|href)=[\"'](?!data:|#)|@import|https?://(?!www\.w3\.org)", page)
+
+
+async def test_a_report_is_the_page_with_the_calls_inside(toy: Running) -> None:
+    await ask(toy, "Hello")
+    await ask(toy, "Goodbye", session="a")
+    for session, count in ((None, 2), ("a", 1), ("nobody", 0)):
+        asked = {"title": "run", **({} if session is None else {"session": session})}
+        answer = await control(toy, "POST", "/report", asked)
+        assert (answer.status, answer.header("Content-Type")) == (200, "text/html; charset=utf-8")
+        data = json.loads(answer.body.decode().split('id="saved">')[1].split("</script>")[0])
+        assert (data["title"], len(data["calls"])) == ("run", count)
+        assert set(data["answers"]) == {"/scenario", "/rules", "/limits", "/deployments", "/status", "/timing"}
+
+
+async def test_older_calls_are_had_page_by_page(toy: Running) -> None:
+    for _ in range(5):
+        await ask(toy)
+    rows = (await control(toy, "GET", "/requests?limit=2&before=4")).json()["requests"]
+    assert [row["seq"] for row in rows] == [2, 3]
