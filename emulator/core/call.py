@@ -10,7 +10,7 @@ from typing import Literal
 from emulator.core.json import JSON
 from emulator.core.record import record
 
-Task = Literal["chat", "completions", "embeddings", "rerank"]
+Task = Literal["chat", "completions", "embeddings", "rerank", "images"]
 
 _USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
 

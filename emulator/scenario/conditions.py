@@ -184,7 +184,7 @@ class When(Closed):
         default=None, description="The vendor called.", examples=["databricks", ["azure", "tgi"]]
     )
     deployment: Names | None = Field(default=None, description="What the call addresses.", examples=["llama-*"])
-    task: Names | None = Field(default=None, description="chat, completions, embeddings or rerank.")
+    task: Names | None = Field(default=None, description="chat, completions, embeddings, rerank or images.")
     endpoint: Names | None = Field(default=None, description="Path on the vendor's own port.", examples=["/v1/*"])
     principal: Names | None = Field(default=None, description="Who calls.")
     session: Names | None = Field(default=None, description="The session the call belongs to.")

@@ -119,7 +119,7 @@ from tests.scenario.texts import HEAD, rows_of
         ),
         pytest.param(
             "deployments: [{vendor: azure, name: x, task: embedding}]",
-            "a.yaml:2:46: deployments[0].task: expected chat, completions, embeddings or rerank, "
+            "a.yaml:2:46: deployments[0].task: expected chat, completions, embeddings, rerank or images, "
             'got "embedding"; did you mean embeddings?',
             id="task",
         ),

@@ -233,7 +233,7 @@ def test_every_word_is_one_of_json_schema() -> None:
 def test_editors_are_offered_vendors_and_tasks() -> None:
     definitions = json.loads(render_schema())["$defs"]
     names = [*VENDORS]
-    for key, offered in (("vendor", names), ("task", ["chat", "completions", "embeddings", "rerank"])):
+    for key, offered in (("vendor", names), ("task", ["chat", "completions", "embeddings", "rerank", "images"])):
         one, several = definitions["When"]["properties"][key]["anyOf"]
         assert one == several["items"]
         assert one["anyOf"][0]["enum"] == offered

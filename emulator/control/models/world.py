@@ -107,7 +107,7 @@ class DeploymentsQuery(SessionQuery):
 class DeploymentEntry(Given):
     vendor: str
     name: str = Field(description="What a client asks for.")
-    task: str = Field(description="chat, completions, embeddings or rerank.")
+    task: str = Field(description="chat, completions, embeddings, rerank or images.")
     model: str = Field(description="What the answer's `model` field says.")
     state: str = Field(description="ready, or why it does not answer.")
     context: int | None = Field(description="Tokens of prompt and answer together; null: no bound.")

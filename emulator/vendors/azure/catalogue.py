@@ -1,99 +1,125 @@
-"""The deployments that are served without a scenario, and what each can do.
+"""The deployments that are served without a scenario, and what names tell of any: ``catalogue.json``, read.
 
-Traits:
-    vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; on unless ``False``.
-    provider: who made the model; decides the form of tool calls' ids and, on Foundry, of answers.
+Sources: learn.microsoft.com, "Foundry Models sold directly by Azure", "Foundry Models from partners and community",
+"Azure OpenAI reasoning models" (parameters), "Model inference API" (features); Azure/azure-sdk-assets (the first
+serverless models). Sizes of models that those pages do not give are unverified.
+
+The first model of a task answers whoever names none. A family gives its models what they do not say themselves, and a
+scenario's own deployment what its name tells:
+
+    like: the family whose facts it shares, save those it gives itself.
+    named: how names of the family begin, in lower case; the longest beginning counts.
+    provider, tokenizer: who made it; a profile of the engine.
+    parameters: which set says what it makes of a request's fields.
+    vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; there unless ``false``.
+    speaks: it answers aloud.
+    reasoning: ``field`` or ``inline``: it thinks aloud, in a field of its own or in its content.
+    thinks: it thinks, and shows nothing of it.
+    roles: whose messages it takes; any, if absent.
+    api: ``anthropic`` or ``responses``: it has this API alone.
+    encodings, max_inputs: of vectors; of one request.
+    extras: ``refuse`` or ``refuse_bare``: what is passed through to it.
     display: the name in ``/info``.
-    reasoning: ``field`` or ``inline``: the model thinks aloud, in a field of its own or in its content.
-    extras: ``accept``, ``refuse`` or ``refuse_bare`` what is passed through.
-    encodings: of vectors. max_inputs: of one request.
+
+Of a parameter that a model does not simply take (``taken``): ``unsupported`` (refused), ``unknown`` (never heard of),
+``ignored`` (without effect), a text (refused, with this advice), or the values that it takes.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
 
 from emulator.core.call import Deployment, Task
-from emulator.core.json import JSON
+from emulator.core.json import JSON, Object, as_array, as_object, as_text, parse_json
+from emulator.core.record import record
 from emulator.vendors.azure.settings import AzureSettings
 
-_OPENAI: Mapping[str, JSON] = {"provider": "OpenAI"}
-_OPENAI_VECTORS: Mapping[str, JSON] = {**_OPENAI, "encodings": ["float", "base64"], "images": False}
-_PLAIN: Mapping[str, JSON] = {"vision": False, "audio": False}
+_OWN = frozenset(field.name for field in fields(Deployment)) - {"traits"}
 _MODEL_TYPES: Mapping[Task, str] = {
     "chat": "chat-completion",
     "embeddings": "embedding",
     "completions": "text-generation",
+    "images": "image-generation",
 }
+_UNKNOWN: Object = {"provider": "Custom"}
 
 
-def _chat(name: str, tokenizer: str, context: int, max_output: int, traits: Mapping[str, JSON]) -> Deployment:
-    return Deployment(
-        vendor="azure", name=name, tokenizer=tokenizer, context=context, max_output=max_output, traits=traits
+@record(frozen=True, slots=True, eq=False)
+class Catalogue:
+    """What ``catalogue.json`` says.
+
+    Fields:
+        families: traits by how names begin, the longest beginnings first.
+        parameters: by name of the set, what a model makes of fields that it does not simply take.
+    """
+
+    deployments: tuple[Deployment, ...]
+    families: Mapping[str, Object]
+    parameters: Mapping[str, Object]
+
+
+@cache
+def read_catalogue() -> Catalogue:
+    """The file, once."""
+    data = as_object(parse_json(Path(__file__).with_name("catalogue.json").read_bytes()))
+    families = _resolve(as_object(data["families"]))
+    starts = {as_text(start): family for family in families.values() for start in as_array(family["named"])}
+    return Catalogue(
+        deployments=tuple(_deploy(as_object(model), starts) for model in as_array(data["models"])),
+        families={start: starts[start] for start in sorted(starts, key=len, reverse=True)},
+        parameters=_resolve(as_object(data["parameters"])),
     )
 
 
-def _embeddings(name: str, tokenizer: str, context: int, dimensions: int, traits: Mapping[str, JSON]) -> Deployment:
-    return Deployment(
-        vendor="azure",
-        name=name,
-        task="embeddings",
-        tokenizer=tokenizer,
-        context=context,
-        dimensions=dimensions,
-        traits=traits,
-    )
+def _resolve(tables: Object) -> dict[str, Object]:
+    """Tables with the members of the one that each is ``like``."""
+    resolved: dict[str, Object] = {}
+    for name, table in tables.items():
+        own = dict(as_object(table))
+        like = own.pop("like", None)
+        resolved[name] = {**(resolved[as_text(like)] if like else {}), **own}
+    return resolved
 
 
-_CATALOGUE = (
-    _chat("mistral-small-2503", "mistral", 131072, 4096, {"provider": "Mistral", "audio": False}),
-    _chat("mistral-large-2411", "mistral", 131072, 4096, {"provider": "Mistral", **_PLAIN}),
-    _chat("Llama-3.3-70B-Instruct", "llama3", 131072, 8192, {"provider": "Meta", **_PLAIN}),
-    _chat(
-        "llama2-70b-chat",
-        "llama2",
-        4096,
-        4096,
-        {"provider": "Meta", **_PLAIN, "tools": False, "json": False, "json_schema": False, "extras": "refuse"},
-    ),
-    _chat("Phi-4-multimodal-instruct", "gpt", 131072, 4096, {"provider": "Microsoft", "json_schema": False}),
-    _chat("gpt-4o-mini", "gpt", 128000, 16384, {**_OPENAI, "audio": False}),
-    _chat("DeepSeek-R1", "qwen2", 131072, 32768, {"provider": "DeepSeek", **_PLAIN, "reasoning": "field"}),
-    Deployment(
-        vendor="azure",
-        name="llama2-7b",
-        task="completions",
-        tokenizer="llama2",
-        context=4096,
-        max_output=4096,
-        traits={"provider": "Meta"},
-    ),
-    _embeddings("embed-v-4-0", "xlmr", 131072, 1536, {"provider": "Cohere"}),
-    _embeddings(
-        "embed-english-v3.0",
-        "bert",
-        512,
-        1024,
-        {"provider": "Cohere", "display": "Cohere Embed v3 - English", "dimensions": False},
-    ),
-    _embeddings("text-embedding-3-small", "gpt", 8191, 1536, _OPENAI_VECTORS),
-    _embeddings("text-embedding-3-large", "gpt", 8191, 3072, _OPENAI_VECTORS),
-)
+def _deploy(model: Object, families: Mapping[str, Object]) -> Deployment:
+    family = _find_family(as_text(model["name"]), families)
+    own: Object = {name: value for name, value in model.items() if name in _OWN}
+    traits: Object = {name: value for name, value in model.items() if name not in _OWN}
+    return Deployment(vendor="azure", tokenizer=as_text(family["tokenizer"]), traits=traits, **own)  # type: ignore[arg-type]
+
+
+def _find_family(name: str, families: Mapping[str, Object]) -> Object:
+    folded = name.lower()
+    starts = [start for start in families if folded.startswith(start)]
+    return families[max(starts, key=len)] if starts else _UNKNOWN
 
 
 def list_deployments(settings: AzureSettings) -> tuple[Deployment, ...]:
     """The same models in every profile; the first of a task answers whoever names none."""
-    return _CATALOGUE
+    return read_catalogue().deployments
 
 
-def supports(deployment: Deployment, feature: str) -> bool:
-    """Whether a deployment's model knows a feature."""
-    return deployment.traits.get(feature) is not False
+def read_traits(deployment: Deployment) -> Mapping[str, JSON]:
+    """What is known of a deployment: what it says itself, else what the names of its model or its own tell."""
+    families = read_catalogue().families
+    family = _find_family(model_name(deployment), families)
+    if family is _UNKNOWN:
+        family = _find_family(deployment.name, families)
+    return {**family, **deployment.traits}
 
 
-def is_openai(deployment: Deployment, settings: AzureSettings) -> bool:
+def read_parameters(traits: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """What a model makes of fields that it does not simply take."""
+    given = traits.get("parameters")
+    if isinstance(given, dict):
+        return given
+    return read_catalogue().parameters.get(str(given), {})
+
+
+def is_openai(traits: Mapping[str, JSON], settings: AzureSettings) -> bool:
     """Whether answers have Azure OpenAI's form: all of an ``aoai`` resource, some of a ``foundry`` one."""
-    return settings.profile == "aoai" or (
-        settings.profile == "foundry" and deployment.traits.get("provider") == "OpenAI"
-    )
+    return settings.profile == "aoai" or (settings.profile == "foundry" and traits.get("provider") == "OpenAI")
 
 
 def model_name(deployment: Deployment) -> str:
@@ -101,17 +127,16 @@ def model_name(deployment: Deployment) -> str:
     return deployment.model or deployment.name
 
 
-def describe(deployment: Deployment, settings: AzureSettings) -> JSON:
+def describe(deployment: Deployment, traits: Mapping[str, JSON], settings: AzureSettings) -> JSON:
     """The body of ``GET /info``.
 
     Source: Azure/azure-sdk-assets, recorded ``/info`` answers; for managed endpoints
     Azure/azureml-assets, foundation/model/serve/api_server.py.
     """
-    name = deployment.traits.get("display")
-    info = {
-        "model_name": name if isinstance(name, str) else model_name(deployment),
-        "model_type": _MODEL_TYPES.get(deployment.task, "unknown"),
-        "model_provider_name": str(deployment.traits.get("provider", "")),
+    info: Object = {
+        "model_name": traits.get("display") or model_name(deployment),
+        "model_type": _MODEL_TYPES.get(deployment.task, deployment.task),
+        "model_provider_name": traits.get("provider") or as_text(_UNKNOWN["provider"]),
     }
     if settings.profile == "managed":
         return {key: info[key] for key in ("model_type", "model_provider_name", "model_name")}

@@ -37,7 +37,7 @@ def parse_completions(request: WireRequest, service: AzureService) -> Call:
         raise refusals.breaks_schema(errors)
     handed_on = read_extras(query, _KNOWN, _NATIVE)
     extras = validate(StrictCompletionExtras if settings.strict_types else CompletionExtras, handed_on)
-    check_penalties(wire, deployment)
+    check_penalties(wire, habits)
     prompts = read_texts(wire.prompt)
     check_tokens(prompts, "prompt", service, deployment)
     prompt_tokens = service.count_prompt(CompletionAsk(prompts=prompts), deployment)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from emulator.core.call import Deployment, EmbeddingAsk
+from emulator.core.call import EmbeddingAsk
 from emulator.core.json import as_array, as_number, dump_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
@@ -16,7 +16,7 @@ from emulator.core.seed import draw_uuid
 from emulator.core.vendor import Call
 from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
 from emulator.dialects import floats
-from emulator.vendors.azure.catalogue import model_name, supports
+from emulator.vendors.azure.catalogue import model_name
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.fields import (
@@ -30,7 +30,7 @@ from emulator.vendors.azure.fields import (
 )
 from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.headers import answer_headers
-from emulator.vendors.azure.request import admit, read_extras
+from emulator.vendors.azure.request import Query, admit, read_extras
 from emulator.vendors.azure.surface import read_surface
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     wire = validate(StrictEmbeddingRequest if query.settings.strict_types else EmbeddingRequest, query.body)
     read_extras(query, _KNOWN, _NATIVE)
     inputs = read_texts(wire.input)
-    check_vectors(wire, len(inputs), deployment)
+    check_vectors(wire, len(inputs), query)
     check_tokens(inputs, "input", service, deployment)
     prompt_tokens = service.count_prompt(EmbeddingAsk(inputs=inputs), deployment)
     if deployment.context is not None and max(prompt_tokens) > deployment.context:
@@ -78,11 +78,11 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
         raise refusals.no_such_path(request.path)
     query = admit(request, service, "embeddings")
     deployment = query.deployment
-    if not supports(deployment, "images"):
+    if not query.habits.supports("images"):
         raise refusals.wrong_route("images", deployment.task, deployment.name)
     wire = validate(StrictImageEmbeddingRequest if query.settings.strict_types else ImageEmbeddingRequest, query.body)
     read_extras(query, _KNOWN, _NATIVE)
-    check_vectors(wire, len(wire.input), deployment)
+    check_vectors(wire, len(wire.input), query)
     texts = tuple([picture.text or "" for picture in wire.input])
     counts = service.count_prompt(EmbeddingAsk(inputs=texts), deployment)
     return Call(
@@ -99,28 +99,28 @@ def read_ask(wire: EmbeddingOptions, inputs: tuple[str | tuple[int, ...], ...]) 
     return EmbeddingAsk(inputs=inputs, dimensions=wire.dimensions, instruction=purpose)
 
 
-def check_vectors(wire: EmbeddingOptions, count: int, deployment: Deployment) -> None:
+def check_vectors(wire: EmbeddingOptions, count: int, query: Query) -> None:
     """Refuse more inputs, another size or another encoding than the model has.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    most = deployment.traits.get("max_inputs", MAX_INPUTS)
+    deployment, traits = query.deployment, query.habits.traits
+    most = traits.get("max_inputs", MAX_INPUTS)
     if count > as_number(most):
         raise refusals.not_supported(("input",), count)
     dimensions, encoding = wire.dimensions, wire.encoding
-    if not _has_size(deployment, dimensions):
+    if not _has_size(query, dimensions):
         raise refusals.not_supported(("dimensions",), dimensions)
     packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8  # signs fill whole bytes
-    encodings = deployment.traits.get("encodings")
+    encodings = traits.get("encodings")
     if packed or encoding not in (DUMPS if encodings is None else as_array(encodings)):
         raise refusals.not_supported(("encoding_format",), encoding)
 
 
-def _has_size(deployment: Deployment, dimensions: int | None) -> bool:
-    if dimensions is None or dimensions == deployment.dimensions:
-        return True
-    return supports(deployment, "dimensions") and dimensions < deployment.dimensions
+def _has_size(query: Query, dimensions: int | None) -> bool:
+    most = query.deployment.dimensions
+    return dimensions in (None, most) or (query.habits.supports("dimensions") and (dimensions or 0) < most)
 
 
 def _count_characters(inputs: Sequence[str | tuple[int, ...]]) -> int:

@@ -16,6 +16,10 @@ class StreamOptions(WireModel):
     include_usage: bool | None = None
 
 
+OF_ENGINES = frozenset({"ignore_eos", "top_k", "min_p", "repetition_penalty", "min_tokens", "safe_prompt"})
+"""Known to models that run in an engine of their own; Azure OpenAI has never heard of them."""
+
+
 class SharedExtras(WireModel):
     """Known to chat and text completions alike."""
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from emulator import __version__
 from emulator.core.call import Deployment
+from emulator.core.json import JSON
 from emulator.core.record import record
 from emulator.core.seed import derive, draw_hex, draw_uuid
 from emulator.core.vendor import Service
 from emulator.core.wire import Headers
-from emulator.vendors.azure.catalogue import is_openai, model_name
+from emulator.vendors.azure.catalogue import is_openai, model_name, read_parameters, read_traits
 from emulator.vendors.azure.settings import AzureSettings, Profile
 
 
@@ -22,10 +23,12 @@ class Habits:
         identity: the headers that name it on a serverless endpoint: model group, session, request context.
         default_tokens: most tokens of a chat answer to a request that sets no limit.
         openai: it answers in the form of Azure OpenAI.
-        reasoning: it thinks aloud; ``inline``: in its content, between tags.
+        reasoning: it thinks; ``inline``: in its content, between tags; ``hidden``: for itself.
         mistral: ids of its tool calls have Mistral's form.
         filtered: what the content filter saw stands beside its answers.
         blocking: a filtered answer comes as an error.
+        traits: what else is known of it.
+        parameters: what it makes of fields that it does not simply take, as ``catalogue.json`` says.
     """
 
     model: str
@@ -36,9 +39,16 @@ class Habits:
     openai: bool
     reasoning: bool
     inline: bool
+    hidden: bool
     mistral: bool
     filtered: bool
     blocking: bool
+    traits: Mapping[str, JSON]
+    parameters: Mapping[str, JSON]
+
+    def supports(self, feature: str) -> bool:
+        """Whether its model knows a feature."""
+        return self.traits.get(feature) is not False
 
 
 ByProfile = Mapping[Profile, Habits]
@@ -52,8 +62,8 @@ def prepare(deployment: Deployment, settings: AzureSettings) -> ByProfile:
 
 
 def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
-    openai = is_openai(deployment, settings)
-    traits = deployment.traits
+    traits = read_traits(deployment)
+    openai = is_openai(traits, settings)
     name = model_name(deployment)
     default = deployment.default_max_tokens
     return Habits(
@@ -63,11 +73,14 @@ def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
         identity=_identify(name),
         default_tokens=settings.default_max_tokens if default is None else default,
         openai=openai,
-        reasoning=bool(traits.get("reasoning")),
+        reasoning=bool(traits.get("reasoning") or traits.get("thinks")),
         inline=traits.get("reasoning") == "inline",
+        hidden=bool(traits.get("thinks")) and not traits.get("reasoning"),
         mistral=not openai and traits.get("provider") == "Mistral",
         filtered=openai and settings.content_filter_results,
         blocking=settings.filtered_output == "error",
+        traits=traits,
+        parameters=read_parameters(traits),
     )
 
 

@@ -22,7 +22,8 @@ def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
     if settings.profile in ("foundry", "aoai") or not surface.has_route(request):
         raise refusals.no_such_path(request.path)
     check_api_version(request, surface, settings)
-    info = describe(find_any(request, service), settings)
+    deployment = find_any(request, service)
+    info = describe(deployment, service.habits[deployment.name][settings.profile].traits, settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
     return WireResponse(200, body, (JSON_TYPE, *echo_request_id(request)))
 

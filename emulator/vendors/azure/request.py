@@ -177,6 +177,14 @@ def _read_model(request: WireRequest, body: JSON) -> str | None:
     return model or request.headers.get("x-ms-model-mesh-model-name", "")
 
 
+def find_named(request: WireRequest, service: AzureService) -> Deployment | None:
+    """The deployment that a request names by header or model, whatever else is wrong with it."""
+    name = request.headers.get("azureml-model-deployment")
+    with suppress(ValueError):
+        name = name or _read_model(request, request.json())
+    return look_up(service, name) if name else None
+
+
 def look_up(service: AzureService, name: str) -> Deployment | None:
     """Names are compared without regard to case."""
     exact = service.deployments.get(name)
@@ -219,7 +227,7 @@ def read_extras(query: Query, known: Collection[str], native: Collection[str]) -
             raise refusals.extra_not_allowed(refused, by_default=settings.extra_parameters_default == "error")
     if openai and (unknown := [name for name in extras if name not in native]):
         raise refusals.unrecognized(unknown)
-    policy = query.deployment.traits.get("extras", "accept")
+    policy = query.habits.traits.get("extras", "accept")
     if policy in ("refuse", "refuse_bare"):
         raise refusals.extra_forbidden(extras, bare=policy == "refuse_bare")
     return extras

@@ -10,10 +10,11 @@ from pydantic_core import ErrorDetails
 
 from emulator.core.call import Deployment, Sampling
 from emulator.core.json import JSON
-from emulator.vendors.azure.catalogue import model_name, supports
+from emulator.vendors.azure.catalogue import model_name
 from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extras import NO_EXTRAS, SharedExtras
+from emulator.vendors.azure.extras import SharedExtras
+from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.settings import AzureSettings
 
 Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -50,13 +51,13 @@ def find_beyond_range(wire: SamplingFields) -> list[ErrorDetails]:
     ]
 
 
-def check_penalties(wire: SamplingFields, deployment: Deployment) -> None:
+def check_penalties(wire: SamplingFields, habits: Habits) -> None:
     """Refuse penalties to a model that has none.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    if supports(deployment, "penalties"):
+    if habits.supports("penalties"):
         return
     for name, value in (
         ("frequency_penalty", wire.frequency_penalty),
@@ -104,7 +105,7 @@ def read_sampling(wire: SamplingFields, extras: SharedExtras, limit: int | None,
         knobs.append(("presence_penalty", wire.presence_penalty))
     stop = () if wire.stop is None else _read_stop(wire.stop)
     greedy = temperature == 0
-    if extras is NO_EXTRAS:
+    if not extras.model_fields_set:
         return Sampling(max_tokens=limit, greedy=greedy, seed=wire.seed, knobs=tuple(knobs), stop=stop)
     return Sampling(
         max_tokens=limit,

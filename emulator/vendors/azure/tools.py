@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from pydantic_core import ErrorDetails
 
-from emulator.core.call import Deployment, Tool
+from emulator.core.call import Tool
 from emulator.dialects.openai import ToolChoice
-from emulator.vendors.azure.catalogue import supports
-from emulator.vendors.azure.chat.fields import ChatRequest, NamedToolChoice, ToolDefinition
+from emulator.vendors.azure.chat.fields import AllowedToolsChoice, ChatRequest, FunctionObject, NamedToolChoice
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import Habits
 
 
 def find_wrong_choice(wire: ChatRequest) -> list[ErrorDetails]:
@@ -19,25 +19,40 @@ def find_wrong_choice(wire: ChatRequest) -> list[ErrorDetails]:
     return [{"type": "string_type", "loc": ("tool_choice",), "msg": "Input should be a valid string", "input": value}]
 
 
-def check_tools(wire: ChatRequest, deployment: Deployment) -> None:
+def check_tools(wire: ChatRequest, habits: Habits) -> None:
     """Refuse tools to a model that has none, and a choice of what is not on offer.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
     choice = wire.tool_choice
-    if wire.tools and not supports(deployment, "tools"):
+    if wire.tools and not habits.supports("tools"):
         raise refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])
     if choice == "required" and not wire.tools:
         raise refusals.not_supported(("tool_choice",), choice)
-    if isinstance(choice, NamedToolChoice):
+    if isinstance(choice, NamedToolChoice | AllowedToolsChoice):
         names = [tool.function.name for tool in wire.tools or ()]
-        if choice.function.name not in names:
+        if not set(list_chosen(choice)).issubset(names):
             raise refusals.not_supported(("tool_choice",), choice.model_dump())
 
 
-def read_tool(tool: ToolDefinition) -> Tool:
-    function = tool.function
+def list_chosen(choice: NamedToolChoice | AllowedToolsChoice) -> list[str]:
+    """The tools that a choice names."""
+    if isinstance(choice, NamedToolChoice):
+        return [choice.function.name]
+    return [tool.function.name for tool in choice.allowed_tools.tools]
+
+
+def read_tools(wire: ChatRequest) -> tuple[Tool, ...]:
+    """The tools on offer."""
+    tools = wire.tools or ()
+    if isinstance(wire.tool_choice, AllowedToolsChoice):
+        allowed = list_chosen(wire.tool_choice)
+        tools = [tool for tool in tools if tool.function.name in allowed]
+    return tuple([read_tool(tool.function) for tool in tools])
+
+
+def read_tool(function: FunctionObject) -> Tool:
     return Tool(name=function.name, description=function.description or "", parameters=function.parameters)
 
 
@@ -46,4 +61,6 @@ def read_choice(wire: ChatRequest, tools: Sequence[Tool]) -> tuple[ToolChoice, s
     choice = wire.tool_choice
     if isinstance(choice, NamedToolChoice):
         return "required", choice.function.name
+    if isinstance(choice, AllowedToolsChoice):
+        return choice.allowed_tools.mode, None
     return choice or ("auto" if tools else "none"), None

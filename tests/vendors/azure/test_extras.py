@@ -128,7 +128,7 @@ def test_an_older_model_refuses_without_a_wrapping() -> None:
 
 @pytest.mark.parametrize("profile", ["aoai", "foundry"])
 def test_openai_models_know_their_own_parameters(profile: str) -> None:
-    body = chat(model="gpt-4o-mini", n=2, stream_options={"include_usage": True})
+    body = chat(model="gpt-4o-mini", n=2, stream=True, stream_options={"include_usage": True})
     assert accept(body, CHAT, f"profile={profile}")
 
 

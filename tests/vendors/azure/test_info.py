@@ -54,7 +54,7 @@ def test_info(profile: str, deployment: str, body: bytes) -> None:
 
 def test_info_is_of_whom_header_or_model_name() -> None:
     scenario = "deployments:\n  - {vendor: azure, name: embed-3072, task: embeddings, dimensions: 3072}\n"
-    expected = b'{"model_name":"embed-3072","model_type":"embedding","model_provider_name":""}'
+    expected = b'{"model_name":"embed-3072","model_type":"embedding","model_provider_name":"Custom"}'
     assert get(f"/info{VERSION}", scenario, {"azureml-model-deployment": "embed-3072"}).body == expected
     assert get(f"/info{VERSION}&model=embed-3072", scenario).body == expected
     with_body = send({"model": "embed-3072"}, f"/info{VERSION}", scenario, method="GET")

@@ -41,11 +41,13 @@ class ChatCodec:
     Fields:
         usage: a stream ends with token counts.
         named_tool: the request forces one tool by name.
+        functions: tools were offered as ``functions``, so a call of one is ``function_call``.
     """
 
     habits: Habits
     usage: bool
     named_tool: bool
+    functions: bool = False
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         habits = self.habits
@@ -53,13 +55,14 @@ class ChatCodec:
         if habits.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
             return WireResponse(400, dump_json(_shape_blocked(plan)), headers)
         if habits.openai:
-            return WireResponse(200, _render_openai(plan, habits, self.named_tool), headers)
+            return WireResponse(200, _render_openai(plan, self), headers)
         if habits.profile == "seed":
             return WireResponse(200, _render_seed(plan, habits), headers)
         return WireResponse(200, _render_serverless(plan, habits), headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        events = stream_chat(plan, self.habits, usage=self.usage, named_tool=self.named_tool)
+        named = self.named_tool
+        events = stream_chat(plan, self.habits, usage=self.usage, named_tool=named, functions=self.functions)
         return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
 
 
@@ -129,8 +132,9 @@ def _shape_serverless(choice: Choice, plan: Plan, index: int, habits: Habits) ->
     )
 
 
-def _render_openai(plan: Plan, habits: Habits, named_tool: bool) -> bytes:
-    choices = [_shape_openai(choice, plan, index, habits, named_tool) for index, choice in enumerate(plan.choices)]
+def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
+    habits = codec.habits
+    choices = [_shape_openai(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]
     return (
         b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion",%b'
         b'"system_fingerprint":"%b","usage":%b}'
@@ -145,26 +149,36 @@ def _render_openai(plan: Plan, habits: Habits, named_tool: bool) -> bytes:
     )
 
 
-def _shape_openai(choice: Choice, plan: Plan, index: int, habits: Habits, named_tool: bool) -> bytes:
+def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     said = gather(choice)
-    calls: list[Object] = [
-        {"function": {"arguments": call.arguments, "name": call.name}, "id": call.id, "type": "function"}
-        for call in identify_calls(said.calls, plan, index, habits)
-    ]
+    habits = codec.habits
+    calls = _dump_calls(said, plan, index, codec)
     text = _content(choice, said, habits)
     silent = not text and (calls or said.refusal)
     return (
         b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
     ) % (
         _ANSWER_RESULTS if habits.filtered else b"",
-        quote(finish_reason(choice, habits, named_tool=named_tool)),
+        quote(finish_reason(choice, habits, named_tool=codec.named_tool, functions=codec.functions)),
         index,
         dump_logprobs(choice),
         b"null" if silent else dump_json(text),
         _dump_thoughts(said, habits),
         dump_json(said.refusal) if said.refusal else b"null",
-        b',"tool_calls":%b' % dump_json(calls) if calls else b"",
+        calls,
     )
+
+
+def _dump_calls(said: Said, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+    """The calls of an OpenAI model as members of a message, with a comma before them."""
+    functions: list[Object] = [{"arguments": call.arguments, "name": call.name} for call in said.calls]
+    if not functions:
+        return b""
+    if codec.functions:
+        return b',"function_call":%b' % dump_json(functions[0])
+    named = zip(functions, identify_calls(said.calls, plan, index, codec.habits), strict=True)
+    calls: list[Object] = [{"function": function, "id": call.id, "type": "function"} for function, call in named]
+    return b',"tool_calls":%b' % dump_json(calls)
 
 
 def _content(choice: Choice, said: Said, habits: Habits) -> str:
@@ -177,7 +191,11 @@ def _content(choice: Choice, said: Said, habits: Habits) -> str:
 
 def _dump_thoughts(said: Said, habits: Habits) -> bytes:
     """The member ``reasoning_content`` of a message, if its model has any, with a comma before it."""
-    return b"" if habits.inline or not said.reasoning else b',"reasoning_content":%b' % dump_json(said.reasoning)
+    return (
+        b""
+        if habits.inline or habits.hidden or not said.reasoning
+        else b',"reasoning_content":%b' % dump_json(said.reasoning)
+    )
 
 
 def _shape_blocked(plan: Plan) -> JSON:

@@ -5,9 +5,9 @@ specification/ai/ModelInference; Azure/azureml-assets, foundation/model/serve/ap
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -40,7 +40,7 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _check_messages(messages: list[JSON]) -> list[JSON]:
+def check_messages(messages: list[JSON]) -> list[JSON]:
     if not messages:
         raise ValueError("messages can not be an empty list")
     return messages
@@ -79,10 +79,10 @@ class AudioUrl(WireModel):
     url: str
 
 
-class ContentPart(WireModel):
-    """One part, its payload under the name of its type or, as documented first, under ``content``."""
+class Part(WireModel):
+    """One part of a message, its payload under the name of its type or, as documented first, under ``content``."""
 
-    type: PartType
+    type: StrEnum
     content: str | None = None
     detail: Detail | None = None
     text: str | None = None
@@ -94,7 +94,7 @@ class ContentPart(WireModel):
     @model_validator(mode="after")
     def _check_payload(self) -> Self:
         kind = self.type.value
-        if self.content is None and getattr(self, kind) is None:
+        if self.content is None and getattr(self, kind, None) is None:
             raise ValueError(f"Content part type is {kind} but {kind} is not provided.")
         return self
 
@@ -102,6 +102,12 @@ class ContentPart(WireModel):
     def written(self) -> str:
         """The text of a text part."""
         return (self.content if self.text is None else self.text) or ""
+
+
+class ContentPart(Part):
+    """One part as the container takes it."""
+
+    type: PartType
 
 
 class CalledFunction(WireModel):
@@ -129,14 +135,21 @@ class _RoleSchema:
         return core_schema.custom_error_schema(roles, "enum", custom_error_context={"expected": _ROLES})
 
 
+P = TypeVar("P", bound=Part)
 _PARTS = TypeAdapter(list[ContentPart])
+Content = str | Sequence[Part] | None
 
 
-def _read_content(value: JSON) -> str | list[ContentPart] | None:
+def _read_content(value: JSON) -> Content:
+    return read_content(value, _PARTS)
+
+
+def read_content(value: JSON, parts: TypeAdapter[list[P]]) -> str | list[P] | None:
+    """A text, or parts of such kinds; else the violations of both."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):
-        return _PARTS.validate_python(value, from_attributes=True)
+        return parts.validate_python(value, from_attributes=True)
     neither: list[InitErrorDetails] = [
         {"type": "string_type", "loc": ("str",), "input": value},
         {"type": "list_type", "loc": ("list[ContentPart]",), "input": value},
@@ -146,7 +159,7 @@ def _read_content(value: JSON) -> str | list[ContentPart] | None:
 
 class ChatMessage(WireModel):
     role: Annotated[str, _RoleSchema]
-    content: Annotated[str | list[ContentPart] | None, PlainValidator(_read_content)] = None
+    content: Annotated[Content, PlainValidator(_read_content)] = None
     tool_calls: list[CalledTool] | None = None
     tool_call_id: str | None = None
     name: str | None = None
@@ -173,7 +186,21 @@ class NamedToolChoice(WireModel):
 
 
 ToolMode = Literal["none", "auto", "required"]
-ToolChoice = ToolMode | NamedToolChoice | None
+
+
+class AllowedTools(WireModel):
+    mode: Literal["auto", "required"]
+    tools: list[NamedToolChoice]
+
+
+class AllowedToolsChoice(WireModel):
+    """``tool_choice`` that narrows the tools on offer; only Azure OpenAI has it."""
+
+    type: Literal["allowed_tools"]
+    allowed_tools: AllowedTools
+
+
+ToolChoice = ToolMode | NamedToolChoice | AllowedToolsChoice | None
 _TOOL_MODE: TypeAdapter[ToolMode | None] = TypeAdapter(ToolMode | None)
 
 
@@ -217,7 +244,7 @@ class ResponseFormat(WireModel):
 class Conversation(WireModel):
     """Apart from the other fields, so that its violations are listed before theirs."""
 
-    messages: Annotated[list[ChatMessage], AfterValidator(_check_messages)]
+    messages: Annotated[list[ChatMessage], AfterValidator(check_messages)]
 
 
 class ChatRequest(SamplingFields, Conversation):

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from pydantic_core import ErrorDetails
 
-from emulator.core.call import Deployment, Message, ToolCall
-from emulator.vendors.azure.catalogue import supports
-from emulator.vendors.azure.chat.fields import CalledTool, ChatMessage, ContentPart
+from emulator.core.call import Message, ToolCall
+from emulator.core.json import as_array
+from emulator.vendors.azure.chat.fields import CalledTool, ChatMessage, Part
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.settings import AzureSettings
 
 _SPOKEN = frozenset({"system", "developer", "user"})
+_FEATURES = {"image": "vision", "image_url": "vision", "file": "vision", "input_audio": "audio", "audio_url": "audio"}
 
 
 def find_incomplete(messages: Sequence[ChatMessage], settings: AzureSettings) -> list[ErrorDetails]:
@@ -29,7 +31,7 @@ def _missing(position: int, field: str, message: ChatMessage) -> ErrorDetails:
     return {"type": "missing", "loc": ("messages", position, field), "msg": "Field required", "input": value}
 
 
-def check_media(messages: Sequence[ChatMessage], deployment: Deployment) -> None:
+def check_media(messages: Sequence[ChatMessage], habits: Habits) -> None:
     """Refuse pictures and sounds to a model that does not take them.
 
     Raises:
@@ -38,13 +40,25 @@ def check_media(messages: Sequence[ChatMessage], deployment: Deployment) -> None
     for message in messages:
         if isinstance(message.content, list):
             for part in message.content:
-                _check_part(part, deployment)
+                _check_part(part, habits)
 
 
-def _check_part(part: ContentPart, deployment: Deployment) -> None:
+def check_roles(messages: Sequence[ChatMessage], habits: Habits) -> None:
+    """Refuse a role that the model does not know.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
+    """
+    roles = habits.traits.get("roles")
+    for position, message in enumerate(messages) if isinstance(roles, list) else ():
+        if message.role not in as_array(roles):
+            raise refusals.unsupported_value(("messages", position, "role"), message.role, as_array(roles))
+
+
+def _check_part(part: Part, habits: Habits) -> None:
     kind = part.type.value
-    feature = "vision" if kind.startswith("image") else "audio"
-    if kind != "text" and not supports(deployment, feature):
+    feature = _FEATURES.get(kind)
+    if feature is not None and not habits.supports(feature):
         raise refusals.not_supported(("messages",), kind)
 
 
@@ -56,12 +70,12 @@ def read_message(message: ChatMessage) -> Message:
         return Message(role=message.role, text=content)
     media = 0
     if isinstance(content, list):
-        text = "\n".join([part.written for part in content if part.type == "text"])
-        media = sum([part.type != "text" for part in content])
+        text = "\n".join([part.written for part in content if part.type not in _FEATURES])
+        media = sum([part.type in _FEATURES for part in content])
     else:
-        text = content or ""
+        text = content if isinstance(content, str) else ""
     return Message(
-        role=message.role,
+        role="tool" if message.role == "function" else message.role,
         text=text,
         media=media,
         tool_calls=tuple([_read_call(call, position) for position, call in enumerate(calls or ())]),

@@ -1,61 +1,107 @@
 """``POST /chat/completions``: from the wire to an ask."""
 
+from dataclasses import replace
+
 from emulator.core.call import ChatAsk, Message, Sampling, Tool
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.vendors.azure.chat.codec import ChatCodec
+from emulator.vendors.azure.chat.features import check_features, check_rules
 from emulator.vendors.azure.chat.fields import ChatRequest, StrictChatRequest
 from emulator.vendors.azure.chat.messages import read_message
+from emulator.vendors.azure.chat.openai import (
+    NATIVE,
+    NO_OPENAI_EXTRAS,
+    OpenAIChatExtras,
+    OpenAIChatRequest,
+    check_combinations,
+)
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.extras import NO_EXTRAS, ChatExtras, StrictChatExtras
-from emulator.vendors.azure.features import check_features, check_rules
 from emulator.vendors.azure.habits import AzureService, Habits
+from emulator.vendors.azure.parameters import check_parameters
 from emulator.vendors.azure.request import Query, admit, read_extras
 from emulator.vendors.azure.sampling import limit_tokens, read_sampling
-from emulator.vendors.azure.tools import read_choice, read_tool
+from emulator.vendors.azure.tools import read_choice, read_tool, read_tools
 
 _KNOWN = frozenset(ChatRequest.model_fields)
-_NATIVE = frozenset(ChatExtras.model_fields)
-_TOOLING = frozenset({"tools", "tool_choice", "response_format"})
+_OF_MODELS = frozenset(ChatExtras.model_fields)
+_TOOLING = frozenset({"tools", "tool_choice", "response_format", "functions", "function_call"})
 
 
 def parse_chat(request: WireRequest, service: AzureService) -> Call:
     """Validate in the order of the real service: route, body, extra parameters, then what the model can do."""
     query = admit(request, service, "chat")
-    settings, deployment, habits = query.settings, query.deployment, query.habits
-    wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, query.body)
-    check_rules(wire, settings)
-    extras = _read_extras(query)
-    check_features(wire, deployment)
+    deployment, habits = query.deployment, query.habits
+    wire, extras = (_read_openai if habits.openai else _read_inference)(query)
+    if habits.parameters:
+        _obey(wire, extras, check_parameters(query.fields, habits))
+    check_features(wire, habits)
+    if isinstance(extras, OpenAIChatExtras):
+        check_combinations(wire, extras)
     messages = tuple([read_message(message) for message in wire.messages])
-    tools = tuple([read_tool(tool) for tool in wire.tools]) if wire.tools else ()
+    tools = read_tools(wire) or _read_functions(extras)
     prompt_tokens = service.count_prompt(ChatAsk(messages=messages, tools=tools), deployment)
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
-    limit = limit_tokens(requested, habits.default_tokens, deployment, prompt_tokens[0], settings)
+    limit = limit_tokens(requested, habits.default_tokens, deployment, prompt_tokens[0], query.settings)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = read_sampling(wire, extras, limit, logprobs)
-    if extras is NO_EXTRAS and _TOOLING.isdisjoint(query.fields) and not habits.reasoning:
+    if not extras.model_fields_set and _TOOLING.isdisjoint(query.fields) and not habits.reasoning:
         ask = ChatAsk(messages=messages, sampling=sampling, parallel=habits.openai)
     else:
         ask = _read_ask(wire, extras, messages, tools, sampling, habits)
-    usage = not habits.openai or extras.include_usage
+    codec = ChatCodec(
+        habits=habits,
+        usage=not habits.openai or extras.include_usage,
+        named_tool=ask.tool_name is not None,
+        functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
+    )
     return Call(
         deployment=deployment,
         ask=ask,
-        codec=ChatCodec(habits=habits, usage=usage, named_tool=ask.tool_name is not None),
+        codec=codec,
         stream=wire.stream is True,
         prompt_tokens=prompt_tokens,
         repeatable=True,
     )
 
 
-def _read_extras(query: Query) -> ChatExtras:
+def _read_inference(query: Query) -> tuple[ChatRequest, ChatExtras]:
+    """A body as Model Inference takes it."""
+    settings = query.settings
+    wire = validate(StrictChatRequest if settings.strict_types else ChatRequest, query.body)
+    check_rules(wire, settings)
     if "extra-parameters" not in query.request.headers and _KNOWN.issuperset(query.fields):
-        return NO_EXTRAS
-    handed_on = read_extras(query, _KNOWN, _NATIVE)
+        return wire, NO_EXTRAS
+    handed_on = read_extras(query, _KNOWN, _OF_MODELS)
     if not handed_on:
-        return NO_EXTRAS
-    return validate(StrictChatExtras if query.settings.strict_types else ChatExtras, handed_on)
+        return wire, NO_EXTRAS
+    return wire, validate(StrictChatExtras if settings.strict_types else ChatExtras, handed_on)
+
+
+def _read_openai(query: Query) -> tuple[OpenAIChatRequest, OpenAIChatExtras]:
+    """A body as Azure OpenAI takes it."""
+    wire = validate(OpenAIChatRequest, query.body)
+    check_rules(wire, query.settings)
+    extras = NO_OPENAI_EXTRAS
+    if "extra-parameters" in query.request.headers or not _KNOWN.issuperset(query.fields):
+        handed_on = read_extras(query, _KNOWN, NATIVE)
+        extras = validate(OpenAIChatExtras, handed_on) if handed_on else extras
+    return wire, extras
+
+
+def _obey(wire: ChatRequest, extras: ChatExtras, without_effect: list[str]) -> None:
+    """Forget the fields that the model leaves without effect."""
+    for name in without_effect:
+        for model in (wire, extras):
+            if name in model.model_fields_set:
+                setattr(model, name, None)
+
+
+def _read_functions(extras: ChatExtras) -> tuple[Tool, ...]:
+    """What clients offered before there were tools."""
+    functions = extras.functions if isinstance(extras, OpenAIChatExtras) else None
+    return tuple([read_tool(function) for function in functions or ()])
 
 
 def _read_ask(
@@ -70,7 +116,7 @@ def _read_ask(
     choice, name = read_choice(wire, tools)
     wanted = wire.response_format
     parallel = extras.parallel_tool_calls
-    return ChatAsk(
+    ask = ChatAsk(
         messages=messages,
         sampling=sampling,
         tools=tools,
@@ -81,6 +127,15 @@ def _read_ask(
         schema=None if wanted is None else wanted.wanted_schema,
         reasoning=_read_reasoning(extras, habits),
     )
+    return _choose_function(ask, extras) if isinstance(extras, OpenAIChatExtras) and extras.functions else ask
+
+
+def _choose_function(ask: ChatAsk, extras: OpenAIChatExtras) -> ChatAsk:
+    """One function at most, as ``function_call`` says."""
+    choice = extras.function_call or "auto"
+    if isinstance(choice, str):
+        return replace(ask, parallel=False, tool_choice=choice)
+    return replace(ask, parallel=False, tool_choice="required", tool_name=choice.name)
 
 
 def _read_reasoning(extras: ChatExtras, habits: Habits) -> str | None:

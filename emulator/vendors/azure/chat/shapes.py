@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from emulator.core.json import JSON, dump_json
-from emulator.core.plan import Choice, FinishReason, Logprob, Plan
+from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.seed import draw_alphanumeric, draw_hex
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.walk import Run, SaidCall, walk
@@ -16,11 +16,13 @@ def draw_answer_id(plan: Plan, *, openai: bool) -> str:
     return f"chatcmpl-{draw_alphanumeric(plan.key, 29, 'chat')}" if openai else draw_hex(plan.key, "chat")
 
 
-def finish_reason(choice: Choice, habits: Habits, *, named_tool: bool) -> FinishReason:
+def finish_reason(choice: Choice, habits: Habits, *, named_tool: bool, functions: bool = False) -> str:
     """Azure OpenAI ends the call of a named tool with ``stop``. Source: Azure/azure-sdk-assets, recorded answers."""
-    if habits.openai and named_tool and choice.finish_reason == "tool_calls":
+    if choice.finish_reason != "tool_calls" or not habits.openai:
+        return choice.finish_reason
+    if named_tool:
         return "stop"
-    return choice.finish_reason
+    return "function_call" if functions else "tool_calls"
 
 
 def identify_calls(calls: Sequence[SaidCall], plan: Plan, index: int, habits: Habits) -> list[SaidCall]:

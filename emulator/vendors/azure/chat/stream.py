@@ -55,7 +55,9 @@ _PROMPT_SEEN = sse.frame(
 )
 
 
-def stream_chat(plan: Plan, habits: Habits, *, usage: bool, named_tool: bool) -> Iterator[Event]:
+def stream_chat(
+    plan: Plan, habits: Habits, *, usage: bool, named_tool: bool, functions: bool = False
+) -> Iterator[Event]:
     """All events of an answer; the choices of ``n`` above 1 run side by side."""
     tail = _dump_tail(plan, habits)
     head = b'data: {"choices":[{%b"delta":{' % (b'"content_filter_results":{},' if habits.filtered else b"")
@@ -70,8 +72,9 @@ def stream_chat(plan: Plan, habits: Habits, *, usage: bool, named_tool: bool) ->
             habits=habits,
             head=head,
             tail=tail,
-            finish=quote(finish_reason(choice, habits, named_tool=named_tool)),
+            finish=quote(finish_reason(choice, habits, named_tool=named_tool, functions=functions)),
             usage=usage and index == last,
+            functions=functions,
         )
         for index, choice in enumerate(plan.choices)
     ]
@@ -102,6 +105,7 @@ class _ChoiceChunks:
         head: opens a chunk up to its delta.
         tail: id, time and model.
         usage: of all choices it ends last, and token counts are wanted.
+        functions: a call of a tool is ``function_call``.
     """
 
     plan: Plan
@@ -112,6 +116,7 @@ class _ChoiceChunks:
     tail: bytes
     finish: bytes
     usage: bool
+    functions: bool
 
     def chunk(self, delta: bytes, finish: bytes = _NULL, logprobs: bytes = _NULL, usage: bytes = b"") -> bytes:
         return b'%b%b},"finish_reason":%b,"index":%d,"logprobs":%b}],%b%b}\n\n' % (
@@ -180,6 +185,8 @@ def _open_openai(chunks: _ChoiceChunks) -> bytes:
 
 def _open_call(chunks: _ChoiceChunks, call: CallOpened) -> bytes:
     """The head of a tool call; OpenAI models stream its arguments token by token."""
+    if chunks.functions:
+        return chunks.chunk(b'"function_call":%b' % dump_json({"name": call.name, "arguments": ""}))
     head: Object = {
         "index": call.number,
         "id": call.id or draw_call_id(chunks.plan, chunks.index, call.number, chunks.habits),
@@ -191,6 +198,8 @@ def _open_call(chunks: _ChoiceChunks, call: CallOpened) -> bytes:
 
 def _speak_arguments(chunks: _ChoiceChunks, run: Run, number: int) -> Iterator[Event]:
     opening = b'"tool_calls":[{"index":%d,"function":{"arguments":\0}}]' % number
+    if chunks.functions:
+        opening = b'"function_call":{"arguments":\0}'
     return speak(chunks.choice, run, *chunks.chunk(opening).split(b"\0"))
 
 
@@ -216,6 +225,8 @@ def _speak_with_logprobs(chunks: _ChoiceChunks, run: Run, field: bytes) -> Itera
 
 def _think(chunks: _ChoiceChunks, run: Run) -> Iterator[Event]:
     """Thoughts in a field of their own or, inline, between tags in the content."""
+    if chunks.habits.hidden:
+        return
     if not chunks.habits.inline:
         yield from _speak(chunks, run, b'"reasoning_content":')
     elif run.start < run.end:

@@ -58,6 +58,7 @@ class Envelope:
 
     Fields:
         message: the error's own or ``None``: then the profile's words for its kind.
+        openai: it is about a model of OpenAI.
         wait: whole seconds to wait, of a throttled request.
     """
 
@@ -70,6 +71,7 @@ class Envelope:
     limit: str | None
     details: Mapping[str, JSON]
     request: WireRequest
+    openai: bool = False
 
     @property
     def text(self) -> str:
@@ -92,7 +94,7 @@ class Envelope:
         return Violation("value_error", ["body", name], "", echo(_find_value(self.request, name)))
 
 
-def make_envelope(error: EmulatedError, request: WireRequest) -> Envelope:
+def make_envelope(error: EmulatedError, request: WireRequest, *, openai: bool = False) -> Envelope:
     """Fill in what the error leaves open."""
     status, code, _ = WORDS[error.kind]
     return Envelope(
@@ -105,6 +107,7 @@ def make_envelope(error: EmulatedError, request: WireRequest) -> Envelope:
         limit=error.limit,
         details=error.details,
         request=request,
+        openai=openai,
     )
 
 

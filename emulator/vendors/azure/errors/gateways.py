@@ -100,7 +100,9 @@ def _coded(code: str, message: str) -> Object:
 def _word_mesh(envelope: Envelope) -> Worded:
     """The mesh of models behind a Foundry resource; GitHub Models answers alike."""
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
-        return word_invalid(envelope)
+        details = envelope.details
+        breaks_schema = "errors" in details and not details.get("model_refused")
+        return word_openai(envelope) if breaks_schema or envelope.openai else word_invalid(envelope)
     if envelope.kind is ErrorKind.CONTENT_FILTER:
         return word_filtered(envelope)
     if envelope.kind is ErrorKind.RATE_LIMITED:
@@ -110,8 +112,8 @@ def _word_mesh(envelope: Envelope) -> Worded:
         message = envelope.message or _name_size(envelope)
         return Worded(_detailed("tokens_limit_reached", message, message), status=413)
     if envelope.code in ("unknown_model", "no_model_name"):
-        details = None if envelope.code == "unknown_model" else envelope.text
-        return Worded(_detailed(envelope.code, envelope.text, details), (("x-ms-error-code", envelope.code),))
+        repeated = None if envelope.code == "unknown_model" else envelope.text
+        return Worded(_detailed(envelope.code, envelope.text, repeated), (("x-ms-error-code", envelope.code),))
     if envelope.details.get("bare"):
         return Worded({"detail": envelope.text})
     return Worded(_coded(envelope.phrase.replace(" ", ""), envelope.text))

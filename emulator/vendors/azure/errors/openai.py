@@ -7,7 +7,7 @@ OpenAI API, openai/openai-python issue threads, and ``unverified`` for Azure.
 from collections.abc import Sequence
 
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON, Object, as_integer, as_number, as_text
+from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
 from emulator.vendors.azure.errors.envelope import BRANCHES, Envelope, Violation
 from emulator.vendors.azure.errors.wording import Worded
 
@@ -45,7 +45,8 @@ def word_openai(envelope: Envelope) -> Worded:
         return Worded(_shape(_word_context(envelope), "messages", "context_length_exceeded"))
     if envelope.kind is ErrorKind.INVALID_REQUEST:
         message = _NOT_JSON if details.get("code") == "invalid_json" else envelope.text
-        return Worded(_shape(message, envelope.param, None))
+        code = details.get("openai_code")
+        return Worded(_shape(message, envelope.param, None if code is None else as_text(code)))
     return Worded({"error": {"code": envelope.phrase.replace(" ", ""), "message": envelope.text}})
 
 
@@ -61,8 +62,12 @@ def _word_violation(envelope: Envelope) -> Object:
     if param == "encoding_format":
         message = f"Invalid value for 'encoding_format' = {violation.value}. Supported values: ['float', 'base64']."
         return _shape(message, None, None)
+    if "supported" in envelope.details:
+        message = _word_values(param, violation.value, as_array(envelope.details["supported"]))
+        return _shape(message, param, "unsupported_value")
     if envelope.details.get("code") == "parameter_not_supported":
-        message = f"Unsupported parameter: '{param}' is not supported with this model."
+        advice = envelope.details.get("advice")
+        message = f"Unsupported parameter: '{param}' is not supported with this model.{f' {advice}' if advice else ''}"
         return _shape(message, param, "unsupported_parameter")
     return _word_kind(violation, param)
 
@@ -84,6 +89,19 @@ def _word_kind(violation: Violation, param: str) -> Object:
         return _shape(f"Invalid value: '{value}'. Supported values are: {expected}.", param, "invalid_value")
     reason = violation.text.removeprefix("Value error, ")
     return _shape(f"Invalid '{param}': {reason}" if reason else f"Invalid value for '{param}'.", param, "invalid_value")
+
+
+def _word_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
+    """Source: openai/openai-python issue threads (``temperature``, ``reasoning_effort``, ``messages[0].role``)."""
+    quoted = f"'{value}'" if isinstance(value, str) else dump_text(value)
+    head = f"Unsupported value: '{param}' does not support {quoted} with this model."
+    if len(supported) == 1 and not isinstance(supported[0], str):
+        return f"{head} Only the default ({supported[0]}) value is supported."
+    if param.endswith(".role"):
+        return head
+    names = [f"'{value}'" for value in supported]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])}, and {names[-1]}"
+    return f"{head} Supported values are: {listed}."
 
 
 def _word_bound(violation: Violation, param: str) -> Object:

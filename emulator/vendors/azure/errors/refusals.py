@@ -1,7 +1,8 @@
 """What the vendor refuses, before anyone words it; ``errors`` words it in the shape of a profile.
 
-Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from ``body`` on); ``code``; ``loc`` and
-``input`` (one offending parameter); ``bare`` (a FastAPI ``{"detail": …}``); ``task``, ``deployment``, ``model``.
+Keys of ``details``: ``errors`` (violations as pydantic lists them, ``loc`` from ``body`` on); ``code``; ``loc``,
+``input``, ``supported`` and ``advice`` (one offending parameter, values it takes, what to do instead); ``openai_code``;
+``bare`` (a FastAPI ``{"detail": …}``); ``task``, ``deployment``, ``model``.
 """
 
 import json
@@ -42,13 +43,24 @@ def echo(value: JSON) -> JSON:
         return None
 
 
-def not_supported(loc: Sequence[str | int], value: JSON) -> EmulatedError:
-    """A valid parameter that the model does not know or not with this value."""
-    return EmulatedError(
-        ErrorKind.INVALID_PARAMETER,
-        param=str(loc[0]),
-        details={"code": "parameter_not_supported", "loc": ["body", *loc], "input": echo(value)},
-    )
+def not_supported(loc: Sequence[str | int], value: JSON, *, advice: str = "") -> EmulatedError:
+    """A valid parameter that the model does not know or not with this value; ``advice``: what to do instead."""
+    details: Object = {"code": "parameter_not_supported", "loc": ["body", *loc], "input": echo(value)}
+    if advice:
+        details["advice"] = advice
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, param=str(loc[0]), details=details)
+
+
+def unsupported_value(loc: Sequence[str | int], value: JSON, supported: Sequence[JSON]) -> EmulatedError:
+    """A parameter that the model knows, with a value that it does not take."""
+    refusal = not_supported(loc, value)
+    refusal.details = {**refusal.details, "supported": list(supported)}
+    return refusal
+
+
+def contradicts(message: str, param: str | None, code: str | None = None) -> EmulatedError:
+    """Fields of a request to an OpenAI model that do not go together, in its words."""
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message, param=param, details={"openai_code": code} if code else {})
 
 
 def extra_forbidden(extras: Mapping[str, JSON], *, bare: bool) -> EmulatedError:

@@ -9,6 +9,7 @@ from emulator.vendors.azure.errors.envelope import WORDS, Envelope, make_envelop
 from emulator.vendors.azure.errors.wording import Worded
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
+from emulator.vendors.azure.request import find_named
 from emulator.vendors.azure.surface import read_surface
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
@@ -17,7 +18,7 @@ _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 def render_error(error: EmulatedError, request: WireRequest, service: AzureService) -> WireResponse:
     """Word any refusal as the path's dialect does; what the error itself fixes stands."""
-    envelope = make_envelope(error, request)
+    envelope = make_envelope(error, request, openai=_is_openai(request, service))
     worded = _word(envelope, error, _shape(request, service))
     status = error.status or worded.status or envelope.status
     headers = (*worded.headers, *_retry_after(error, envelope), *echo_request_id(request))
@@ -36,8 +37,15 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: Azure
     if shape == "managed":
         text = " ".join((error.message or WORDS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
-    body = _word(make_envelope(error, request), error, shape).body
+    body = _word(make_envelope(error, request, openai=_is_openai(request, service)), error, shape).body
     return sse.frame({"error": {"message": body}} if isinstance(body, str) else body)
+
+
+def _is_openai(request: WireRequest, service: AzureService) -> bool:
+    """Of a resource with many models: the one that the request names, if it can be told, is OpenAI's."""
+    settings = read_surface(request).settings(service.settings)
+    named = find_named(request, service) if settings.profile == "foundry" else None
+    return named is not None and service.habits[named.name][settings.profile].openai
 
 
 def _shape(request: WireRequest, service: AzureService) -> str:

@@ -41,7 +41,7 @@ def render(plan: Plan, profile: str = "seed", scenario: str = "", **fields: JSON
 
 
 def events_of(plan: Plan, profile: str = "seed", scenario: str = "", **fields: JSON) -> list[Event]:
-    return list(call_of(profile, scenario, **fields).codec.stream(plan, REQUEST).events)
+    return list(call_of(profile, scenario, stream=True, **fields).codec.stream(plan, REQUEST).events)
 
 
 def stream(plan: Plan, profile: str = "seed", scenario: str = "", **fields: JSON) -> list[tuple[float, bytes]]:

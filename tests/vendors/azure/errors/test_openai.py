@@ -58,7 +58,8 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
         ),
         pytest.param(
             {"messages": [{"role": "x", "content": "x"}]},
-            "Invalid value: 'x'. Supported values are: 'system', 'user', 'assistant' and 'tool'.",
+            "Invalid value: 'x'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and "
+            "'developer'.",
             "messages[0].role",
             "invalid_value",
             id="none of the values",

@@ -1,10 +1,9 @@
 """What the container checks beyond types, and what a model can do."""
 
-from emulator.core.call import Deployment
-from emulator.vendors.azure.catalogue import supports
 from emulator.vendors.azure.chat.fields import ChatRequest, ResponseFormat
-from emulator.vendors.azure.chat.messages import check_media, find_incomplete
+from emulator.vendors.azure.chat.messages import check_media, check_roles, find_incomplete
 from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.sampling import check_penalties, find_beyond_range
 from emulator.vendors.azure.settings import AzureSettings
 from emulator.vendors.azure.tools import check_tools, find_wrong_choice
@@ -25,23 +24,24 @@ def check_rules(wire: ChatRequest, settings: AzureSettings) -> None:
         raise refusals.breaks_schema(errors)
 
 
-def check_features(wire: ChatRequest, deployment: Deployment) -> None:
+def check_features(wire: ChatRequest, habits: Habits) -> None:
     """Refuse what is part of the API but not of this model.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    check_media(wire.messages, deployment)
+    check_roles(wire.messages, habits)
+    check_media(wire.messages, habits)
     if wire.response_format is not None:
-        _check_format(wire.response_format, deployment)
+        _check_format(wire.response_format, habits)
     if wire.tools is not None or wire.tool_choice is not None:
-        check_tools(wire, deployment)
-    check_penalties(wire, deployment)
-    if wire.modalities and "audio" in wire.modalities:  # no model here speaks
+        check_tools(wire, habits)
+    check_penalties(wire, habits)
+    if wire.modalities and "audio" in wire.modalities and not habits.traits.get("speaks"):
         raise refusals.not_supported(("modalities",), wire.modalities)
 
 
-def _check_format(wanted: ResponseFormat, deployment: Deployment) -> None:
+def _check_format(wanted: ResponseFormat, habits: Habits) -> None:
     feature = "json" if wanted.type == "json_object" else wanted.type
-    if not supports(deployment, feature):
+    if not habits.supports(feature):
         raise refusals.not_supported(("response_format",), wanted.type)
