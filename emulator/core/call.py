@@ -128,6 +128,7 @@ class ChatAsk:
         tool_choice: ``required`` with ``tool_name`` set forces that one tool.
         parallel: more than one call in an answer is allowed.
         format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of the string that fits it.
+        around: texts before and behind an answer that fits a schema.
         reasoning: effort (``low``, ``medium``, ``high``, …) of a model that thinks aloud; ``None``: none.
     """
 
@@ -140,6 +141,7 @@ class ChatAsk:
     format: Literal["text", "json_object", "json_schema"] = "text"
     schema: JSON | None = None
     bare: bool = False
+    around: tuple[str, str] = ("", "")
     reasoning: str | None = None
     task: Literal["chat"] = "chat"
 

@@ -143,15 +143,19 @@ def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "ty
     from emulator.engine.json_schema import generate
 
     schema: JSON = ask.schema if ask.format == "json_schema" else _ANY_OBJECT
-    value = generate(schema, derive(key, "json"), mode=mode)
-    return _whole("text", value if ask.bare and isinstance(value, str) else dump_text(value), tokenizer)
+    opening, closing = ask.around
+    text = _word(generate(schema, derive(key, "json"), mode=mode), bare=ask.bare)
+    return _whole("text", opening + text + closing, tokenizer)
 
 
 def _constrained(schema: JSON, key: bytes, tokenizer: Tokenizer, *, bare: bool) -> Part:
     from emulator.engine.json_schema import generate
 
-    value = generate(schema, derive(key, "json"))
-    return _whole("text", value if bare and isinstance(value, str) else dump_text(value), tokenizer)
+    return _whole("text", _word(generate(schema, derive(key, "json")), bare=bare), tokenizer)
+
+
+def _word(value: JSON, *, bare: bool) -> str:
+    return value if bare and isinstance(value, str) else dump_text(value)
 
 
 def _whole(kind: SpanKind, text: str, tokenizer: Tokenizer, name: str = "", call_id: str = "") -> Part:

@@ -17,7 +17,7 @@ from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted, Fields, read_flag
 from emulator.vendors.openvino.sampling import settle_sampling
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.fields import read_fields
+from emulator.vendors.openvino.text.fields import begin_fields, read_fields, read_first_fields
 from emulator.vendors.openvino.text.shapes import finish_reason, format_logprob, put_in_text, render_body
 from emulator.vendors.openvino.text.stream import ChunkTemplate, stream_events, takes_a_second_step
 
@@ -51,10 +51,11 @@ class CompletionCodec:
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         """``text_completion.chunk`` events: the name is the server's own."""
         release = self.settings.release
-        choice = plan.choices[0]
+        choice = put_in_text(plan.choices[0])
         handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
         template = ChunkTemplate.make(
             plan,
+            choice,
             release,
             kind=b"text_completion",
             model=self.model,
@@ -62,7 +63,7 @@ class CompletionCodec:
             around=(b'"text":', b""),
             opening=b'"text":""' if handshake else b"",
         )
-        events = stream_events(plan, put_in_text(choice), template, self._echoed())
+        events = stream_events(plan, choice, template, self._echoed())
         return WireStream(events, self.settings.stream_headers)
 
     def _echoed(self) -> str:
@@ -94,12 +95,7 @@ def parse_completions(accepted: Accepted) -> Call:
     """
     if accepted.servable.kind == "vision" and accepted.release.since(2026, 3):
         raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
-    read = read_fields(accepted)
-    prompt = _read_prompt(read)
-    _read_logprobs(read)
-    read.echo = read_flag(read, "echo")
-    if read.max_tokens == 0 and not read.echo:
-        raise refusal("max_tokens value should be greater than 0 unless echo is set")
+    read, prompt = _read_all(accepted)
     deployment = accepted.deployment
     counted = accepted.service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
     return Call(
@@ -119,12 +115,30 @@ def parse_completions(accepted: Accepted) -> Call:
     )
 
 
+def _read_all(accepted: Accepted) -> tuple[Fields, str]:
+    """The fields and the prompt; 2024.2 alone reads the prompt first, and fewer fields."""
+    if not accepted.release.since(2025, 0):
+        read = begin_fields(accepted)
+        prompt = _read_prompt(read)
+        read_first_fields(read)
+        if not prompt:
+            raise refusal("Prompt is missing")
+        return read, prompt
+    read = read_fields(accepted)
+    prompt = _read_prompt(read)
+    if not prompt:
+        raise refusal("prompt is missing")
+    _read_logprobs(read)
+    read.echo = read_flag(read, "echo")
+    if read.max_tokens == 0 and not read.echo:
+        raise refusal("max_tokens value should be greater than 0 unless echo is set")
+    return read, prompt
+
+
 def _read_prompt(read: Fields) -> str:
     prompt = read.body.get("prompt", "")
     if not isinstance(prompt, str):
         raise refusal("prompt is not a string")
-    if not prompt:
-        raise refusal("prompt is missing")
     return prompt
 
 

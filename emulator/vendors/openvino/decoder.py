@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from math import isfinite, isinf
+from math import copysign, inf, isfinite, isinf
 from struct import pack, unpack
 from typing import TypeGuard
 
@@ -86,7 +86,9 @@ def is_too_deep(value: JSON, text: bytes, limit: int) -> bool:
 
 
 def may_stream(path: str, release: Release) -> bool:
-    """The server looks at ``stream`` only where the path says so."""
+    """The server looks at ``stream`` only where the path says so; 2024.2 everywhere."""
+    if not release.since(2025, 0):
+        return True
     return "completions" in path or (release.responses_endpoint and "responses" in path)
 
 
@@ -141,7 +143,10 @@ def read_double(value: float) -> float:
 
 def promote(value: float) -> float:
     """A number the server keeps as a float, read back as a double."""
-    (promoted,) = unpack("<f", pack("<f", value))
+    try:
+        (promoted,) = unpack("<f", pack("<f", value))
+    except OverflowError:
+        return copysign(inf, value)
     return float(promoted)
 
 

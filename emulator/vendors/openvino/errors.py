@@ -150,6 +150,8 @@ def _word(error: EmulatedError, request: WireRequest, asked: _Asked, service: Ov
     elif kind in _GRAPH_KINDS:
         status = 412 if error.details.get("word") == "FAILED_PRECONDITION" else 400
         envelope = Envelope(status, _word_in_graph(error, asked, service).text)
+    elif kind is ErrorKind.NOT_FOUND and not settings.release.since(2025, 0):
+        envelope = Envelope(404, MISSING_MODEL)
     else:
         status, text = _WORDS[kind]
         status = settings.unauthorized_status if kind is ErrorKind.UNAUTHENTICATED else status

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from emulator.core.call import Deployment
 from emulator.core.json import JSON
 from emulator.core.record import record
@@ -9,6 +11,13 @@ from emulator.core.vendor import Service
 from emulator.vendors.openvino.decoder import is_uint32
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
+# How models write a call: before and behind its arguments, with the name as JSON text.
+MARKUPS: Mapping[str, tuple[str, str]] = {
+    "llama3": ('{"name": %s, "parameters": ', "}"),
+    "hermes3": ('<tool_call>\n{"name": %s, "arguments": ', "}\n</tool_call>"),
+    "phi4": ('functools[{"name": %s, "arguments": ', "}]"),
+    "mistral": ('[TOOL_CALLS][{"name": %s, "arguments": ', "}]"),
+}
 # Names of the same in configuration files; graphs for pictures and sound are there, and take no text.
 _SAME = {"llm": "text", "vlm": "vision", "image": "other", "stt": "other", "tts": "other"}
 
@@ -23,6 +32,8 @@ class Servable:
         stock_template: it has no chat template of its own.
         thinks: its model thinks aloud.
         stateful: it is served without continuous batching.
+        tool_parser: calls are read out of the text; ``reasoning_parser``: thoughts are.
+        markup: how its model writes a call, by the name of the parser that would read it.
     """
 
     kind: str
@@ -35,6 +46,9 @@ class Servable:
     stock_template: bool
     thinks: bool
     stateful: bool
+    tool_parser: bool
+    reasoning_parser: bool
+    markup: str
 
 
 OvmsService = Service[OpenVinoSettings, Servable]
@@ -56,7 +70,23 @@ def prepare(deployment: Deployment, settings: OpenVinoSettings) -> Servable:
         stock_template=traits.get("chat_template") == "stock",
         thinks=bool(traits.get("reasoning")),
         stateful=bool(traits.get("stateful")),
+        tool_parser=_has_parser(traits, "tool_parser"),
+        reasoning_parser=_has_parser(traits, "reasoning_parser"),
+        markup=_find_markup(deployment),
     )
+
+
+def _has_parser(traits: Mapping[str, JSON], name: str) -> bool:
+    """A graph has its parsers unless it says ``none`` (or null, or false)."""
+    return name not in traits or traits[name] not in (None, False, "", "none")
+
+
+def _find_markup(deployment: Deployment) -> str:
+    """A parser the graph names tells the model's way; without one its tokenizer does."""
+    named = deployment.traits.get("tool_parser")
+    if isinstance(named, str) and named in MARKUPS:
+        return named
+    return next((name for name in MARKUPS if deployment.tokenizer.startswith(name)), "hermes3")
 
 
 def kind_of(deployment: Deployment) -> str:

@@ -10,7 +10,7 @@ from email import message_from_bytes
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, Object, as_text
+from emulator.core.json import Object, as_text
 from emulator.core.wire import WireRequest
 from emulator.vendors.openvino.decoder import body_refusal, is_too_deep, load_body, may_stream
 from emulator.vendors.openvino.errors import path_refusal, refusal
@@ -50,6 +50,10 @@ class Fields:
         numbers: the float fields that were given.
         max_tokens: ``None``: until the end of the sequence.
         plain: special tokens are shown, so nothing is read out of the text.
+        pictures: addresses of those that came with the messages.
+        sounds: those that came with the messages.
+        speaks: a sound is asked for; ``writes``: a text is. ``pcm``: the sound without a head.
+        chunk_frames: of the codec, in one piece of a streamed sound.
     """
 
     accepted: Accepted
@@ -68,6 +72,12 @@ class Fields:
     logprobs: bool = False
     echo: bool = False
     plain: bool = False
+    pictures: list[str] = field(default_factory=list)
+    sounds: list[Object] = field(default_factory=list)
+    speaks: bool = False
+    writes: bool = True
+    pcm: bool = False
+    chunk_frames: int = 1
 
 
 def accept(request: WireRequest, service: OvmsService) -> Accepted:
@@ -122,18 +132,16 @@ def _read_body(request: WireRequest, release: Release, streams: bool) -> Object:
     if not isinstance(body, dict):
         raise body_refusal("JSON body must be an object")
     if "model" not in body:
-        quoted = "model field" if release.since(2025, 0) else '"model" field'
-        raise body_refusal(f"{quoted} is missing in JSON body")
+        raise body_refusal(f"{_quote('model', release)} field is missing in JSON body")
     if not isinstance(body["model"], str):
-        raise body_refusal("model field is not a string")
-    if streams and "stream" in body:
-        _check_stream(body["stream"], release)
+        raise body_refusal(f"{_quote('model', release)} field is not a string")
+    if streams and not isinstance(body.get("stream", False), bool):
+        raise body_refusal(f"{_quote('stream', release)} field is not a boolean")
     return body
 
 
-def _check_stream(stream: JSON, release: Release) -> None:
-    if not isinstance(stream, bool) and not (stream is None and release.null_is_absent):
-        raise body_refusal("stream field is not a boolean")
+def _quote(name: str, release: Release) -> str:
+    return name if release.since(2025, 0) else f'"{name}"'
 
 
 def _read_form(request: WireRequest, content_type: str) -> str:

@@ -12,7 +12,7 @@ from math import inf
 from emulator.core.call import Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, read_double
+from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, promote, read_double
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
 
@@ -45,7 +45,7 @@ def _read_number(read: Fields, name: str) -> None:
     value = read.body[name]
     read.numbers[name] = number = value if type(value) is float else _check_number(read, name)
     low, high, words = _NUMBERS[name]
-    if not low <= number <= high:
+    if not low <= number <= high and not low <= promote(number) <= high:
         raise refusal(f"{name} out of range{words}")
 
 
@@ -61,7 +61,7 @@ def _check_number(read: Fields, name: str) -> float:
 
 
 def _read_min_p(read: Fields) -> None:
-    read.numbers["min_p"] = number = _check_number(read, "min_p")
+    read.numbers["min_p"] = number = promote(_check_number(read, "min_p"))
     if not 0.0 <= number < 1.0:
         raise refusal("min_p out of range [0.0, 1.0)")
 

@@ -1,6 +1,6 @@
-"""``tools``, ``tool_choice`` and ``response_format`` of the releases that know them.
+"""``tools`` and ``tool_choice`` of the releases that know them.
 
-Source: model_server, src/llm/apis/openai_api_handler.cpp, parseTools and parseResponseFormat.
+Source: model_server, src/llm/apis/openai_completions.cpp (2025.2 to 2026.1) and openai_api_handler.cpp, parseTools.
 """
 
 from __future__ import annotations
@@ -8,24 +8,34 @@ from __future__ import annotations
 from typing import Literal
 
 from emulator.core.call import Tool
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_object, as_text
 from emulator.core.record import record
-from emulator.dialects.openai import Format, read_format, read_tool
+from emulator.dialects.openai import read_tool
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
+from emulator.vendors.openvino.text.checks import checks_of
+
+_KEPT = ("auto", "required")
 
 
 @record(frozen=True, slots=True)
 class Offer:
-    """The tools the model may call."""
+    """The tools the model may call.
+
+    Fields:
+        tools: those that are shown to it.
+        said: ``tool_choice`` as the server keeps it: a word, or the name of a tool.
+        parsed: calls are read out of the answer; since 2025.3 a tool without parameters does not make them.
+    """
 
     tools: tuple[Tool, ...] = ()
     choice: Literal["none", "auto", "required"] = "none"
     name: str | None = None
+    said: str = "none"
+    parsed: bool = False
 
 
 NO_OFFER = Offer()
-PLAIN_TEXT: tuple[Format, JSON] = ("text", None)
 
 
 def read_tools(read: Fields) -> Offer:
@@ -37,38 +47,48 @@ def read_tools(read: Fields) -> Offer:
     body = read.body
     if read.release.tools == "ignored":
         return NO_OFFER
-    choice = body.get("tool_choice")
-    name = _read_choice(read, choice) if "tool_choice" in body else None
-    if "tools" not in body or choice == "none":
+    said = _read_choice(read, body["tool_choice"]) if body.get("tool_choice") is not None else "auto"
+    if body.get("tools") is None or said == "none":
         return NO_OFFER
-    tools = body["tools"]
-    if not isinstance(tools, list):
-        raise refusal("Tools are not an array")
-    offered = [_read_tool(read, tool) for tool in tools]
-    if name is not None:
-        offered = [tool for tool in offered if tool.name == name]
-    if not offered:
-        return NO_OFFER
-    if name is not None or choice == "required":
-        return Offer(tuple(offered), "required", name)
-    return Offer(tuple(offered), "auto")
+    checks = checks_of(read.release.version)
+    if checks.tools == "named" and said == "auto":
+        tools = body["tools"]
+        offered = [tool for tool in tools if _is_tool(tool)] if isinstance(tools, list) else []
+    else:
+        offered = _read_all(read, body["tools"], said)
+    return _make_offer(read, [read_tool(as_object(tool)) for tool in offered], said)
 
 
-def _read_choice(read: Fields, choice: JSON) -> str | None:
-    """The tool it names."""
+def _make_offer(read: Fields, tools: list[Tool], said: str) -> Offer:
+    parsed = bool(tools) and (not read.release.since(2025, 3) or any(tool.parameters is not None for tool in tools))
+    if not tools:
+        return Offer(said=said)
+    if said == "auto":
+        return Offer(tuple(tools), "auto", None, said, parsed)
+    return Offer(tuple(tools), "required", None if said == "required" else said, said, parsed)
+
+
+def _is_tool(tool: JSON) -> bool:
+    """One that a template can show."""
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return isinstance(function, dict) and isinstance(function.get("name"), str)
+
+
+def _read_choice(read: Fields, choice: JSON) -> str:
+    """A word, or the name of a tool: the server does not tell one from the other."""
     if isinstance(choice, str):
         words = ("none", "auto", "required") if read.release.tool_choice_required else ("none", "auto")
         if choice not in words:
             raise refusal(f"tool_choice should be either {' or '.join(repr(word) for word in words)}")
-        return None
+        return choice
     if not isinstance(choice, dict):
         raise refusal("tool_choice is not a valid JSON object or string")
-    if read.release.flat_tools and "function" not in choice and "name" in choice:
-        return _check_name(choice["name"], "tool_choice.name")
     function = choice.get("function")
-    if not isinstance(function, dict):
-        raise refusal("tool_choice.function is not a valid JSON object")
-    return _check_name(function.get("name"), "tool_choice.function.name")
+    if isinstance(function, dict):
+        return _check_name(function.get("name"), "tool_choice.function.name")
+    if read.release.flat_tools and choice.get("type") == "function":
+        return _check_name(choice.get("name"), "tool_choice.name")
+    raise refusal("tool_choice.function is not a valid JSON object")
 
 
 def _check_name(name: JSON, where: str) -> str:
@@ -77,61 +97,32 @@ def _check_name(name: JSON, where: str) -> str:
     return name
 
 
-def _read_tool(read: Fields, tool: JSON) -> Tool:
-    if not isinstance(tool, dict):
-        raise refusal("Tool is not a JSON object")
-    if not isinstance(tool.get("type"), str):
-        raise refusal("Tool type is missing or invalid")
-    if tool["type"] != "function":
-        raise refusal("Only function tools are supported")
+def _read_all(read: Fields, tools: JSON, said: str) -> list[JSON]:
+    """The tools that stay; the parameters of one that does not are not looked at."""
+    if not isinstance(tools, list):
+        raise refusal("Tools are not an array")
+    kept: list[JSON] = []
+    for tool in tools:
+        if not isinstance(tool, dict):
+            raise refusal("Tool is not a JSON object")
+        function = _find_function(read, tool)
+        if said in _KEPT or said == function["name"]:
+            if read.release.flat_tools and not isinstance(function.get("parameters", {}), dict):
+                raise refusal("Function parameters are not a valid JSON object")
+            kept.append(tool)
+    return kept
+
+
+def _find_function(read: Fields, tool: Object) -> Object:
+    """What a tool says of its function; the type of one that is nested is never looked at."""
     flat = read.release.flat_tools and "function" not in tool
+    if flat and not isinstance(tool.get("type"), str):
+        raise refusal("Tool type is missing or invalid")
+    if flat and as_text(tool["type"]) != "function":
+        raise refusal("Only function tools are supported")
     function = tool if flat else tool.get("function")
     if not isinstance(function, dict):
         raise refusal("Function is not a valid JSON object")
     if not isinstance(function.get("name"), str):
         raise refusal("Function object does not contain a valid name field")
-    if not isinstance(function.get("parameters", {}), dict):
-        raise refusal("Function parameters are not a valid JSON object")
-    return read_tool({"function": function})
-
-
-def read_response_format(read: Fields) -> tuple[Format, JSON]:
-    """Check ``response_format``; what the engine cannot use is not enforced.
-
-    Raises:
-        EmulatedError: worded as the calculator does.
-    """
-    rule = read.release.response_format
-    value = read.body.get("response_format")
-    if rule == "ignored" or value is None:
-        return PLAIN_TEXT
-    if not isinstance(value, dict):
-        raise refusal("response_format is not an object")
-    schema = value.get("json_schema")
-    if rule == "json_schema":
-        _check_schema(value)
-    elif value.get("type") == "json_schema" and not (
-        isinstance(schema, dict) and isinstance(schema.get("schema"), dict)
-    ):
-        return PLAIN_TEXT
-    return read_format(value)
-
-
-def _check_schema(value: Object) -> None:
-    """2025.3 alone took nothing but a schema."""
-    where = "response_format.type"
-    if "type" not in value:
-        raise refusal(f"{where} is missing")
-    if not isinstance(value["type"], str):
-        raise refusal(f"{where} is not a string")
-    if value["type"] != "json_schema":
-        raise refusal(f"{where} can be only json_schema")
-    where = "response_format"
-    for name in ("json_schema", "schema"):
-        where = f"{where}.{name}"
-        if name not in value:
-            raise refusal(f"{where} is missing")
-        inner = value[name]
-        if not isinstance(inner, dict):
-            raise refusal(f"{where} is not an object")
-        value = inner
+    return function

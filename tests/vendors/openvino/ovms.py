@@ -35,10 +35,16 @@ _EXTRA = (
     DeploymentEntry(vendor="openvino", name="net", kind="classic"),
     DeploymentEntry(vendor="openvino", name="image", kind="other"),
     DeploymentEntry(vendor="openvino", name="eyes", kind="vision"),
+    DeploymentEntry(vendor="openvino", name="ears", kind="omni"),
     DeploymentEntry(vendor="openvino", name="loading", state="loading"),
     DeploymentEntry(vendor="openvino", name="retired", state="retired"),
     DeploymentEntry(vendor="openvino", name="stock", kind="text", traits={"chat_template": "stock"}),
     DeploymentEntry(vendor="openvino", name="thinker", kind="text", traits={"reasoning": True}),
+    DeploymentEntry(
+        vendor="openvino", name="bare", traits={"reasoning": True, "tool_parser": "none", "reasoning_parser": None}
+    ),
+    DeploymentEntry(vendor="openvino", name="hermes", traits={"tool_parser": "hermes3"}),
+    DeploymentEntry(vendor="openvino", name="qwen", tokenizer="qwen2", traits={"tool_parser": False}),
     DeploymentEntry(vendor="openvino", name="short", kind="text", context=40),
     DeploymentEntry(vendor="openvino", name="npu", kind="text", traits={"max_prompt_len": 20}),
     DeploymentEntry(vendor="openvino", name="batch", kind="text", traits={"max_num_batched_tokens": 20}),

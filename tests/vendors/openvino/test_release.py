@@ -74,10 +74,10 @@ def test_the_default_of_top_k_is_40_since_2026_2() -> None:
             assert "top_k" not in dict(sampling.knobs)
 
 
-def test_texts_of_a_turn_are_joined_since_2025_2() -> None:
+def test_texts_of_a_turn_are_joined_since_2026_2() -> None:
     body = turn({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
-    assert make_server("2025.2", message_rule="both").call(body).ask.prompt == "a\nb"
-    assert make_server("2025.1", message_rule="role").call(body).ask.prompt == "b"
+    assert make_server("2026.2", message_rule="both").call(body).ask.prompt == "a\nb"
+    assert make_server("2026.1", message_rule="role").call(body).ask.prompt == "b"
 
 
 def test_a_vision_graph_has_no_logprobs_key_since_2026_1() -> None:

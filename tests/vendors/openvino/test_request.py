@@ -6,6 +6,7 @@ from emulator.core.call import Deployment
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
 from emulator.vendors.openvino.habits import kind_of
+from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Refusal, Server, failure, make_server, not_json
@@ -50,12 +51,18 @@ def test_stream_is_looked_at_only_where_the_path_speaks_of_completions() -> None
     assert SEED.refusal(body, CHAT) == Refusal(412, not_json("stream field is not a boolean"))
 
 
-@pytest.mark.parametrize(
-    ("release", "refused"), [("2025.0", True), ("2025.1", False), ("2026.3", False)], ids=lambda value: str(value)
-)
-def test_null_stream(release: str, refused: bool) -> None:
-    expected = Refusal(412, not_json("stream field is not a boolean")) if refused else None
+@pytest.mark.parametrize("release", [*RELEASES])
+def test_null_is_no_stream(release: str) -> None:
+    quoted = '"stream" field' if release == "2024.2" else "stream field"
+    expected = Refusal(412, not_json(f"{quoted} is not a boolean"))
     assert make_server(release).refusal({**BASE, "stream": None}) == expected
+    assert (make_server(release).refusal({**BASE, "stream": None}, "/v3/x") == expected) is (release == "2024.2")
+
+
+def test_2024_2_quotes_names() -> None:
+    server = make_server("2024.2")
+    assert server.refusal({}) == Refusal(412, not_json('"model" field is missing in JSON body'))
+    assert server.refusal({"model": 1}) == Refusal(412, not_json('"model" field is not a string'))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,8 @@ def test_a_graph_that_does_not_generate() -> None:
 
 
 def test_releases_before_embeddings_have_no_such_graph() -> None:
-    assert make_server("2024.2").refusal({"model": "embeddings", "input": "a"}, "/v3/embeddings") == MISSING
+    refusal = make_server("2024.2").refusal({"model": "embeddings", "input": "a"}, "/v3/embeddings")
+    assert refusal == Refusal(404, "Model with requested name is not found")
 
 
 _WRONG = "Wrong endpoint. Allowed endpoints: "

@@ -7,6 +7,9 @@ from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, Refusal, Server, failure, make_server
 
 OK = None
+_TWO_WORDS = "tool_choice should be either 'none' or 'auto'"
+_CHOICE = f"{_TWO_WORDS} or 'required'"
+_NO_FUNCTION = "tool_choice.function is not a valid JSON object"
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
 FORECAST = {"type": "function", "function": {"name": "forecast", "parameters": PARAMETERS}}
 NEWS = {"type": "function", "function": {"name": "news"}}
@@ -36,9 +39,11 @@ def check(server: Server, fields: JSON, reason: str | None) -> None:
         pytest.param(None, OK, id="null"),
         pytest.param("x", "Tools are not an array", id="a string"),
         pytest.param(["x"], "Tool is not a JSON object", id="a string inside"),
-        pytest.param([{"function": {"name": "f"}}], _TYPE, id="no type"),
-        pytest.param([{"type": 1, "function": {"name": "f"}}], _TYPE, id="a number as type"),
-        pytest.param([{"type": "x", "function": {"name": "f"}}], "Only function tools are supported", id="other type"),
+        pytest.param([{"function": {"name": "f"}}], OK, id="a nested tool without type"),
+        pytest.param([{"type": "x", "function": {"name": "f"}}], OK, id="a nested tool of another type"),
+        pytest.param([{"name": "f"}], _TYPE, id="a flat tool without type"),
+        pytest.param([{"type": 1, "name": "f"}], _TYPE, id="a flat tool with a number as type"),
+        pytest.param([{"type": "x", "name": "f"}], "Only function tools are supported", id="a flat tool of other type"),
         pytest.param([{"type": "function", "function": 1}], _FUNCTION, id="a number as function"),
         pytest.param([{"type": "function", "function": {}}], _NAME, id="no name"),
         pytest.param([{"type": "function", "name": 1}], _NAME, id="a number as flat name"),
@@ -53,16 +58,44 @@ def test_tools(tools: JSON, reason: str | None) -> None:
     check(LATEST, {"tools": tools}, reason)
 
 
-def test_flat_tools_came_with_2026_2() -> None:
-    check(make_server("2026.1"), {"tools": [FLAT]}, _FUNCTION)
-    check(make_server("2026.2"), {"tools": [FLAT]}, OK)
+_NAMED = {"type": "function", "function": {"name": "forecast"}}
+_ARRAY = "Tools are not an array"
+_OBJECT = "Tool is not a JSON object"
+_NUMBER = {"type": "function", "function": {"name": "forecast", "parameters": 1}}
+_OTHER = {"type": "function", "function": {"name": "other", "parameters": 1}}
+_PARAMETERS = "Function parameters are not a valid JSON object"
 
 
-def test_a_type_was_asked_for_from_the_first() -> None:
-    check(make_server("2025.2"), {"tools": [{"function": {"name": "f"}}]}, _TYPE)
-
-
-_CHOICE = "tool_choice should be either 'none' or 'auto' or 'required'"
+@pytest.mark.parametrize(
+    ("fields", "reasons"),
+    [
+        pytest.param({"tools": "x"}, (OK, OK, _ARRAY, _ARRAY), id="a string"),
+        pytest.param({"tools": ["x"]}, (OK, OK, _OBJECT, _OBJECT), id="a string inside"),
+        pytest.param({"tools": ["x"], "tool_choice": _NAMED}, (OK, _OBJECT, _OBJECT, _OBJECT), id="with a choice"),
+        pytest.param({"tools": [FLAT]}, (OK, OK, _FUNCTION, OK), id="a flat tool"),
+        pytest.param({"tools": [{"function": {"name": "f"}}]}, (OK, OK, OK, OK), id="no type"),
+        pytest.param({"tools": [_NUMBER]}, (OK, OK, OK, _PARAMETERS), id="a number as parameters"),
+        pytest.param({"tools": [_OTHER], "tool_choice": _NAMED}, (OK, OK, OK, OK), id="those of a tool that goes"),
+        pytest.param({"tools": [FORECAST], "tool_choice": "required"}, (OK, _TWO_WORDS, OK, OK), id="required"),
+        pytest.param({"tool_choice": "x"}, (OK, _TWO_WORDS, _CHOICE, _CHOICE), id="another word"),
+        pytest.param(
+            {"tools": [FORECAST], "tool_choice": {"type": "function", "name": "forecast"}},
+            (OK, _NO_FUNCTION, _NO_FUNCTION, OK),
+            id="a flat choice",
+        ),
+        pytest.param(
+            {"tools": [FORECAST], "tool_choice": {"name": "forecast"}},
+            (OK, _NO_FUNCTION, _NO_FUNCTION, _NO_FUNCTION),
+            id="a flat choice without type",
+        ),
+    ],
+)
+def test_tools_by_release(fields: JSON, reasons: tuple[str | None, ...]) -> None:
+    """Up to 2025.1, 2025.2, 2025.3 to 2026.1, since 2026.2."""
+    rows = (("2024.2", "2025.0", "2025.1"), ("2025.2",), ("2025.3", "2025.4", "2026.0", "2026.1"), ("2026.2", "2026.3"))
+    for releases, reason in zip(rows, reasons, strict=True):
+        for release in releases:
+            check(make_server(release), fields, reason)
 
 
 @pytest.mark.parametrize(
@@ -75,18 +108,13 @@ _CHOICE = "tool_choice should be either 'none' or 'auto' or 'required'"
         pytest.param("forecast", _CHOICE, id="a plain name"),
         pytest.param(1, "tool_choice is not a valid JSON object or string", id="a number"),
         pytest.param({"function": {"name": 1}}, "tool_choice.function.name is not a valid string", id="a number name"),
-        pytest.param({"type": "function"}, "tool_choice.function is not a valid JSON object", id="no function"),
+        pytest.param({"type": "function"}, "tool_choice.name is not a valid string", id="neither function nor name"),
+        pytest.param({"type": "x", "name": "f"}, _NO_FUNCTION, id="a flat choice of another type"),
         pytest.param({"type": "function", "name": 1}, "tool_choice.name is not a valid string", id="a flat number"),
     ],
 )
 def test_tool_choice(choice: JSON, reason: str | None) -> None:
     check(LATEST, {"tools": [FORECAST], "tool_choice": choice}, reason)
-
-
-def test_required_came_with_2025_3() -> None:
-    fields = {"tools": [FORECAST], "tool_choice": "required"}
-    check(make_server("2025.2"), fields, "tool_choice should be either 'none' or 'auto'")
-    check(make_server("2025.3"), fields, OK)
 
 
 @pytest.mark.parametrize(
@@ -158,13 +186,13 @@ _SCHEMA = {"type": "json_schema", "json_schema": {"name": "s", "schema": {"type"
         pytest.param(
             {"type": "json_schema", "json_schema": {}},
             f"{_FORMAT}.json_schema.schema is missing",
-            "text",
+            "json_schema",
             id="an empty schema",
         ),
         pytest.param(
             {"type": "json_schema", "json_schema": {"schema": 1}},
             f"{_FORMAT}.json_schema.schema is not an object",
-            "text",
+            "json_schema",
             id="a number as schema",
         ),
         pytest.param(None, OK, "text", id="null"),

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from emulator.core.json import dump_json
-from emulator.core.plan import Plan
+from emulator.core.plan import Plan, SpanKind
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.vendors.openvino.responses.shapes import Echoed, shape_answer
 from emulator.vendors.openvino.responses.stream import ResponseStream
 from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.text.shapes import put_in_text
 
 
 @record(frozen=True, slots=True)
 class ResponsesCodec:
-    """Items of thoughts, calls and a message."""
+    """Items of thoughts, calls and a message; ``apart``: what is read out of the text, where a call is ``markup``."""
 
     settings: OpenVinoSettings
     echoed: Echoed
+    apart: frozenset[SpanKind]
+    markup: str
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        return WireResponse(200, dump_json(shape_answer(plan, self.echoed)), self.settings.json_headers)
+        return WireResponse(200, dump_json(shape_answer(self._read(plan), self.echoed)), self.settings.json_headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(ResponseStream(plan, self.echoed).events(), self.settings.stream_headers)
+        return WireStream(ResponseStream(self._read(plan), self.echoed).events(), self.settings.stream_headers)
+
+    def _read(self, plan: Plan) -> Plan:
+        choices = tuple([put_in_text(choice, self.apart, self.markup) for choice in plan.choices])
+        return plan if choices == plan.choices else replace(plan, choices=choices)

@@ -5,17 +5,21 @@ Source: model_server, src/llm/apis/openai_responses.cpp.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from emulator.core.call import Message, ToolCall
-from emulator.core.json import JSON, Object, as_text
+from emulator.core.json import JSON, Object
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
+from emulator.vendors.openvino.text.checks import checks_of
 from emulator.vendors.openvino.text.media import check_picture
+from emulator.vendors.openvino.text.messages import join_texts
 
-_TEXTS = ("input_text", "output_text", "text")
+_TEXTS = ("input_text", "output_text")
 
 
 def read_input(read: Fields) -> tuple[Message, ...]:
-    """The conversation.
+    """The conversation; calls go with the assistant's next turn, as one message.
 
     Raises:
         EmulatedError: the first item that fails.
@@ -31,27 +35,69 @@ def read_input(read: Fields) -> tuple[Message, ...]:
         raise refusal("input is not a string or array")
     if not value:
         raise refusal("input array must not be empty")
-    return tuple([_read_item(read, item) for item in value])
+    turns = _Turns()
+    for item in value:
+        _read_item(read, item, turns)
+    turns.flush()
+    return tuple(turns.messages)
 
 
-def _read_item(read: Fields, item: JSON) -> Message:
+@dataclass(slots=True)
+class _Turns:
+    """The messages so far.
+
+    Fields:
+        calls: of the assistant, for whose message the server still waits.
+        thought: the assistant has thoughts that no message of its own carries yet.
+    """
+
+    messages: list[Message] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    thought: bool = False
+
+    def flush(self, text: str = "", media: int = 0) -> None:
+        """An assistant's turn of what is waiting, if anything is."""
+        if self.calls or self.thought:
+            self.messages.append(Message(role="assistant", text=text, tool_calls=tuple(self.calls), media=media))
+        self.calls, self.thought = [], False
+
+
+def _read_item(read: Fields, item: JSON, turns: _Turns) -> None:
     if not isinstance(item, dict):
         raise refusal("input array items must be objects")
     kind = item.get("type")
     if kind == "function_call":
-        return _read_call(item)
-    if kind == "function_call_output":
-        output = item.get("output")
-        return Message(role="tool", text=output if isinstance(output, str) else "", tool_call_id=_name(item, "call_id"))
-    if kind == "reasoning":
-        return Message(role="assistant")
+        turns.calls.append(_read_call(item))
+    elif kind == "function_call_output":
+        turns.flush()
+        text = _name(item, "output") or ""
+        turns.messages.append(Message(role="tool", text=text, tool_call_id=_name(item, "call_id")))
+    elif kind == "reasoning":
+        turns.thought = turns.thought or _has_thoughts(item)
+    else:
+        _read_message(read, item, turns)
+
+
+def _read_message(read: Fields, item: Object, turns: _Turns) -> None:
     role = item.get("role")
     if not isinstance(role, str):
         raise refusal("input item role is missing or invalid")
+    if role != "assistant":
+        turns.flush()
     if "content" not in item:
         raise refusal("input item is missing required content field")
     text, media = _read_content(read, item["content"])
-    return Message(role=role, text=text, media=media)
+    if role == "assistant" and turns.calls:
+        turns.flush(text, media)
+        return
+    turns.thought = False
+    turns.messages.append(Message(role=role, text=text, media=media))
+
+
+def _has_thoughts(item: Object) -> bool:
+    """Some text below ``content`` or ``summary``."""
+    parts = [part for key in ("content", "summary") if isinstance(found := item.get(key), list) for part in found]
+    return any(isinstance(part, dict) and isinstance(part.get("text"), str) and part["text"] for part in parts)
 
 
 def _name(item: Object, key: str) -> str | None:
@@ -59,16 +105,18 @@ def _name(item: Object, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _read_call(item: Object) -> Message:
-    identity = _name(item, "call_id") or _name(item, "id")
-    if identity is None:
+def _read_call(item: Object) -> ToolCall:
+    """``call_id`` counts before ``id``, even if it is empty."""
+    call_id = _name(item, "call_id")
+    identity = _name(item, "id") if call_id is None else call_id
+    if not identity:
         raise refusal("function_call item is missing required call_id (or id) field")
-    for key in ("name", "arguments"):
-        if not isinstance(item.get(key), str):
-            raise refusal(f"function_call item is missing required {key} field")
-    return Message(
-        role="assistant", tool_calls=(ToolCall(identity, as_text(item["name"]), as_text(item["arguments"])),)
-    )
+    name, arguments = _name(item, "name"), _name(item, "arguments")
+    if not name:
+        raise refusal("function_call item is missing required name field")
+    if arguments is None:
+        raise refusal("function_call item is missing required arguments field")
+    return ToolCall(identity, name, arguments)
 
 
 def _read_content(read: Fields, content: JSON) -> tuple[str, int]:
@@ -79,11 +127,14 @@ def _read_content(read: Fields, content: JSON) -> tuple[str, int]:
     if not content:
         raise refusal("input item content array must not be empty")
     texts = [text for part in content if (text := _read_part(read, part)) is not None]
-    return "\n".join(texts), len(content) - len(texts)
+    checks = checks_of(read.release.version)
+    # 2026.2 joins the parts of a chat's message, and of an item takes the last
+    joined = join_texts(texts, checks) if checks.pictures == "held" else texts[-1] if texts else ""
+    return joined, len(content) - len(texts)
 
 
 def _read_part(read: Fields, part: JSON) -> str | None:
-    """The text of a part; a picture has none."""
+    """The text of a part; a picture or a sound has none."""
     if not isinstance(part, dict):
         raise refusal("input content items must be objects")
     kind = part.get("type")
@@ -92,11 +143,14 @@ def _read_part(read: Fields, part: JSON) -> str | None:
     if kind in _TEXTS:
         text = part.get("text")
         if not isinstance(text, str):
-            raise refusal("input_text requires a valid text field")
+            raise refusal(f"{kind} requires a valid text field")
         return text
-    if kind != "input_image":
+    if kind == "input_image":
+        _check_image(read, part)
+    elif kind == "input_audio" and checks_of(read.release.version).sounds:
+        _check_audio(read, part)
+    else:
         raise refusal(f"unsupported input content item type: {kind}")
-    _check_image(read, part)
     return None
 
 
@@ -109,4 +163,13 @@ def _check_image(read: Fields, part: Object) -> None:
     url = image if isinstance(image, str) else image.get("url")
     if not isinstance(url, str):
         raise refusal("input_image.image_url.url is missing or invalid")
-    check_picture(read, {"image_url": {"url": url}})
+    read.pictures.append(check_picture(read, {"image_url": {"url": url}}))
+
+
+def _check_audio(read: Fields, part: Object) -> None:
+    audio = part.get("input_audio")
+    if not isinstance(audio, dict):
+        raise refusal("input_audio requires input_audio object field")
+    if not isinstance(audio.get("data"), str):
+        raise refusal("input_audio.data is missing or invalid")
+    read.sounds.append(audio)

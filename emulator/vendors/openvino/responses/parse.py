@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.vendor import Call
-from emulator.vendors.openvino.decoder import is_uint32, promote
+from emulator.vendors.openvino.decoder import promote
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.request import Accepted, Fields
+from emulator.vendors.openvino.request import Accepted, Fields, read_flag
 from emulator.vendors.openvino.responses.codec import ResponsesCodec
 from emulator.vendors.openvino.responses.input import read_input
 from emulator.vendors.openvino.responses.shapes import Echoed
 from emulator.vendors.openvino.text.fields import read_fields, read_limit
-from emulator.vendors.openvino.text.messages import check_media
-from emulator.vendors.openvino.text.parse import ask_chat, thinks_aloud
-from emulator.vendors.openvino.tools import read_response_format, read_tools
+from emulator.vendors.openvino.text.formats import read_response_format
+from emulator.vendors.openvino.text.parse import ask_chat, find_apart, settle_template
+from emulator.vendors.openvino.tools import Offer, read_tools
 
+_WORDS = frozenset(("none", "auto", "required"))
 _IGNORED = frozenset(("max_tokens", "max_completion_tokens"))
 
 
@@ -27,42 +28,42 @@ def parse_responses(accepted: Accepted) -> Call:
     Raises:
         EmulatedError: the first check that fails, in the server's order.
     """
-    _check_start(accepted)
-    accepted.body = {name: value for name, value in accepted.body.items() if name not in _IGNORED}
+    sent = accepted.body
+    accepted.body = {name: value for name, value in sent.items() if name not in _IGNORED}
     read = read_fields(accepted)
+    if "stream_options" in sent:
+        raise refusal("stream_options is not supported in Responses API.")
     messages = read_input(read)
+    effort = _read_effort(read)
+    if read_flag(read, "logprobs") and accepted.stream:
+        raise refusal("logprobs are not supported in streaming mode.")
     offer = read_tools(read)
     _read_max_output_tokens(read)
-    effort = _read_effort(read)
     form = read_response_format(read)
-    thinks = thinks_aloud(read)
-    check_media(read, messages)
+    messages, thinks = settle_template(read, messages)
     ask, counted = ask_chat(read, messages, offer, form, (effort or "medium") if thinks else None)
-    deployment = accepted.deployment
-    codec = ResponsesCodec(accepted.settings, _echo_request(read, deployment.name))
+    deployment, servable = accepted.deployment, accepted.servable
+    echoed = _echo_request(read, deployment.name, offer)
     return Call(
-        deployment=deployment, ask=ask, codec=codec, stream=accepted.stream, prompt_tokens=counted, repeatable=True
+        deployment=deployment,
+        ask=ask,
+        codec=ResponsesCodec(accepted.settings, echoed, find_apart(read, offer), servable.markup),
+        stream=accepted.stream,
+        prompt_tokens=counted,
+        repeatable=True,
     )
 
 
-def _check_start(accepted: Accepted) -> None:
-    """What is looked at before the fields that all endpoints share: options of a stream, and its number of answers."""
-    if "stream_options" in accepted.body:
-        raise refusal("stream_options is not supported in Responses API.")
-    count = accepted.body.get("n", 1)
-    if accepted.stream and is_uint32(count) and count > 1:
-        raise refusal("n greater than 1 is not supported for Responses API streaming")
-
-
-def _echo_request(read: Fields, model: str) -> Echoed:
-    """What the answer will repeat; without tools the choice is ``none``."""
-    tools = read.body.get("tools") or []
-    choice: JSON = read.body.get("tool_choice", "auto") if tools else "none"
+def _echo_request(read: Fields, model: str, offer: Offer) -> Echoed:
+    """What the answer will repeat: of the tools those with parameters, by name."""
+    known: dict[str, JSON] = {tool.name: tool.parameters for tool in offer.tools if tool.parameters is not None}
+    tools: JSON = [{"type": "function", "name": name, "parameters": known[name]} for name in sorted(known)]
+    said: JSON = offer.said if offer.said in _WORDS else {"type": "function", "name": offer.said}
     numbers = {name: promote(read.numbers[name]) for name in ("temperature", "top_p", "min_p") if name in read.numbers}
     return Echoed(
         model=model,
         tools=tools,
-        tool_choice=choice,
+        tool_choice=said,
         temperature=numbers.get("temperature"),
         top_p=numbers.get("top_p"),
         min_p=numbers.get("min_p"),
@@ -73,10 +74,10 @@ def _echo_request(read: Fields, model: str) -> Echoed:
 def _read_max_output_tokens(read: Fields) -> None:
     """The limit of this endpoint."""
     limit = read_limit(read, "max_output_tokens", inclusive=read.release.since(2025, 1))
-    if limit == 0:
-        raise refusal("max_output_tokens value should be greater than 0")
     if limit is not None:
         read.max_tokens = limit
+    if read.max_tokens == 0:
+        raise refusal("max_output_tokens value should be greater than 0")
 
 
 def _read_effort(read: Fields) -> str | None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.core.plan import Choice, Logprob, Plan
+from emulator.core.plan import Choice, Logprob, Plan, SpanKind
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.walk import gather
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, format_logprob, read_apart, render_body
+from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, format_logprob, put_in_text, render_body
 from emulator.vendors.openvino.text.stream import ChunkTemplate, stream_events, takes_a_second_step
 
 
@@ -25,6 +25,7 @@ class ChatCodec:
         prompt: of the last turn.
         stateful: the servable is.
         omits_logprobs: an answer in one piece has no such key.
+        apart: what is read out of the text; ``markup``: how a call looks in it.
     """
 
     settings: OpenVinoSettings
@@ -33,9 +34,12 @@ class ChatCodec:
     include_usage: bool
     stateful: bool
     omits_logprobs: bool
+    apart: frozenset[SpanKind]
+    markup: str
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(plan.choices)]
+        apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
+        choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(apart)]
         settings = self.settings
         body = render_body(plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=settings)
         return WireResponse(200, body, settings.json_headers)
@@ -54,7 +58,7 @@ class ChatCodec:
     def _render_message(self, plan: Plan, index: int, choice: Choice) -> bytes:
         """Releases that read tool calls always list them."""
         release = self.settings.release
-        said = gather(read_apart(choice, release, streamed=False))
+        said = gather(choice)
         calls = [
             b'{"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}'
             % (quote(draw_id(plan, call.id, index, call.number)), quote(call.name), quote_long(call.arguments))
@@ -68,19 +72,20 @@ class ChatCodec:
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         release = self.settings.release
-        choice = plan.choices[0]
+        choice = put_in_text(plan.choices[0], self.apart, self.markup)
         handshake = release.handshake and not self.stateful and takes_a_second_step(choice)
         template = ChunkTemplate.make(
             plan,
+            choice,
             release,
             kind=b"chat.completion",
             model=self.model,
             usage=self.include_usage,
             around=(b'"delta":{"content":', b"}"),
             opening=b'"delta":{"role":"assistant","content":null}' if handshake else b"",
-            empty=b'"delta":{}' if release.empty_delta else b"",
+            empty=b'"delta":{}' if release.empty_delta or release.closing_chunk else b"",
         )
-        events = stream_events(plan, read_apart(choice, release, streamed=True), template)
+        events = stream_events(plan, choice, template)
         return WireStream(events, self.settings.stream_headers)
 
 

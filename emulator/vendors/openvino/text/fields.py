@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from emulator.core.json import JSON
-from emulator.vendors.openvino.decoder import UINT32, is_int32, is_number, is_uint32, is_uint64, read_double
+from emulator.vendors.openvino.decoder import UINT32, is_number, is_uint32, is_uint64, read_double
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted, Fields, read_flag
 from emulator.vendors.openvino.sampling import CHECKS
@@ -25,11 +25,8 @@ def read_fields(accepted: Accepted) -> Fields:
     Raises:
         EmulatedError: worded as the calculator does.
     """
-    release = accepted.release
-    body = accepted.body
-    if release.null_is_absent and None in body.values():
-        body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
-    read = Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
+    read = begin_fields(accepted)
+    release, body = read.release, read.body
     if "stream_options" in body:
         _read_stream_options(read)
     _read_max_tokens(read)
@@ -41,8 +38,36 @@ def read_fields(accepted: Accepted) -> Fields:
     if release.full_checks and "skip_special_tokens" in body:
         _read_special_tokens(read)
     if release.modalities and not _SPEECH.isdisjoint(body):
-        _check_modalities(read)
+        read_speech(read)
     return read
+
+
+def begin_fields(accepted: Accepted) -> Fields:
+    """The fields before any is checked, without those whose null means absent."""
+    release, body = accepted.release, accepted.body
+    if release.null_is_absent and None in body.values():
+        body = {name: value for name, value in body.items() if value is not None or name in _NEVER_NULL}
+    return Fields(accepted, release, body, seed=None if release.random_seed else 0, keep_stop=accepted.stream)
+
+
+def read_first_fields(read: Fields) -> None:
+    """The fields of 2024.2, which had fewer and another order.
+
+    Raises:
+        EmulatedError: worded as the calculator does.
+    """
+    body = read.body
+    if "ignore_eos" in body:
+        read.ignore_eos = read_flag(read, "ignore_eos")
+    value = body.get("max_tokens", 1)
+    if not is_uint32(value):
+        raise refusal("max_tokens is not an unsigned integer")
+    if value == 0:
+        raise refusal("max_tokens value should be greater than 0")
+    _cap_tokens(read, value if "max_tokens" in body else None)
+    for name, check in _FIRST_CHECKS:
+        if name in body:
+            check(read, name)
 
 
 def _read_stream_options(read: Fields) -> None:
@@ -68,12 +93,17 @@ def _read_max_tokens(read: Fields) -> None:
         read.max_tokens = read_limit(read, "max_tokens")
     elif read.release.max_tokens_limit_is_default:
         read.max_tokens = read.accepted.servable.max_tokens_limit or None
+    _cap_tokens(read, read.max_tokens)
+
+
+def _cap_tokens(read: Fields, asked: int | None) -> None:
+    """An answer that ignores its end has a bound of its own before 2025.1."""
     cap = read.release.ignore_eos_limit
     if read.ignore_eos and cap:
-        if read.max_tokens is None:
-            read.max_tokens = cap
-        elif read.max_tokens > cap:
+        if asked is not None and asked > cap:
             raise refusal(f"when ignore_eos is true max_tokens can not be greater than {cap}")
+        asked = cap if asked is None else asked
+    read.max_tokens = asked
 
 
 def read_limit(read: Fields, name: str, *, inclusive: bool = False) -> int | None:
@@ -135,6 +165,8 @@ def _read_keep_stop(read: Fields, name: str) -> None:
 def _read_best_of(read: Fields, name: str) -> None:
     limit = read.accepted.servable.best_of_limit
     read.best_of = _read_count(read, name)
+    if not read.release.since(2025, 0):
+        return
     if read.best_of >= limit:
         raise refusal(f"best_of exceeds limit provided in graph config: {limit}")
     if read.accepted.stream:
@@ -143,6 +175,8 @@ def _read_best_of(read: Fields, name: str) -> None:
 
 def _read_n(read: Fields, name: str) -> None:
     read.n = _read_count(read, name)
+    if read.n > 1 and read.accepted.stream and read.accepted.request.path.endswith("/responses"):
+        raise refusal("n greater than 1 is not supported for Responses API streaming")
     if read.n > read.best_of:
         raise refusal("n value cannot be greater than best_of")
 
@@ -188,8 +222,8 @@ def _read_special_tokens(read: Fields) -> None:
     read.plain = not value
 
 
-def _check_modalities(read: Fields) -> None:
-    """Of graphs that speak; a text graph checks them, and then has no use for them."""
+def read_speech(read: Fields) -> None:
+    """``modalities``, ``audio`` and ``chunk_frames``; a graph that does not speak has no use for them."""
     modalities = read.body.get("modalities", [])
     if not isinstance(modalities, list):
         raise refusal("modalities is not an array")
@@ -198,13 +232,18 @@ def _check_modalities(read: Fields) -> None:
     audio = read.body.get("audio", {})
     if not isinstance(audio, dict):
         raise refusal("audio is not an object")
-    if audio.get("format", "wav") not in ("wav", "pcm16"):
+    form = audio.get("format")
+    if isinstance(form, str) and form not in ("wav", "pcm16"):
         raise refusal('audio.format must be "wav" or "pcm16"')
     frames = read.body.get("chunk_frames", 1)
-    if not is_int32(frames):
+    if not is_uint32(frames):
         raise refusal("chunk_frames must be a positive integer")
     if frames < 1:
         raise refusal("chunk_frames must be >= 1")
+    read.speaks = "audio" in modalities
+    read.writes = "text" in modalities or not read.speaks
+    read.pcm = form == "pcm16"
+    read.chunk_frames = frames
 
 
 _CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
@@ -214,3 +253,8 @@ _CHECKS: tuple[tuple[str, Callable[[Fields, str], None]], ...] = (
     ("best_of", _read_best_of),
     ("n", _read_n),
 )
+_FIRST = (
+    *("repetition_penalty", "diversity_penalty", "length_penalty", "temperature", "top_p", "top_k", "seed", "best_of"),
+    "n",
+)
+_FIRST_CHECKS = tuple((name, dict(_CHECKS)[name]) for name in _FIRST)

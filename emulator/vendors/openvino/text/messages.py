@@ -1,6 +1,7 @@
 """The conversation: what the server accepts as a message, and what the chat template makes of it.
 
-Source: model_server, src/llm/apis/openai_completions.cpp, parseMessages; src/llm/text_processor.cpp.
+Source: model_server, src/llm/apis/openai_completions.cpp, parseMessages; src/llm/text_processor.cpp
+and src/llm/servable.cpp.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from emulator.core.json import JSON, Object, as_array, as_object
 from emulator.dialects.openai import read_tool_call
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
-from emulator.vendors.openvino.text.media import check_audio, check_picture
+from emulator.vendors.openvino.text.checks import Checks, checks_of
+from emulator.vendors.openvino.text.media import check_picture, check_sound, load_picture, load_sound
 
 _STRUCTURE = "Invalid message structure"
 _EMPTY_PROMPT = "Final prompt after applying chat template is empty"
@@ -27,13 +29,12 @@ def read_messages(read: Fields) -> tuple[Message, ...]:
     messages = read.body["messages"]
     if not isinstance(messages, list):
         raise refusal("Messages are not an array")
-    if not messages:
+    if not messages and read.release.since(2025, 0):
         raise refusal("Messages array cannot be empty")
-    guarded = _guards_tags(read)
     return tuple(
         [
             Message(role=message["role"], text=message["content"])
-            if not guarded and _is_simple(message)
+            if _is_simple(message)
             else _read_message(read, message)
             for message in messages
         ]
@@ -55,24 +56,21 @@ def _read_message(read: Fields, message: JSON) -> Message:
         raise refusal("Message is not a JSON object")
     rule = read.release.message_rule
     text, media = "", 0
-    calls: tuple[ToolCall, ...] = ()
     for name, value in message.items():
         if isinstance(value, str):
-            if name == "content":
-                text = value
-                _check_tags(read, value)
+            text = value if name == "content" else text
         elif name == "content" and isinstance(value, list) and rule != "strings":
             text, media = _read_parts(read, value)
-        elif rule == "role":
-            calls = _read_other(name, value) or calls
-        else:
+        elif rule != "role":
             raise refusal(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
+        elif name == "content" and checks_of(read.release.version).content == "shown":
+            text = "" if value is None else str(value)
     _check_required(message, rule)
     role, call_id = message.get("role"), message.get("tool_call_id")
     return Message(
         role=role if isinstance(role, str) else "",
         text=text,
-        tool_calls=calls,
+        tool_calls=_read_calls(read, message.get("tool_calls")),
         tool_call_id=call_id if isinstance(call_id, str) else None,
         media=media,
     )
@@ -86,18 +84,19 @@ def _check_required(message: Object, rule: str) -> None:
         raise refusal("Every message must have 'role' field")
 
 
-def _read_other(name: str, value: JSON) -> tuple[ToolCall, ...]:
-    """A member that is not a string, where releases since 2025.2 pass over most."""
-    if name == "content" and value is not None:
-        raise refusal(f"{_STRUCTURE} - content should be string or array")
-    if name != "tool_calls" or not isinstance(value, list):
+def _read_calls(read: Fields, calls: JSON) -> tuple[ToolCall, ...]:
+    """``tool_calls`` of a message; a release that does not look at them takes what it can use."""
+    if not isinstance(calls, list):
         return ()
-    for call in value:
-        if not isinstance(call, dict):
-            raise refusal("Each tool_call must be an object")
-        if not isinstance(call.get("function"), dict):
-            raise refusal("Each tool_call must have a 'function' object")
-    return tuple(_default_arguments(read_tool_call(call)) for call in value)
+    checked = checks_of(read.release.version).tool_calls
+    found = []
+    for call in calls:
+        if isinstance(call, dict) and isinstance(call.get("function"), dict):
+            found.append(_default_arguments(read_tool_call(call)))
+        elif checked:
+            what = "have a 'function' object" if isinstance(call, dict) else "be an object"
+            raise refusal(f"Each tool_call must {what}")
+    return tuple(found)
 
 
 def _default_arguments(call: ToolCall) -> ToolCall:
@@ -105,9 +104,10 @@ def _default_arguments(call: ToolCall) -> ToolCall:
 
 
 def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
-    """The text of a content array, and how many media came with it: before 2025.2 its last text only."""
+    """The text of a content array, and how many media came with it."""
     if not parts and not read.release.empty_content:
         raise refusal(f"{_STRUCTURE} - content array is empty")
+    checks = checks_of(read.release.version)
     texts = []
     media = 0
     for element in parts:
@@ -116,19 +116,26 @@ def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
             text = part.get("text")
             if not isinstance(text, str):
                 raise refusal(f"{_STRUCTURE} - content text missing")
-            _check_tags(read, text)
             texts.append(text)
         elif kind == "image_url":
-            check_picture(read, part)
+            read.pictures.append(check_picture(read, part))
             media += 1
-        elif kind == "input_audio" and read.release.since(2026, 3):
-            check_audio(part)
+        elif kind == "input_audio" and checks.sounds:
+            read.sounds.append(check_sound(part))
             media += 1
         else:
             raise refusal("Unsupported content type")
-    if read.release.since(2025, 2):
-        return "\n".join(texts), media
-    return (texts[-1] if texts else ""), media
+    return join_texts(texts, checks), media
+
+
+def join_texts(texts: list[str], checks: Checks) -> str:
+    """Several text parts as one text; an empty one leaves no line."""
+    if checks.texts == "last":
+        return texts[-1] if texts else ""
+    joined = ""
+    for text in texts:
+        joined = f"{joined}\n{text}" if joined else text
+    return joined
 
 
 def _check_part(part: JSON) -> tuple[Object, str]:
@@ -141,49 +148,36 @@ def _check_part(part: JSON) -> tuple[Object, str]:
     return part, kind
 
 
-def _check_tags(read: Fields, text: str) -> None:
-    if "<ov_genai_image_" in text and _guards_tags(read):
+def take_media(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """What the model is given of pictures and sounds: all of a model that sees, else nothing.
+
+    Raises:
+        EmulatedError: a text graph refuses pictures since 2025.1, a vision graph tags of its own in a text.
+    """
+    checks = checks_of(read.release.version)
+    if read.accepted.servable.kind in ("vision", "omni"):
+        _check_tags(read, messages)
+        if checks.pictures == "held":
+            for url in read.pictures:
+                load_picture(read, url)
+        if read.accepted.servable.kind == "omni":
+            for sound in read.sounds:
+                load_sound(sound)
+        return messages
+    if read.pictures and checks.media:
+        raise refusal("This servable supports only text input, but image_url has been provided", word=checks.media)
+    if not read.pictures and not read.sounds:
+        return messages
+    return tuple([_without_media(message) for message in messages])
+
+
+def _check_tags(read: Fields, messages: tuple[Message, ...]) -> None:
+    """In 2025.1 every string of a message is looked at, later its content."""
+    texts = [message.text for message in messages]
+    if not read.release.since(2025, 2):
+        texts += [text for m in as_array(read.body["messages"]) for text in as_object(m).values() if type(text) is str]
+    if read.release.since(2025, 1) and any(["<ov_genai_image_" in text for text in texts]):
         raise refusal("Message contains restricted <ov_genai_image> tag")
-
-
-def _guards_tags(read: Fields) -> bool:
-    return read.accepted.servable.kind == "vision" and read.release.since(2025, 2)
-
-
-def apply_template(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """What the template lets through; a graph's ``chat_template: stock`` is the one used without a template file.
-
-    Raises:
-        EmulatedError: the template's own error, or an empty prompt.
-    """
-    servable = read.accepted.servable
-    if servable.kind != "vision" and any([message.media for message in messages]):
-        check_media(read, messages)
-        messages = tuple([_without_media(message) for message in messages])
-    if servable.stock_template:
-        if len(messages) != 1:
-            raise refusal("This servable accepts only single message requests")
-        if not messages[0].text:
-            raise refusal(_EMPTY_PROMPT)
-    if not read.release.since(2025, 2) and _have_no_content(as_array(read.body["messages"])):
-        raise refusal(_EMPTY_PROMPT)
-    return messages
-
-
-def _have_no_content(messages: list[JSON]) -> bool:
-    """Nothing to fill a template with; since 2025.2 what is missing is empty text."""
-    return not any("content" in as_object(message) for message in messages)
-
-
-def check_media(read: Fields, messages: tuple[Message, ...]) -> None:
-    """A text graph takes no pictures, since 2025.1.
-
-    Raises:
-        EmulatedError: there are some.
-    """
-    text_only = read.accepted.servable.kind != "vision" and read.release.since(2025, 1)
-    if text_only and any(message.media for message in messages):
-        raise refusal("This servable supports only text input, but image_url has been provided")
 
 
 def _without_media(message: Message) -> Message:
@@ -191,3 +185,23 @@ def _without_media(message: Message) -> Message:
     return Message(
         role=message.role, text=message.text, tool_calls=message.tool_calls, tool_call_id=message.tool_call_id
     )
+
+
+def apply_template(read: Fields, messages: tuple[Message, ...]) -> None:
+    """What the template lets through; a graph's ``chat_template: stock`` is the one used without a template file.
+
+    Raises:
+        EmulatedError: the template's own error, or an empty prompt.
+    """
+    if read.accepted.servable.stock_template:
+        if len(messages) != 1:
+            raise refusal("This servable accepts only single message requests")
+        if not messages[0].text:
+            raise refusal(_EMPTY_PROMPT)
+    if not read.release.since(2025, 2) and _have_no_content(as_array(read.body["messages"])):
+        raise refusal(_EMPTY_PROMPT if messages else "There are no messages to apply for chat")
+
+
+def _have_no_content(messages: list[JSON]) -> bool:
+    """Nothing to fill a template with; since 2025.2 what is missing is empty text."""
+    return not any("content" in as_object(message) for message in messages)

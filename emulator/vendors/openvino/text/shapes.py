@@ -13,6 +13,7 @@ from emulator.core.seed import draw_alphanumeric
 from emulator.dialects.floats import format_float
 from emulator.dialects.walk import gather, is_only
 from emulator.vendors.openvino.decoder import promote, quote, quote_long
+from emulator.vendors.openvino.habits import MARKUPS
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -72,24 +73,9 @@ def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
     return fixed or draw_alphanumeric(plan.key, 9, "tool_call", choice, call)
 
 
-def read_apart(choice: Choice, release: Release, *, streamed: bool) -> Choice:
-    """A chat's answer as the release reads it: thoughts since 2025.2, in streams since 2025.3, and calls where it may.
-
-    What is not read apart stays in the text.
-    """
-    if is_only(choice):
-        return choice
-    apart: set[SpanKind] = set()
-    if release.since(2025, 3) or (release.since(2025, 2) and not streamed):
-        apart.add("reasoning")
-    if release.tools == "streamed" or (release.tools == "unary" and not streamed):
-        apart.add("tool_call")
-    return put_in_text(choice, apart) if _MARKED - apart else choice
-
-
-def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset()) -> Choice:
+def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset(), markup: str = "llama3") -> Choice:
     """All but the kinds ``apart`` as text, as a model writes it whose output nobody parses."""
-    if is_only(choice):
+    if is_only(choice) or not _MARKED - apart:
         return choice
     tokens = list(choice.tokens)
     spans: list[Span] = []
@@ -97,15 +83,18 @@ def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset()) -> Choice:
         if span.kind in apart:
             spans.append(span)
             continue
-        _mark(tokens, span)
+        _mark(tokens, span, markup)
         if spans and spans[-1].kind == "text":
             spans[-1] = Span("text", spans[-1].start, span.end)
         else:
             spans.append(Span("text", span.start, span.end))
-    return replace(choice, tokens=tuple(tokens), spans=tuple(spans))
+    reason = choice.finish_reason
+    if reason == "tool_calls" and "tool_call" not in apart:
+        reason = "stop"
+    return replace(choice, tokens=tuple(tokens), spans=tuple(spans), finish_reason=reason)
 
 
-def _mark(tokens: list[str], span: Span) -> None:
+def _mark(tokens: list[str], span: Span, markup: str) -> None:
     """Write what tells a model's thoughts or a call from its text into the first and the last token."""
     if span.start == span.end:
         return
@@ -114,5 +103,6 @@ def _mark(tokens: list[str], span: Span) -> None:
         tokens[first] = "<think>\n" + tokens[first]
         tokens[last] += "\n</think>\n\n"
     elif span.kind == "tool_call":
-        tokens[first] = f'{{"name": {quote(span.name).decode()}, "parameters": {tokens[first]}'
-        tokens[last] += "}"
+        opening, closing = MARKUPS[markup]
+        tokens[first] = opening % quote(span.name).decode() + tokens[first]
+        tokens[last] += closing

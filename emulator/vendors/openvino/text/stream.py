@@ -37,7 +37,7 @@ class ChunkTemplate:
         finish: the reason the last chunk gives.
         around: what stands around the answer's text.
         opening: what a chunk before any text says; ``b""``: there is none.
-        empty: the last delta if no text is left; ``b""``: the usual one, with empty text.
+        empty: the last delta if no text is left; ``b""``: the usual one, with empty text, or none at all.
         tail: what follows the list of choices, up to ``usage``.
         ending: the same to the end of the event.
         usage: the event with the token counts; ``b""``: there is none.
@@ -56,6 +56,7 @@ class ChunkTemplate:
     def make(
         cls,
         plan: Plan,
+        choice: Choice,
         release: Release,
         *,
         kind: bytes,
@@ -68,7 +69,7 @@ class ChunkTemplate:
         tail = b'],"created":%d,"model":%b,"object":"%b.chunk"' % (int(plan.created), quote(model), kind)
         return cls(
             release,
-            finish_reason(plan.choices[0], release),
+            finish_reason(choice, release),
             around,
             opening,
             empty,
@@ -91,7 +92,10 @@ class ChunkTemplate:
         return prefix, after + b"}" + self.ending
 
     def last(self, around: Around, rest: str) -> bytes:
-        """The last chunk: what text is left, and the reason."""
+        """The last chunk: what text is left, and the reason; that of 2024.2 has no text at all."""
+        if self.release.closing_chunk:
+            head = b'data: {"choices":[{"finish_reason":%b,"index":0,"logprobs":null' % self.finish
+            return head + (b"," + self.empty if self.empty else b"") + b"}" + self.ending
         if not rest and self.empty:
             return b"".join(self.wrap((self.empty, b""), self.finish))
         before, after = self.wrap(around, self.finish)
@@ -115,10 +119,6 @@ def stream_events(plan: Plan, choice: Choice, template: ChunkTemplate, echo: str
         yield first_due(choice, plan.due), template.first(), 0, PLAIN
     around, rest = yield from _stream_texts(plan, choice, template, echo)
     due, tokens = last_due(choice, plan.due), len(choice.tokens)
-    if rest and template.release.closing_chunk:
-        before, after = template.wrap(around)
-        yield due, before + quote(rest) + after, tokens, PLAIN
-        rest = ""
     yield due, template.last(around, rest), tokens, _LAST_TEXT
     if template.usage:
         yield due, template.usage, tokens, _USAGE

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from emulator.core.plan import Plan
+from tests.parsed import JSON
 from tests.vendors.openvino.ovms import CHAT, LATEST, SEED, Server, make_request, make_server
-from tests.vendors.openvino.plans import make_choice, make_plan, render, say
+from tests.vendors.openvino.plans import make_choice, make_plan, render, say, stream
 
 _TAIL = b'"created":1716825108,"model":"llama3","object":"chat.completion"'
 
@@ -147,3 +148,41 @@ def test_headers() -> None:
     call = SEED.call({"model": "llama3", "messages": [{"role": "user", "content": "hi"}]})
     answer = call.codec.render(say("Hi"), make_request(CHAT))
     assert (answer.status, answer.headers) == (200, (("content-type", "application/json; charset=utf-8"),))
+
+
+def _speak(server: Server, model: str, **fields: JSON) -> JSON:
+    plan = make_plan(
+        make_choice(("reasoning", "", ["Hm"]), ("tool_call", "f", ["{", "}"]), finish="tool_calls"),
+    )
+    tool: JSON = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    return json.loads(render(server, plan, model=model, **{"tools": [tool], **fields}))["choices"][0]
+
+
+@pytest.mark.parametrize(
+    ("model", "content"),
+    [
+        pytest.param("bare", '<think>\nHm\n</think>\n\n{"name": "f", "parameters": {}}', id="as Llama writes"),
+        pytest.param("qwen", '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>', id="as Qwen writes"),
+    ],
+)
+def test_a_graph_without_parsers_leaves_calls_and_thoughts_in_the_text(model: str, content: str) -> None:
+    choice = _speak(LATEST, model)
+    assert choice["message"]["content"] == content
+    assert choice["message"]["tool_calls"] == []
+    assert ("reasoning_content" in choice["message"], choice["finish_reason"]) == (model == "qwen", "stop")
+
+
+def test_what_is_not_read_is_streamed_as_text() -> None:
+    plan = make_plan(make_choice(("tool_call", "f", ["{", "}"]), finish="tool_calls"))
+    tool: JSON = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    data = b"".join(data for _, data in stream(LATEST, plan, model="bare", tools=[tool]).events)
+    assert b"tool_calls" not in data
+    assert b'"finish_reason":"stop"' in data
+
+
+def test_tools_without_parameters_are_not_read_since_2025_3() -> None:
+    tools: JSON = [{"type": "function", "function": {"name": "f"}}]
+    for release, calls in (("2025.2", 1), ("2025.3", 0), ("2026.3", 0)):
+        message = _speak(make_server(release), "hermes", tools=tools)["message"]
+        assert len(message["tool_calls"]) == calls
+        assert ("<tool_call>" in message["content"]) is (calls == 0)

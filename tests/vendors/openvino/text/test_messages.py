@@ -49,8 +49,6 @@ TEXT = {"type": "text", "text": "hi"}
         pytest.param(None, "Messages are not an array", id="null"),
         pytest.param([], "Messages array cannot be empty", id="nothing"),
         pytest.param(["text"], "Message is not a JSON object", id="a string inside"),
-        pytest.param([{"role": "user", "content": 1}], _CONTENT, id="a number as content"),
-        pytest.param([{"role": "user", "content": {}}], _CONTENT, id="an object as content"),
         pytest.param(say(TEXT), OK, id="a text part"),
         pytest.param(say(1), _BAD + "content array should contain objects", id="a number as part"),
         pytest.param(say({"text": "hi"}), _BAD + "content object type missing", id="a part without type"),
@@ -62,7 +60,6 @@ TEXT = {"type": "text", "text": "hi"}
             say({"type": "image_url", "image_url": {}}), _BAD + "image_url does not have url field", id="no address"
         ),
         pytest.param(say(picture(1)), _BAD + "image_url does not have url field", id="a number as address"),
-        pytest.param(say(picture("base64,!!")), "Invalid base64 string in request", id="a picture that is no base64"),
         pytest.param([{"role": "anything", "content": "hi", "name": "x"}], OK, id="any role, further strings"),
     ],
 )
@@ -85,6 +82,8 @@ def test_messages_missing() -> None:
         pytest.param([{"role": False, "content": "hi"}], _CONTENT, _CONTENT, _ROLE, id="a boolean as role"),
         pytest.param([{"role": "user", "content": None}], _CONTENT, _CONTENT, OK, id="null as content"),
         pytest.param([{"role": "user", "content": "hi", "x": 1}], _CONTENT, _CONTENT, OK, id="another number"),
+        pytest.param([{"role": "user", "content": 1}], _CONTENT, _CONTENT, OK, id="a number as content"),
+        pytest.param([{"role": "user", "content": {}}], _CONTENT, _CONTENT, OK, id="an object as content"),
         pytest.param(
             [{"role": "user", "content": []}],
             _BAD + "content array is empty",
@@ -182,10 +181,10 @@ def test_a_text_graph_ignores_pictures_and_later_refuses_them() -> None:
             id="no host at all",
         ),
         pytest.param("/pictures/a.png", OK, id="an allowed file"),
-        pytest.param("file:///pictures/a.png", OK, id="an allowed file's address"),
         pytest.param(
-            "/pictures/../a.png", "Given filepath is not subpath of allowed_local_media_path", id="a file that climbs"
+            "file:///pictures/a.png", "Given filepath is not subpath of allowed_local_media_path", id="a file's address"
         ),
+        pytest.param("/pictures/../a.png", "Path /pictures/../a.png escape with .. is forbidden.", id="a climb"),
         pytest.param("/other/a.png", "Given filepath is not subpath of allowed_local_media_path", id="another file"),
     ],
 )

@@ -127,13 +127,16 @@ def test_key_order_and_handshake_came_with_2026_1() -> None:
     assert stream(make_server("2026.1"), say("a", "b", "c")).events[0] == (1.0, HANDSHAKE)
 
 
-def test_2024_2_closes_with_a_chunk_of_its_own() -> None:
-    events = stream(make_server("2024.2"), say("Hi", " you", finish="length")).events
-    assert events == (
-        (2.0, old_chunk(b'"Hi "')),
-        (2.0, old_chunk(b'"you"')),
-        (2.0, old_chunk(b'""', b'"stop"') + DONE),
+def test_2024_2_closes_with_an_empty_delta_and_loses_what_follows_the_last_blank() -> None:
+    last = (
+        b'data: {"choices":[{"finish_reason":"stop","index":0,"logprobs":null%b}],"created":1716825108,'
+        b'"model":"llama3","object":"%b.chunk"}\n\n'
     )
+    server = make_server("2024.2")
+    events = stream(server, say("Hi", " you", finish="length")).events
+    assert events == ((2.0, old_chunk(b'"Hi "')), (2.0, last % (b',"delta":{}', b"chat.completion") + DONE))
+    *_, closing = stream(server, say("Hi", finish="length"), COMPLETIONS).events
+    assert closing == (1.0, last % (b"", b"text_completion") + DONE)
 
 
 def test_finish_reason_length_and_only_at_the_end() -> None:

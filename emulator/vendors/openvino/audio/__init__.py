@@ -1,0 +1,1 @@
+"""Graphs that speak and graphs that listen, and the sounds themselves."""
