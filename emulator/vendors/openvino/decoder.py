@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
-from math import copysign, inf, isfinite, isinf
+from math import copysign, inf, isfinite
 from struct import pack, unpack
 from typing import TypeGuard
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.wire import WireRequest
+from emulator.vendors.openvino.reader import TooDeepError, has_big_numbers, read_json
 from emulator.vendors.openvino.release import Release
 
 _SPACED = re.compile(rb'"[ \t\r\n]+:')
@@ -27,21 +27,27 @@ def body_refusal(reason: str) -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, message=f"The file is not valid json - {reason}")
 
 
-def load_body(request: WireRequest) -> JSON:
-    """The body, where of equal keys the first counts.
+def load_body(request: WireRequest, limit: int = 0) -> JSON:
+    """The body, where of equal keys the first counts; ``limit``: of the levels, 0 for none.
 
-    Source: rapidjson, GenericValue::FindMember, which returns the first match; GenericReader::ParseNumber,
-    which takes no number beyond the range of doubles.
+    The common reader does it, and where it and the server's may differ, a slower one does it again.
 
     Raises:
-        EmulatedError: ``INVALID_REQUEST``, the body is not JSON.
+        EmulatedError: ``INVALID_REQUEST``, the body is not JSON, or nested too deeply.
     """
+    text = request.body
     try:
         body = request.json()
-        if type(body) is dict and _is_odd(request.body, dump_json(body)):
-            body = json.loads(request.body, object_pairs_hook=_keep_first, parse_float=_read_float)
-        return body
+        odd = type(body) is dict and _is_odd(text, dump_json(body))
     except (ValueError, RecursionError):
+        odd = True
+    if not odd and not (limit and text.count(b"{") + text.count(b"[") > limit):
+        return body
+    try:
+        return read_json(text, limit)
+    except TooDeepError:
+        raise body_refusal("JSON body exceeds maximum nesting depth") from None
+    except ValueError:
         raise body_refusal("Cannot parse JSON body") from None
 
 
@@ -53,36 +59,10 @@ def _is_odd(text: bytes, written: bytes) -> bool:
     keys = text.count(b'":')
     return (
         keys != written.count(b'":')
-        or b"Infinity" in written
         or b"\\u00" in text
         or (keys != text.count(b":") and _SPACED.search(text) is not None)
+        or has_big_numbers(text)
     )
-
-
-def _read_float(text: str) -> float:
-    number = float(text)
-    if isinf(number):
-        raise ValueError("beyond the range of doubles")
-    return number
-
-
-def _keep_first(pairs: list[tuple[str, JSON]]) -> JSON:
-    first: dict[str, JSON] = {}
-    for name, value in pairs:
-        first.setdefault(name, value)
-    return first
-
-
-def is_too_deep(value: JSON, text: bytes, limit: int) -> bool:
-    """More than ``limit`` objects and arrays stand inside one another; 0 is no limit."""
-    if not limit or text.count(b"{") + text.count(b"[") <= limit:
-        return False
-    depth = 0
-    level = [value]
-    while level := [v for v in level if isinstance(v, dict | list)]:
-        depth += 1
-        level = [inner for v in level for inner in (v.values() if isinstance(v, dict) else v)]
-    return depth > limit
 
 
 def may_stream(path: str, release: Release) -> bool:

@@ -34,6 +34,7 @@ class Servable:
         stateful: it is served without continuous batching.
         tool_parser: calls are read out of the text; ``reasoning_parser``: thoughts are.
         markup: how its model writes a call, by the name of the parser that would read it.
+        nireq: inference requests of a classic model at once.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Servable:
     tool_parser: bool
     reasoning_parser: bool
     markup: str
+    nireq: int
 
 
 OvmsService = Service[OpenVinoSettings, Servable]
@@ -73,6 +75,7 @@ def prepare(deployment: Deployment, settings: OpenVinoSettings) -> Servable:
         tool_parser=_has_parser(traits, "tool_parser"),
         reasoning_parser=_has_parser(traits, "reasoning_parser"),
         markup=_find_markup(deployment),
+        nireq=_read_bound(traits.get("nireq"), 1),
     )
 
 

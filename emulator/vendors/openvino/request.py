@@ -12,7 +12,7 @@ from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import Object, as_text
 from emulator.core.wire import WireRequest
-from emulator.vendors.openvino.decoder import body_refusal, is_too_deep, load_body, may_stream
+from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
 from emulator.vendors.openvino.errors import path_refusal, refusal
 from emulator.vendors.openvino.habits import OvmsService, Servable
 from emulator.vendors.openvino.release import Release
@@ -97,7 +97,7 @@ def accept(request: WireRequest, service: OvmsService) -> Accepted:
         name = _read_form(request, found) or _name_by_path(path)
     else:
         body = _read_body(request, release, streams)
-        name = as_text(body["model"])
+        name = as_text(body["model"]).partition("\0")[0]  # the server goes on with it as C does
         if not name and release.since(2025, 2):
             name = _name_by_path(path)
     deployment = service.deployments.get(name)
@@ -126,9 +126,7 @@ def _name_by_path(path: str) -> str:
 
 
 def _read_body(request: WireRequest, release: Release, streams: bool) -> Object:
-    body = load_body(request)
-    if release.nesting_limit and is_too_deep(body, request.body, release.nesting_limit):
-        raise body_refusal("JSON body exceeds maximum nesting depth")
+    body = load_body(request, release.nesting_limit)
     if not isinstance(body, dict):
         raise body_refusal("JSON body must be an object")
     if "model" not in body:
@@ -172,7 +170,8 @@ def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
     if deployment.state != "ready":
         raise EmulatedError(ErrorKind.NOT_READY)
     if kind == "other":
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, message=ADD_PACKET)
+        status = 412 if release.since(2025, 0) else 500
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status, asked=(deployment.name, False))
 
 
 def read_flag(read: Fields, name: str) -> bool:

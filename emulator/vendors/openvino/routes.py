@@ -49,10 +49,11 @@ def parse_generative(request: WireRequest, service: OvmsService) -> Call | WireR
         EmulatedError: the first check that fails, in the server's order.
     """
     accepted = accept(request, service)
-    kind = accepted.servable.kind
-    if kind == "rerank":
-        return parse_rerank(accepted)
-    return parse_embeddings(accepted) if kind == "embeddings" else _parse_text(accepted)
+    try:
+        return _PARSERS.get(accepted.servable.kind, _parse_text)(accepted)
+    except EmulatedError as error:
+        error.asked = accepted.deployment.name, accepted.stream
+        raise
 
 
 def _parse_text(accepted: Accepted) -> Call | WireResponse:
@@ -81,6 +82,12 @@ def _word_endpoints(release: Release) -> str:
     if release.since(2026, 2):
         names.append("tokenize")
     return f"Wrong endpoint. Allowed endpoints: {', '.join(root + name for name in names)}"
+
+
+_PARSERS: Mapping[str, Callable[[Accepted], Call | WireResponse]] = {
+    "rerank": parse_rerank,
+    "embeddings": parse_embeddings,
+}
 
 
 def answer_options(request: WireRequest, service: OvmsService) -> WireResponse:

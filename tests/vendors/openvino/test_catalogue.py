@@ -217,9 +217,15 @@ def test_metrics_have_every_family_once() -> None:
         ["ovms_requests_rejected", "counter"],
         ["ovms_responses", "counter"],
         ["ovms_graph_error", "counter"],
+        ["ovms_graph_processing_time_us", "histogram"],
+        ["ovms_streams", "gauge"],
+        ["ovms_current_requests", "gauge"],
+        ["ovms_infer_req_queue_size", "gauge"],
+        ["ovms_infer_req_active", "gauge"],
         ["ovms_requests_success", "counter"],
         ["ovms_requests_fail", "counter"],
-        ["ovms_graph_processing_time_us", "histogram"],
+        ["ovms_request_time_us", "histogram"],
+        ["ovms_inference_time_us", "histogram"],
     ]
     assert 'ovms_graph_processing_time_us_bucket{method="Unary",name="llama3",le="32.4"} 0' in body
 

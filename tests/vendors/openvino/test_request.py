@@ -28,7 +28,6 @@ BOTH = (SEED, LATEST)
         pytest.param(b'{"model":"llama3",}', "Cannot parse JSON body", id="a trailing comma"),
         pytest.param(b'{"model":"llama3"} x', "Cannot parse JSON body", id="text after the object"),
         pytest.param(b'{"model":NaN}', "Cannot parse JSON body", id="NaN"),
-        pytest.param(b'{"model":"\xff"}', "Cannot parse JSON body", id="broken UTF-8"),
         pytest.param(b'{"model":"\\ud800"}', "Cannot parse JSON body", id="half a surrogate pair"),
         pytest.param([1, 2, 3], "JSON body must be an object", id="an array"),
         pytest.param("text", "JSON body must be an object", id="a string"),

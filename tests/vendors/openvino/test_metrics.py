@@ -1,0 +1,99 @@
+"""What the metrics page counts: by graph and by kind of answer, and neither itself nor what no graph was asked."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from emulator.vendors.openvino.routes import VENDOR
+from tests.parsed import JSON
+from tests.wire import Running
+
+_SCENARIO = """
+vendors: {openvino: {profile: "2026.2", metrics_enable: true}}
+deployments:
+  - {vendor: openvino, name: other, kind: other}
+  - {vendor: openvino, name: second}
+rules:
+  - {name: wait, when: {vendor: openvino, prompt: wait}, latency: {ttft: 1h}, reply: {text: late}}
+  - {name: hello, when: {vendor: openvino}, reply: {text: "One two three four"}}
+"""
+_CHAT = "/v3/chat/completions"
+_SERIES = re.compile(r"^ovms_(\S+?)\{(.*)\} ([1-9]\S*)$", re.MULTILINE)
+Start = Callable[..., Awaitable[Running]]
+
+
+def ask(model: str = "llama3", prompt: str = "hello", **fields: JSON) -> JSON:
+    return {"model": model, "messages": [{"role": "user", "content": prompt}], **fields}
+
+
+async def count(running: Running) -> dict[str, float]:
+    """Family, method and graph of every series that is not nothing; no buckets."""
+    body = (await running.ask("openvino", "/metrics", method="GET")).body.decode()
+    found: dict[str, float] = {}
+    for family, labels, value in _SERIES.findall(body):
+        parts = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        if "le" not in parts:
+            found[" ".join(filter(None, (family, parts.get("method"), parts["name"])))] = float(value)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("bodies", "counts"),
+    [
+        pytest.param([], {}, id="nothing but the page itself"),
+        pytest.param([b"{", b"[]", ask("none"), ask(1)], {}, id="what no graph was asked"),
+        pytest.param(
+            [ask(), ask(), ask("second")],
+            {
+                "requests_accepted Unary llama3": 2,
+                "responses Unary llama3": 2,
+                "requests_accepted Unary second": 1,
+                "responses Unary second": 1,
+            },
+            id="answers in one piece, by graph",
+        ),
+        pytest.param(
+            [ask(stream=True)],
+            {"requests_accepted Stream llama3": 1, "responses Stream llama3": 3},
+            id="a stream has as many responses as writes",
+        ),
+        pytest.param(
+            [ask(temperature=3.0), ask(temperature=3.0, stream=True)],
+            {
+                "requests_accepted Unary llama3": 1,
+                "graph_error Unary llama3": 1,
+                "requests_accepted Stream llama3": 1,
+                "graph_error Stream llama3": 1,
+                "responses Stream llama3": 0,
+            },
+            id="what the graph refuses was accepted",
+        ),
+        pytest.param(
+            [ask("other")],
+            {"requests_rejected Unary other": 1, "graph_error Unary other": 1},
+            id="what the graph cannot take was rejected",
+        ),
+    ],
+)
+async def test_counts(start: Start, bodies: list[JSON], counts: dict[str, float]) -> None:
+    running = await start(_SCENARIO, vendors=(VENDOR,))
+    for body in bodies:
+        await running.ask("openvino", _CHAT, body)
+    found = await count(running)
+    times = {name: value for name, value in found.items() if name.startswith("graph_processing_time_us_count")}
+    assert {n: v for n, v in found.items() if not n.startswith("graph_processing")} == {
+        n: v for n, v in counts.items() if v
+    }
+    answered = {name: value for name, value in counts.items() if name.startswith("responses") and value}
+    assert len(times) == len(answered)
+
+
+async def test_what_is_running_stands_under_its_graph(start: Start) -> None:
+    running = await start("version: 1\nclock: real\n" + _SCENARIO, vendors=(VENDOR,))
+    task = asyncio.ensure_future(running.ask("openvino", _CHAT, ask("second", "wait")))
+    while (found := await count(running)) == {}:
+        await asyncio.sleep(0)
+    task.cancel()
+    assert found == {"current_graphs second": 1}
