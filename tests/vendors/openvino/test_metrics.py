@@ -43,7 +43,7 @@ async def count(running: Running) -> dict[str, float]:
     ("bodies", "counts"),
     [
         pytest.param([], {}, id="nothing but the page itself"),
-        pytest.param([b"{", b"[]", ask("none"), ask(1)], {}, id="what no graph was asked"),
+        pytest.param([b"{", b"[]", ask("none"), {**ask(), "model": 1}], {}, id="what no graph was asked"),
         pytest.param(
             [ask(), ask(), ask("second")],
             {
@@ -56,8 +56,8 @@ async def count(running: Running) -> dict[str, float]:
         ),
         pytest.param(
             [ask(stream=True)],
-            {"requests_accepted Stream llama3": 1, "responses Stream llama3": 3},
-            id="a stream has as many responses as writes",
+            {"requests_accepted Stream llama3": 1, "responses Stream llama3": 4},
+            id="a stream has as many responses as packets",
         ),
         pytest.param(
             [ask(temperature=3.0), ask(temperature=3.0, stream=True)],
