@@ -6,6 +6,7 @@ src/model_service.cpp.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -14,10 +15,10 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.seed import draw_hex
 from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.openvino.classic.tensors import TensorInfo, list_tensors
 from emulator.vendors.openvino.decoder import quote
 from emulator.vendors.openvino.errors import MISSING_MODEL, path_refusal
 from emulator.vendors.openvino.habits import OvmsService
-from emulator.vendors.openvino.request import ADD_PACKET
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
 _RELOADS = {
@@ -105,13 +106,15 @@ def show_model(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v2/models/{name}``: a graph is always version 1, its tensors have no type of their own."""
     deployment = _find(request, service)
     body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
-    inputs, outputs = (
-        dump_json([{"name": name, "datatype": "INVALID", "shape": []}])
-        if service.habits[deployment.name].kind != "classic"
-        else dump_json(deployment.traits.get(f"{name}s", []))
-        for name in ("input", "output")
-    )
+    inputs, outputs = [dump_json(_describe_tensors(deployment, service, name)) for name in ("input", "output")]
     return _answer(service, body % (quote(deployment.name), inputs, outputs))
+
+
+def _describe_tensors(deployment: Deployment, service: OvmsService, name: str) -> JSON:
+    if service.habits[deployment.name].kind != "classic":
+        return [{"name": name, "datatype": "INVALID", "shape": []}]
+    tensors = list_tensors(deployment, f"{name}s")
+    return [{"name": info.name, "datatype": info.datatype, "shape": list(info.shape)} for info in tensors]
 
 
 def show_model_ready(request: WireRequest, service: OvmsService) -> WireResponse:
@@ -123,17 +126,6 @@ def show_model_ready(request: WireRequest, service: OvmsService) -> WireResponse
     if _find(request, service).state != "ready":
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not loaded yet")
     return _answer(service)
-
-
-def infer(request: WireRequest, service: OvmsService) -> WireResponse:
-    """``POST /v2/models/{name}/infer``: graphs that generate take no tensors.
-
-    Raises:
-        EmulatedError: 412 for a graph, 404 for an unknown name. Tensors of classic models are not emulated.
-    """
-    if service.habits[_find(request, service).name].kind == "classic":
-        raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
-    raise EmulatedError(ErrorKind.INVALID_REQUEST, message=ADD_PACKET)
 
 
 def _list_status(deployment: Deployment) -> str:
@@ -185,20 +177,35 @@ def show_status(request: WireRequest, service: OvmsService) -> WireResponse:
     if rest is None or ":" in request.params["name"]:
         raise path_refusal(request)
     deployment = _find(request, service)
-    if rest["metadata"]:  # graphs have none; that of classic models is not emulated
+    if rest["metadata"] and service.habits[deployment.name].kind != "classic":  # graphs have none
         raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
     if rest["version"] not in (None, "1") or rest["label"]:
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not found")
+    if rest["metadata"]:
+        return _answer(service, _write_metadata(deployment))
     return _answer(service, _list_status(deployment).encode())
 
 
-def predict(request: WireRequest, service: OvmsService) -> WireResponse:
-    """``POST /v1/models/{name}:predict`` of TensorFlow Serving: no graph can be asked so.
+def _write_metadata(deployment: Deployment) -> bytes:
+    """The signature of a classic model, as protobuf prints it with one blank a level."""
+    signature: JSON = {
+        trait: {info.name: _shape_info(info) for info in list_tensors(deployment, trait)}
+        for trait in ("inputs", "outputs")
+    } | {"methodName": "", "defaults": {}}
+    definitions: JSON = {
+        "@type": "type.googleapis.com/tensorflow.serving.SignatureDefMap",
+        "signatureDef": {"serving_default": signature},
+    }
+    whole: JSON = {
+        "modelSpec": {"name": deployment.name, "signatureName": "", "version": "1"},
+        "metadata": {"signature_def": definitions},
+    }
+    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
 
-    Raises:
-        EmulatedError: 404; the path itself is unknown since 2026.3.
-    """
-    raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
+
+def _shape_info(info: TensorInfo) -> JSON:
+    shape: JSON = {"dim": [{"size": str(size), "name": ""} for size in info.shape], "unknownRank": False}
+    return {"dtype": info.tensorflow_type, "tensorShape": shape, "name": info.name}
 
 
 def list_models(request: WireRequest, service: OvmsService) -> WireResponse:

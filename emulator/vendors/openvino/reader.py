@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from math import isinf
 
 from emulator.core.json import JSON, Object, as_text
 
 _TOKEN = re.compile(
-    r"""[ \t\r\n]*(?:(?P<sign>[{}\[\],:])
+    r"""(?:(?P<sign>[{}\[\],:])
     |"(?P<text>[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"
     |(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
     |(?P<word>true|false|null)|(?P<end>$))""",
     re.VERBOSE,
 )
 _NUMBER = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?")
+_BLANKS = frozenset(" \t\r\n")
+_TOO_BIG = "Error: Number too big to be stored in double. Offset: 0"  # where it stands: unverified
+_EXPONENT = "Miss exponent in number."
 _WORDS: dict[str, JSON] = {"true": True, "false": False, "null": None}
 _EXACT = 0x1FFFFF_FFFFFFFF  # up to there digits of a fraction count one by one
 _SIGNIFICANT = 17  # digits
@@ -49,7 +51,7 @@ def read_json(body: bytes, limit: int = 0) -> JSON:
     """
     text = body.partition(b"\0")[0].decode("utf-8", "replace")
     if text.startswith("\ufeff"):
-        raise ValueError("a byte order mark")
+        raise ValueError("Error: Invalid value. Offset: 0")
     return _Reader(limit).read(text)
 
 
@@ -57,7 +59,7 @@ class _Reader:
     """One reading; a container is where it belongs as soon as it opens.
 
     Fields:
-        expected: what may come: ``value``, ``key``, or the ``after`` of a value.
+        expected: what may come: ``value``, ``key``, ``colon``, or the ``after`` of a value.
         empty: the innermost container has just opened, so that it may close.
     """
 
@@ -70,46 +72,59 @@ class _Reader:
         self._empty = False
 
     def read(self, text: str) -> JSON:
-        for kind, found in _list_tokens(text):
-            if self._expected == "after":
-                if not self._open:
-                    _expect(kind == "end", "text behind the document")
-                    break
-                self._go_on(found if kind == "sign" else "")
-            elif self._empty and kind == "sign" and found == self._closing():
-                self._close()
-            elif self._expected == "key":
-                self._take_key(kind, found)
-            elif self._expected == "colon":
-                _expect(kind == "sign" and found == ":", "a colon is missing")
-                self._expected = "value"
-            else:
-                self._take_value(kind, found)
-        return self._root[0]
+        position = 0
+        while True:
+            position = _skip_blanks(text, position)
+            token = _TOKEN.match(text, position)
+            kind = (token.lastgroup if token else None) or ""
+            found = token[kind] if token and kind else ""
+            if self._expected == "after" and not self._open and kind == "end":
+                return self._root[0]
+            if not self._take(kind, found):
+                raise self._refuse(text, position)
+            position = token.end() if token else position
+
+    def _take(self, kind: str, found: str) -> bool:
+        """One token; false where it may not stand."""
+        if self._expected == "after":
+            return bool(self._open) and kind == "sign" and self._go_on(found)
+        if self._empty and kind == "sign" and found == self._closing():
+            return self._close()
+        if self._expected == "key":
+            return kind == "text" and self._take_key(found)
+        if self._expected == "colon":
+            return found == ":" and self._go_over(kind)
+        return self._take_value(kind, found)
 
     def _closing(self) -> str:
         return "}" if isinstance(self._open[-1], dict) else "]"
 
-    def _close(self) -> None:
+    def _close(self) -> bool:
         self._open.pop()
         self._expected, self._empty = "after", False
+        return True
 
-    def _go_on(self, sign: str) -> None:
+    def _go_over(self, kind: str) -> bool:
+        self._expected = "value"
+        return kind == "sign"
+
+    def _go_on(self, sign: str) -> bool:
         if sign == self._closing():
-            self._close()
-            return
-        _expect(sign == ",", "a comma is missing")
-        self._expected = "key" if isinstance(self._open[-1], dict) else "value"
+            return self._close()
+        if sign == ",":
+            self._expected = "key" if isinstance(self._open[-1], dict) else "value"
+        return sign == ","
 
-    def _take_key(self, kind: str, found: str) -> None:
-        _expect(kind == "text", "a key is missing")
+    def _take_key(self, found: str) -> bool:
         self._key = _read_text(found)
         self._expected, self._empty = "colon", False
+        return True
 
-    def _take_value(self, kind: str, found: str) -> None:
+    def _take_value(self, kind: str, found: str) -> bool:
         opened: Object | list[JSON] | None = None
+        if kind in ("", "end") or (kind == "sign" and found not in "{["):
+            return False
         if kind == "sign":
-            _expect(found in "{[", "a value is missing")
             opened = {} if found == "{" else []
         value: JSON = _read_plain(kind, found) if opened is None else opened
         place = self._open[-1] if self._open else self._root
@@ -123,31 +138,45 @@ class _Reader:
             if self._limit and len(self._open) > self._limit:
                 raise TooDeepError
             self._expected, self._empty = "key" if found == "{" else "value", True
+        return True
+
+    def _refuse(self, text: str, position: int) -> ValueError:
+        """What the reader says of the place where it stopped; where exactly is unverified within strings."""
+        reason = "Invalid value."
+        if self._expected == "after":
+            reason = "The document root must not be followed by other values."
+            if self._open:
+                of = "} after an object member" if isinstance(self._open[-1], dict) else "] after an array element"
+                reason = _unfinished(text, position) or f"Missing a comma or {of}."
+        elif text[position : position + 1] == '"':
+            reason = "Missing a closing quotation mark in string."
+        elif self._expected in ("key", "colon"):
+            name = "Missing a name for object member."
+            reason = name if self._expected == "key" else "Missing a colon after a name of object member."
+        elif not self._root and position == len(text):
+            reason = "The document is empty."
+        return ValueError(f"Error: {reason} Offset: {len(text[:position].encode())}")
 
 
-def _expect(holds: bool, reason: str) -> None:
-    if not holds:
-        raise ValueError(reason)
+def _unfinished(text: str, position: int) -> str:
+    """A number that ends too early stands before a letter that makes it go on."""
+    if position and text[position - 1].isdigit():
+        return {".": "Miss fraction part in number.", "e": _EXPONENT, "E": _EXPONENT}.get(
+            text[position : position + 1], ""
+        )
+    return ""
 
 
-def _list_tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Kind and text of each token, the end among them."""
-    position = 0
-    while True:
-        token = _TOKEN.match(text, position)
-        if token is None or token.lastgroup is None:
-            raise ValueError(f"no JSON at {position}")
-        yield token.lastgroup, token[token.lastgroup]
-        position = token.end()
+def _skip_blanks(text: str, position: int) -> int:
+    while text[position : position + 1] in _BLANKS:
+        position += 1
+    return position
 
 
 def _read_plain(kind: str, found: str) -> JSON:
     if kind == "text":
         return _read_text(found)
-    if kind == "number":
-        return read_number(found)
-    _expect(kind == "word", "a value is missing")
-    return _WORDS[found]
+    return read_number(found) if kind == "number" else _WORDS[found]
 
 
 def _read_text(found: str) -> str:
@@ -158,8 +187,11 @@ def _read_text(found: str) -> str:
     """
     if "\\" not in found:
         return found
-    text = as_text(json.loads(f'"{found}"'))
-    text.encode()
+    try:
+        text = as_text(json.loads(f'"{found}"'))
+        text.encode()
+    except ValueError:
+        raise ValueError("Error: Invalid escape character in string. Offset: 0") from None  # unverified
     return text
 
 
@@ -174,11 +206,12 @@ def read_number(found: str) -> int | float:
     whole, fraction, sign, exponent = parts.groups(default="")
     power = exponent.lstrip("0")
     if sign != "-" and int(power[:7] or 0) > 308 + _count_digits(whole, fraction):
-        raise ValueError("too big an exponent")
+        raise ValueError(_TOO_BIG)
     if not fraction and not exponent and len(whole) < _LONG:
         return int(found)
     number = float(found)
-    _expect(not isinf(number), "too big a number")
+    if isinf(number):
+        raise ValueError(_TOO_BIG)
     return number if fraction or exponent else int(found)
 
 

@@ -13,6 +13,8 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.openvino import catalogue
+from emulator.vendors.openvino.classic.kserve import parse_infer
+from emulator.vendors.openvino.classic.predict import parse_predict
 from emulator.vendors.openvino.completions import parse_completions
 from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import (
@@ -117,7 +119,7 @@ def post_v1(request: WireRequest, service: OvmsService) -> Call | WireResponse:
     if request.path == "/v1/config":
         raise path_refusal(request)
     if release.tf_serving and request.path.endswith(":predict"):
-        return catalogue.predict(request, service)
+        return parse_predict(request, service)
     return parse_generative(request, service)
 
 
@@ -165,8 +167,8 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
         ("GET", "/v2/models/{name}/versions/{version}/", catalogue.show_model),
         ("GET", "/v2/models/{name}/ready", catalogue.show_model_ready),
         ("GET", "/v2/models/{name}/versions/{version}/ready", catalogue.show_model_ready),
-        ("POST", "/v2/models/{name}/infer", catalogue.infer),
-        ("POST", "/v2/models/{name}/versions/{version}/infer", catalogue.infer),
+        ("POST", "/v2/models/{name}/infer", parse_infer),
+        ("POST", "/v2/models/{name}/versions/{version}/infer", parse_infer),
         ("GET", "/v1/config", catalogue.show_config),
         ("POST", "/v1/config/reload", catalogue.reload_config),
         ("GET", "/v1/models", show_v1_models),
@@ -203,6 +205,6 @@ VENDOR = Vendor(
     body_limit=1024**3,
     date=False,
     lower_case=True,
-    reads=("Content-Type",),
+    reads=("Content-Type", "Inference-Header-Content-Length"),
     render_late_error=render_late_error,
 )

@@ -33,6 +33,43 @@ PROMPT: Mapping[str, JSON] = {"model": "llama3", "max_tokens": 1, "prompt": "Wha
 _EXTRA = (
     DeploymentEntry(vendor="openvino", name="draft", kind="speculative"),
     DeploymentEntry(vendor="openvino", name="net", kind="classic"),
+    DeploymentEntry(
+        vendor="openvino",
+        name="dummy",
+        kind="classic",
+        traits={"inputs": [{"name": "b", "shape": [1, 4]}], "outputs": [{"name": "a", "shape": [1, 3]}], "nireq": 2},
+    ),
+    DeploymentEntry(
+        vendor="openvino",
+        name="pair",
+        kind="classic",
+        traits={
+            "inputs": [
+                {"name": "ids", "datatype": "INT64", "shape": [-1, 2]},
+                {"name": "mask", "datatype": "BOOL", "shape": [-1, 2]},
+            ],
+            "outputs": [
+                {"name": "label", "datatype": "BYTES", "shape": [-1]},
+                {"name": "score", "datatype": "INT32", "shape": [-1, 2]},
+            ],
+        },
+    ),
+    DeploymentEntry(
+        vendor="openvino",
+        name="sees",
+        kind="classic",
+        traits={"inputs": [{"name": "in", "shape": [1, 2, 2, 3]}], "outputs": [{"name": "out", "shape": [1, 2]}]},
+    ),
+    DeploymentEntry(
+        vendor="openvino",
+        name="reads",
+        kind="classic",
+        traits={
+            "inputs": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
+            "outputs": [{"name": "n", "shape": [1]}],
+        },
+    ),
+    DeploymentEntry(vendor="openvino", name="slow-net", kind="classic", state="loading"),
     DeploymentEntry(vendor="openvino", name="image", kind="other"),
     DeploymentEntry(vendor="openvino", name="eyes", kind="vision"),
     DeploymentEntry(vendor="openvino", name="ears", kind="omni"),

@@ -9,7 +9,7 @@ from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_server, without
 
 _EXTRA = [name for name in SEED.service.deployments if name not in ("llama3", "embeddings", "rerank")]
-_NOT_READY = ("loading",)
+_NOT_READY = ("loading", "slow-net")
 SMALL = without(SEED, *_EXTRA)
 _STATUS = """{
  "model_version_status": [
@@ -92,11 +92,12 @@ def test_model_ready(path: str, refusal: Refusal | None) -> None:
 
 @pytest.mark.parametrize("model", ["llama3", "embeddings", "image"])
 def test_graphs_take_no_tensors(model: str) -> None:
-    refusal = SEED.refusal({"inputs": []}, f"/v2/models/{model}/infer")
+    body = {"inputs": [{"name": "input", "shape": [1], "datatype": "FP32", "data": [1]}]}
+    refusal = SEED.refusal(body, f"/v2/models/{model}/infer")
     assert refusal is not None
     assert refusal.status == 412
     assert refusal.error.startswith("Failed to add packet to mediapipe graph input stream - ")
-    assert SEED.refusal({}, "/v2/models/none/infer") == _UNKNOWN
+    assert SEED.refusal(body, "/v2/models/none/infer") == _UNKNOWN
 
 
 def test_config() -> None:

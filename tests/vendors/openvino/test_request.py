@@ -302,7 +302,7 @@ def test_a_key_is_asked_for_before_the_body_is_read() -> None:
     [
         pytest.param("/v1/config/reload", None, id="a reload"),
         pytest.param("/v1/config", Refusal(406, "Unsupported method"), id="no route"),
-        pytest.param("/v2/models/none/infer", Refusal(404, "Model with requested name is not found"), id="inference"),
+        pytest.param("/v2/models/none/infer", Refusal(400, "Invalid JSON structure, missing inputs"), id="inference"),
         pytest.param(
             "/v3/../x", Refusal(400, "The provided base path is invalid or doesn't exists"), id="a path upward"
         ),
@@ -331,7 +331,7 @@ def test_a_call_is_read_the_same_whoever_sends_it(path: str, body: JSON) -> None
         assert answer.repeatable
         calls.append((answer.ask, answer.prompt_tokens, answer.stream, answer.codec))
     assert calls[0] == calls[1]
-    assert VENDOR.reads == ("Content-Type",)
+    assert VENDOR.reads == ("Content-Type", "Inference-Header-Content-Length")
 
 
 def test_the_status_of_a_wrong_key_is_a_switch() -> None:

@@ -1,0 +1,1 @@
+"""Classic servables: models of one network, asked for tensors in KServe's form and in TensorFlow Serving's."""
