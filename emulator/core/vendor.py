@@ -109,6 +109,9 @@ class Metrics(Protocol):
     def in_flight(self) -> int:
         """Calls being answered now."""
 
+    def working(self, deployment: str) -> int:
+        """Those of one deployment."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Service(Generic[S, H]):

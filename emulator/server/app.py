@@ -79,6 +79,7 @@ class VendorApp:
         left = False
         try:
             exchange.answer = await self._answer(http, exchange)
+            self._metrics.work(exchange.call, 1)
             player.extra = exchange.extra = _extra(exchange)
             if found.headers.get(TIMING) == "1":
                 player.planned_ttft = exchange.planned_ttft or 0.0
@@ -94,6 +95,8 @@ class VendorApp:
             return player.abort() if player.sent.status else await player.play(_BUG)
         finally:
             self._metrics.running -= 1
+            if exchange.answer is not None:
+                self._metrics.work(exchange.call, -1)
             exchange.sent = player.sent
             if exchange.admission is not None:
                 await self._recorder.settle(exchange, exchange.admission)

@@ -4,6 +4,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from emulator.control.entry import Entry
+from emulator.core.vendor import Call
 
 _LATEST = 10_000
 
@@ -19,6 +20,7 @@ class VendorMetrics:
         self._errors: Counter[str] = Counter()
         self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # and who served, and class of status
         self._calls: deque[Entry] = deque(maxlen=_LATEST)
+        self._working: Counter[str] = Counter()
         self.running = 0
 
     def add(self, entry: Entry) -> None:
@@ -52,6 +54,14 @@ class VendorMetrics:
         calls = (call for call in self._calls if all(getattr(call, label) == labels[label] for label in labels))
         values = (_itl(entry) if name == "itl" else getattr(entry, name) for entry in calls)
         return tuple(value for value in values if value is not None)
+
+    def work(self, call: Call | None, step: int) -> None:
+        """The answer to a call begins to go out (1), or is over (-1)."""
+        if call is not None:
+            self._working[call.deployment.name] += step
+
+    def working(self, deployment: str) -> int:
+        return self._working[deployment]
 
     def in_flight(self) -> int:
         return self.running

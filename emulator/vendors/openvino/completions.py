@@ -111,6 +111,7 @@ def parse_completions(accepted: Accepted) -> Call:
         ),
         stream=accepted.stream,
         prompt_tokens=counted,
+        served=accepted.method,
         repeatable=True,
     )
 

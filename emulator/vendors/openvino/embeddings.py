@@ -70,6 +70,7 @@ def parse_embeddings(accepted: Accepted) -> Call | WireResponse:
         ask=ask,
         codec=EmbeddingsCodec(accepted.settings.json_headers, base64),
         prompt_tokens=counted,
+        served=accepted.method,
         repeatable=True,
     )
 

@@ -73,6 +73,12 @@ def refusal(reason: str, *, word: str = "INVALID_ARGUMENT", node: str = "") -> E
     return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word, "node": node})
 
 
+def name_asked(error: EmulatedError, deployment: Deployment, method: str) -> EmulatedError:
+    """The same refusal, which also says who makes it and how it was asked, for whoever counts."""
+    error.details = {**error.details, "deployment": deployment.name, "served": method}
+    return error
+
+
 def path_refusal(request: WireRequest) -> EmulatedError:
     """The release does not know this path, or not with this method."""
     return EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})

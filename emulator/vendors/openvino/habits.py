@@ -11,6 +11,8 @@ from emulator.core.vendor import Service
 from emulator.vendors.openvino.decoder import is_uint32
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
+# Behind the method of a call that a graph refused, or could not take: so they are counted apart.
+REFUSED, REJECTED = "refused", "rejected"
 # How models write a call: before and behind its arguments, with the name as JSON text.
 MARKUPS: Mapping[str, tuple[str, str]] = {
     "llama3": ('{"name": %s, "parameters": ', "}"),

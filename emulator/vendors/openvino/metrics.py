@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from emulator.core.errors import ErrorKind
-from emulator.core.vendor import Served
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import write_histogram, write_labels
 from emulator.vendors.openvino.errors import path_refusal
-from emulator.vendors.openvino.habits import OvmsService
+from emulator.vendors.openvino.habits import REFUSED, REJECTED, OvmsService
 
 _BUCKETS = [round(10 * 1.8**step, 6) for step in range(30)]  # microseconds
-_METHODS = {False: "Unary", True: "Stream"}
+_METHODS = ("Unary", "Stream")
 _OF_GRAPHS: Mapping[str, str] = {
     "ovms_requests_accepted": "Number of requests accepted by a MediaPipe graph.",
     "ovms_requests_rejected": "Number of requests rejected by a MediaPipe graph.",
@@ -27,10 +25,9 @@ _OF_MODELS: Mapping[str, str] = {
     "ovms_requests_success": "Number of successful requests to a model or a DAG.",
     "ovms_requests_fail": "Number of failed requests to a model or a DAG.",
 }
-_WAYS = (("/v1", "TensorFlowServing", "Predict"), ("/v2", "KServe", "ModelInfer"))
-_BAD = 400  # from this status on a call has failed
+_WAYS = (("TensorFlowServing", "Predict"), ("KServe", "ModelInfer"))
 Rows = Sequence[tuple[Mapping[str, str], int]]
-Series = Sequence[tuple[Mapping[str, str], str, bool]]
+Series = Sequence[tuple[Mapping[str, str], str, str]]
 
 
 def show_metrics(request: WireRequest, service: OvmsService) -> WireResponse:
@@ -55,36 +52,36 @@ def _list_graphs(service: OvmsService, names: list[str]) -> Iterator[str]:
     text = "Number of graphs currently in process."
     rows: Rows = [({"name": name}, service.metrics.working(name)) for name in names]
     yield from _write("ovms_current_graphs", "gauge", text, rows)
-    tally = service.metrics.tally()
     for family, text in _OF_GRAPHS.items():
         rows = []
         for name in names:
-            for stream, method in _METHODS.items():
+            for method in _METHODS:
                 labels = {"api": "V3", "interface": "REST", "method": method, "name": name}
-                mine = {key: n for key, n in tally.items() if key.deployment == name and key.stream is stream}
-                rows.append((labels, _count(service, family, mine, name if stream else "")))
+                rows.append((labels, int(_count(service, family, name, method))))
         yield from _write(family, "counter", text, rows)
     text = "Time spent processing a request in a MediaPipe graph."
-    series = [({"method": _METHODS[stream], "name": name}, name, stream) for name in names for stream in _METHODS]
+    series = [({"method": method, "name": name}, name, method) for name in names for method in _METHODS]
     yield from _write_times(service, "ovms_graph_processing_time_us", text, series)
 
 
-def _count(service: OvmsService, family: str, tally: Mapping[Served, int], streamed: str) -> int:
+def _count(service: OvmsService, family: str, name: str, method: str) -> float:
     """One series: a packet that no graph takes is rejected, and an error; what a calculator refuses was accepted.
 
     A stream has as many responses as packets; its end goes out with the last of them, and so would its usage, which
     counts as a response here.
     """
-    failed = sum(n for key, n in tally.items() if key.error is not None or key.status >= _BAD)
-    rejected = sum(n for key, n in tally.items() if key.error == ErrorKind.INVALID_REQUEST)
-    total = sum(tally.values())
-    if family == "ovms_responses" and streamed:
-        return max(0, service.metrics.events(streamed) - (total - failed))
+    total = service.metrics.total
+    answered = total("requests", deployment=name, served=method)
+    failed = total("4xx", deployment=name, served=method) + total("5xx", deployment=name, served=method)
+    refused = total("requests", deployment=name, served=f"{method} {REFUSED}")
+    rejected = total("requests", deployment=name, served=f"{method} {REJECTED}")
+    if family == "ovms_responses" and method == "Stream":
+        return max(0.0, sum(service.metrics.samples("events", deployment=name, served=method)) - answered)
     return {
-        "ovms_requests_accepted": total - rejected,
+        "ovms_requests_accepted": answered + refused,
         "ovms_requests_rejected": rejected,
-        "ovms_responses": total - failed,
-        "ovms_graph_error": failed,
+        "ovms_responses": answered - failed,
+        "ovms_graph_error": failed + refused + rejected,
     }[family]
 
 
@@ -104,8 +101,8 @@ def _list_models(service: OvmsService, names: list[str]) -> Iterator[str]:
         yield from _write(family, "gauge", text, [({"name": n, "version": "1"}, value) for n, value in values.items()])
     for family, text in _OF_MODELS.items():
         yield from _write(family, "counter", text, list(_list_asked(service, names, family)))
-    of_rest = [({"interface": "REST", "name": name, "version": "1"}, name, False) for name in names]
-    of_model = [({"name": name, "version": "1"}, name, False) for name in names]
+    of_rest: Series = [({"interface": "REST", "name": name, "version": "1"}, name, "") for name in names]
+    of_model: Series = [({"name": name, "version": "1"}, name, "") for name in names]
     text = "Processing time of requests to a model or a DAG."
     yield from _write_times(service, "ovms_request_time_us", text, of_rest)
     yield from _write_times(
@@ -115,15 +112,16 @@ def _list_models(service: OvmsService, names: list[str]) -> Iterator[str]:
 
 def _list_asked(service: OvmsService, names: list[str], family: str) -> Iterator[tuple[Mapping[str, str], int]]:
     """Inferences by the way they were asked for, those that failed apart."""
-    tally = service.metrics.tally()
+    total = service.metrics.total
     for name in names:
-        for root, api, method in _WAYS:
-            if root == "/v1" and not service.settings.release.tf_serving:
+        for api, method in _WAYS:
+            if method == "Predict" and not service.settings.release.tf_serving:
                 continue
             labels = {"api": api, "interface": "REST", "method": method, "name": name, "version": "1"}
-            mine = [(key, n) for key, n in tally.items() if key.deployment == name and key.root == root]
-            failed = sum(n for key, n in mine if key.error is not None or key.status >= _BAD)
-            yield labels, failed if family == "ovms_requests_fail" else sum(n for _, n in mine) - failed
+            asked = total("requests", deployment=name, served=method)
+            failed = total("4xx", deployment=name, served=method) + total("5xx", deployment=name, served=method)
+            refused = total("requests", deployment=name, served=f"{method} {REFUSED}")
+            yield labels, int(failed + refused if family == "ovms_requests_fail" else asked - failed)
 
 
 def _write(family: str, kind: str, text: str, rows: Rows) -> Iterator[str]:
@@ -137,7 +135,9 @@ def _write_times(service: OvmsService, family: str, text: str, series: Series) -
     """A histogram of the latest calls that ended well."""
     yield f"# HELP {family} {text}"
     yield f"# TYPE {family} histogram"
-    for labels, name, stream in series:
-        times = [seconds * 1e6 for seconds in service.metrics.samples("duration", name, stream)]
+    for labels, name, method in series:
+        methods = [method] if method else [way for _, way in _WAYS]
+        found = [service.metrics.samples("duration", deployment=name, served=each) for each in methods]
+        times = [seconds * 1e6 for each in found for seconds in each]
         _, *lines = write_histogram(family, _BUCKETS, times, labels)
         yield from lines

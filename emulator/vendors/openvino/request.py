@@ -13,8 +13,8 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import Object, as_text
 from emulator.core.wire import WireRequest
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
-from emulator.vendors.openvino.errors import path_refusal, refusal
-from emulator.vendors.openvino.habits import OvmsService, Servable
+from emulator.vendors.openvino.errors import name_asked, path_refusal, refusal
+from emulator.vendors.openvino.habits import REJECTED, OvmsService, Servable
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -39,6 +39,11 @@ class Accepted:
     stream: bool
     settings: OpenVinoSettings
     release: Release
+
+    @property
+    def method(self) -> str:
+        """How the server counts it."""
+        return "Stream" if self.stream else "Unary"
 
 
 @dataclass(slots=True, eq=False)
@@ -171,7 +176,8 @@ def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
         raise EmulatedError(ErrorKind.NOT_READY)
     if kind == "other":
         status = 412 if release.since(2025, 0) else 500
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status, asked=(deployment.name, False))
+        error = EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status)
+        raise name_asked(error, deployment, f"Unary {REJECTED}")
 
 
 def read_flag(read: Fields, name: str) -> bool:

@@ -100,6 +100,7 @@ def parse_rerank(accepted: Accepted) -> Call:
         ask=ask,
         codec=RerankCodec(accepted.settings.json_headers, query, documents, shown, with_documents),
         prompt_tokens=counted,
+        served=accepted.method,
         repeatable=True,
     )
 

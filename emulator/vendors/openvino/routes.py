@@ -20,12 +20,13 @@ from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import (
     MISSING_MODEL,
     escapes,
+    name_asked,
     path_refusal,
     refusal,
     render_error,
     render_late_error,
 )
-from emulator.vendors.openvino.habits import OvmsService, Servable, prepare
+from emulator.vendors.openvino.habits import REFUSED, OvmsService, Servable, prepare
 from emulator.vendors.openvino.metrics import show_metrics
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Accepted, accept, is_generative
@@ -54,8 +55,7 @@ def parse_generative(request: WireRequest, service: OvmsService) -> Call | WireR
     try:
         return _PARSERS.get(accepted.servable.kind, _parse_text)(accepted)
     except EmulatedError as error:
-        error.asked = accepted.deployment.name, accepted.stream
-        raise
+        raise name_asked(error, accepted.deployment, f"{accepted.method} {REFUSED}") from None
 
 
 def _parse_text(accepted: Accepted) -> Call | WireResponse:

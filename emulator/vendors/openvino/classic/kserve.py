@@ -28,7 +28,8 @@ from emulator.vendors.openvino.classic.tensors import (
     status_refusal,
 )
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
-from emulator.vendors.openvino.habits import OvmsService
+from emulator.vendors.openvino.errors import name_asked
+from emulator.vendors.openvino.habits import REFUSED, OvmsService
 from emulator.vendors.openvino.reader import TooDeepError, read_json
 from emulator.vendors.openvino.request import ADD_PACKET
 
@@ -69,22 +70,21 @@ def parse_infer(request: WireRequest, service: OvmsService) -> Call:
     inputs = _read_inputs(body)
     raws = _share_bytes(inputs, tail)
     deployment = find_model(request, service, request.params["name"])
-    asked = deployment.name, False
     if service.habits[deployment.name].kind != "classic":
         status = 412 if service.settings.release.since(2025, 0) else 500
-        raise EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status, asked=asked)
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, ADD_PACKET, status=status)
     given = {each.name: _give(each, raw) for each, raw in zip(inputs, raws, strict=True)}
     try:
         if any(raw is not None for raw in raws) and any(each.values for each in inputs):
             raise status_refusal(_MIXED)
         check_tensors(list_tensors(deployment, "inputs"), given, len(inputs), "input name: ")
     except EmulatedError as error:
-        error.asked = asked
-        raise
+        raise name_asked(error, deployment, f"ModelInfer {REFUSED}") from None
     identity = body.get("id")
     return Call(
         deployment=deployment,
         ask=CompletionAsk(prompts=("",), known=""),
+        served="ModelInfer",
         codec=InferCodec(
             headers=service.settings.json_headers,
             deployment=deployment,

@@ -27,8 +27,8 @@ from emulator.vendors.openvino.classic.tensors import (
     size_of,
     status_refusal,
 )
-from emulator.vendors.openvino.errors import MISSING_MODEL, path_refusal
-from emulator.vendors.openvino.habits import OvmsService
+from emulator.vendors.openvino.errors import MISSING_MODEL, name_asked, path_refusal
+from emulator.vendors.openvino.habits import REFUSED, OvmsService
 from emulator.vendors.openvino.text.media import decode_base64
 
 _PATH = re.compile(r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+)|/labels/[^/]+)?:(?P<verb>predict)")
@@ -63,11 +63,11 @@ def parse_predict(request: WireRequest, service: OvmsService) -> Call:
         }
         check_tensors([*declared.values()], given, len(given))
     except EmulatedError as error:
-        error.asked = deployment.name, False
-        raise
+        raise name_asked(error, deployment, f"Predict {REFUSED}") from None
     return Call(
         deployment=deployment,
         ask=CompletionAsk(prompts=("",), known=""),
+        served="Predict",
         codec=PredictCodec(
             headers=service.settings.json_headers,
             deployment=deployment,

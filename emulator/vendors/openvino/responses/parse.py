@@ -50,6 +50,7 @@ def parse_responses(accepted: Accepted) -> Call:
         codec=ResponsesCodec(accepted.settings, echoed, find_apart(read, offer), servable.markup),
         stream=accepted.stream,
         prompt_tokens=counted,
+        served=accepted.method,
         repeatable=True,
     )
 

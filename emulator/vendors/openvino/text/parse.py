@@ -53,6 +53,7 @@ def parse_chat(accepted: Accepted) -> Call:
         codec=_make_codec(read, offer, ask.prompt or ""),
         stream=accepted.stream,
         prompt_tokens=counted,
+        served=accepted.method,
         repeatable=True,
     )
 
