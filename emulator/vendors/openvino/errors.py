@@ -73,9 +73,10 @@ def refusal(reason: str, *, word: str = "INVALID_ARGUMENT", node: str = "") -> E
     return EmulatedError(ErrorKind.INVALID_PARAMETER, details={"reason": reason, "word": word, "node": node})
 
 
-def name_asked(error: EmulatedError, deployment: Deployment, method: str) -> EmulatedError:
-    """The same refusal, which also says who makes it and how it was asked, for whoever counts."""
-    error.details = {**error.details, "deployment": deployment.name, "served": method}
+def name_asked(error: EmulatedError, deployment: Deployment, method: str, node: str = "") -> EmulatedError:
+    """The same refusal, which also says who makes it and how it was asked, for whoever counts or words it."""
+    node = str(error.details.get("node") or node)
+    error.details = {**error.details, "deployment": deployment.name, "served": method, "node": node}
     return error
 
 
@@ -110,7 +111,8 @@ class _Asked:
 def render_error(error: EmulatedError, request: WireRequest, service: OvmsService) -> WireResponse:
     """Word a refusal; a calculator's, once a stream was asked for, is a bare object in an event stream."""
     asked = _look_at(request, service)
-    if asked.stream and error.kind in _STREAM_KINDS:
+    streams = asked.stream or str(error.details.get("served", "")).startswith("Stream")
+    if streams and error.kind in _STREAM_KINDS:
         envelope = _word_in_graph(error, asked, service)
     else:
         envelope = _word(error, request, asked, service)

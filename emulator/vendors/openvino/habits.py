@@ -20,8 +20,11 @@ MARKUPS: Mapping[str, tuple[str, str]] = {
     "phi4": ('functools[{"name": %s, "arguments": ', "}]"),
     "mistral": ('[TOOL_CALLS][{"name": %s, "arguments": ', "}]"),
 }
-# Names of the same in configuration files; graphs for pictures and sound are there, and take no text.
-_SAME = {"llm": "text", "vlm": "vision", "image": "other", "stt": "other", "tts": "other"}
+# Names of the same in configuration files and export tools.
+_SAME = {
+    "llm": "text", "vlm": "vision", "image_generation": "image", "speech2text": "stt", "text2speech": "tts",
+}  # fmt: skip
+_EXECUTORS = {"image": "ImageGenExecutor", "stt": "S2tExecutor", "tts": "T2sExecutor"}
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,8 @@ class Servable:
     """A model or graph as its files have it; bounds are 0 where there is none.
 
     Fields:
-        kind: ``text``, ``speculative``, ``vision``, ``classic``, ``embeddings``, ``rerank`` or ``other``.
+        kind: ``text``, ``speculative``, ``vision``, ``omni``, ``classic``, ``embeddings``, ``rerank``, ``image``,
+            ``stt``, ``tts`` or ``other``.
         node: the graph's node as error texts show it.
         stock_template: it has no chat template of its own.
         thinks: its model thinks aloud.
@@ -108,7 +112,7 @@ def name_node(kind: str, settings: OpenVinoSettings) -> str:
         return settings.node_name
     if kind in ("embeddings", "rerank"):
         return kind.capitalize() + ("Executor" if settings.release.executor_names else "Calculator")
-    return "LLMExecutor"
+    return _EXECUTORS.get(kind, "LLMExecutor")
 
 
 def _read_bound(value: JSON, default: int = 0) -> int:

@@ -5,8 +5,8 @@ Source: model_server, src/http_rest_api_handler.cpp, processV3.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email import message_from_bytes
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -15,6 +15,7 @@ from emulator.core.wire import WireRequest
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
 from emulator.vendors.openvino.errors import name_asked, path_refusal, refusal
 from emulator.vendors.openvino.habits import REJECTED, OvmsService, Servable
+from emulator.vendors.openvino.media.forms import Form, read_form
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
@@ -23,19 +24,21 @@ ADD_PACKET = (
     'Packet type mismatch on a calculator receiving from stream "input"'  # the detail is unverified
 )
 
-_PARTICULAR = frozenset(("classic", "embeddings", "rerank", "other"))
+_PARTICULAR = frozenset(("classic", "embeddings", "rerank", "other", "image", "stt", "tts"))
+_MEDIA: Mapping[str, tuple[int, int]] = {"image": (2025, 2), "stt": (2025, 4), "tts": (2025, 4)}  # and since when
 _CALCULATORS = {"embeddings": "embeddings", "rerank": "rerank"}
 
 
 @dataclass(slots=True, eq=False)
 class Accepted:
-    """A request at its graph."""
+    """A request at its graph; ``form``: it came as one, and then its body has no members."""
 
     request: WireRequest
     service: OvmsService
     deployment: Deployment
     servable: Servable
     body: Object
+    form: Form | None
     stream: bool
     settings: OpenVinoSettings
     release: Release
@@ -98,8 +101,10 @@ def accept(request: WireRequest, service: OvmsService) -> Accepted:
         raise path_refusal(request)
     streams = may_stream(path, release)
     body: Object | None = None
+    form: Form | None = None
     if release.content_type_routing and "application/json" not in (found := request.headers.get("Content-Type", "")):
-        name = _read_form(request, found) or _name_by_path(path)
+        form = read_form(found, request.body) if "multipart/form-data" in found else None
+        name = (form.text("model") if form is not None else "") or _name_by_path(path)
     else:
         body = _read_body(request, release, streams)
         name = as_text(body["model"]).partition("\0")[0]  # the server goes on with it as C does
@@ -111,11 +116,13 @@ def accept(request: WireRequest, service: OvmsService) -> Accepted:
     servable = service.habits[name]
     if deployment.state != "ready" or servable.kind in _PARTICULAR:
         _check_graph(deployment, servable.kind, release)
-    if body is None:
+    stream = streams and body is not None and body.get("stream") is True
+    if body is None and servable.kind not in _MEDIA:
         what = _CALCULATORS.get(servable.kind, "text generation")
         raise refusal(f"Non-json request received in {what} calculator", node=servable.node)
-    stream = streams and body.get("stream") is True
-    return Accepted(request, service, deployment, servable, body, stream, settings, release)
+    if form is not None and release.since(2026, 2):
+        stream = form.text("stream") == "true"
+    return Accepted(request, service, deployment, servable, body or {}, form, stream, settings, release)
 
 
 def is_generative(path: str, release: Release) -> bool:
@@ -147,28 +154,14 @@ def _quote(name: str, release: Release) -> str:
     return name if release.since(2025, 0) else f'"{name}"'
 
 
-def _read_form(request: WireRequest, content_type: str) -> str:
-    """The form field ``model``; nothing where the content is no form."""
-    if "multipart/form-data" not in content_type:
-        return ""
-    head = b"Content-Type: " + content_type.encode("latin-1", "replace") + b"\r\n\r\n"
-    form = message_from_bytes(head + request.body)
-    if not form.is_multipart():
-        raise EmulatedError(ErrorKind.INTERNAL, message="Request of multipart type but failed to parse")
-    for part in form.walk():
-        if part.get_param("name", header="content-disposition") == "model":
-            value = part.get_payload(decode=True)
-            return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-    return ""
-
-
 def _check_graph(deployment: Deployment, kind: str, release: Release) -> None:
     """Refuse a servable that generates nothing, or not now.
 
     Raises:
         EmulatedError: 404 a classic model or retired; 500 not loaded yet; 412 not generative.
     """
-    if kind == "classic" or (kind in ("embeddings", "rerank") and not release.embeddings):
+    unknown = kind in ("embeddings", "rerank") and not release.embeddings
+    if kind == "classic" or unknown or (kind in _MEDIA and not release.since(*_MEDIA[kind])):
         raise EmulatedError(ErrorKind.NOT_FOUND)
     if deployment.state == "retired":
         raise EmulatedError(ErrorKind.NOT_FOUND, message="Mediapipe is retired")

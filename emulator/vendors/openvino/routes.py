@@ -27,6 +27,9 @@ from emulator.vendors.openvino.errors import (
     render_late_error,
 )
 from emulator.vendors.openvino.habits import REFUSED, OvmsService, Servable, prepare
+from emulator.vendors.openvino.media.images import parse_images
+from emulator.vendors.openvino.media.listening import parse_listening
+from emulator.vendors.openvino.media.speech import parse_speech
 from emulator.vendors.openvino.metrics import show_metrics
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Accepted, accept, is_generative
@@ -55,7 +58,7 @@ def parse_generative(request: WireRequest, service: OvmsService) -> Call | WireR
     try:
         return _PARSERS.get(accepted.servable.kind, _parse_text)(accepted)
     except EmulatedError as error:
-        raise name_asked(error, accepted.deployment, f"{accepted.method} {REFUSED}") from None
+        raise name_asked(error, accepted.deployment, f"{accepted.method} {REFUSED}", accepted.servable.node) from None
 
 
 def _parse_text(accepted: Accepted) -> Call | WireResponse:
@@ -89,6 +92,9 @@ def _word_endpoints(release: Release) -> str:
 _PARSERS: Mapping[str, Callable[[Accepted], Call | WireResponse]] = {
     "rerank": parse_rerank,
     "embeddings": parse_embeddings,
+    "image": parse_images,
+    "stt": parse_listening,
+    "tts": parse_speech,
 }
 
 

@@ -364,7 +364,14 @@ def test_cors_headers() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "same"),
-    [("llm", "text"), ("vlm", "vision"), ("image", "other"), ("stt", "other"), ("tts", "other"), ("", "text")],
+    [
+        ("llm", "text"),
+        ("vlm", "vision"),
+        ("image_generation", "image"),
+        ("speech2text", "stt"),
+        ("tts", "tts"),
+        ("", "text"),
+    ],
 )
 def test_kinds_have_other_names(kind: str, same: str) -> None:
     assert kind_of(Deployment(vendor="openvino", name="x", kind=kind)) == same

@@ -8,6 +8,7 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan, SpanKind
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.vendors.openvino.media.sounds import Voice
 from emulator.vendors.openvino.responses.shapes import Echoed, shape_answer
 from emulator.vendors.openvino.responses.stream import ResponseStream
 from emulator.vendors.openvino.settings import OpenVinoSettings
@@ -16,18 +17,25 @@ from emulator.vendors.openvino.text.shapes import put_in_text
 
 @record(frozen=True, slots=True)
 class ResponsesCodec:
-    """Items of thoughts, calls and a message; ``apart``: what is read out of the text, where a call is ``markup``."""
+    """Items of thoughts, calls and a message; ``apart``: what is read out of the text, where a call is ``markup``.
+
+    ``voice``: the answer is said, too.
+    """
 
     settings: OpenVinoSettings
     echoed: Echoed
     apart: frozenset[SpanKind]
     markup: str
+    voice: Voice | None
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        return WireResponse(200, dump_json(shape_answer(self._read(plan), self.echoed)), self.settings.json_headers)
+        answer = shape_answer(self._read(plan), self.echoed, self.voice)
+        return WireResponse(200, dump_json(answer), self.settings.json_headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(ResponseStream(self._read(plan), self.echoed).events(), self.settings.stream_headers)
+        return WireStream(
+            ResponseStream(self._read(plan), self.echoed, self.voice).events(), self.settings.stream_headers
+        )
 
     def _read(self, plan: Plan) -> Plan:
         choices = tuple([put_in_text(choice, self.apart, self.markup) for choice in plan.choices])

@@ -15,7 +15,7 @@ from emulator.vendors.openvino.responses.input import read_input
 from emulator.vendors.openvino.responses.shapes import Echoed
 from emulator.vendors.openvino.text.fields import read_fields, read_limit
 from emulator.vendors.openvino.text.formats import read_response_format
-from emulator.vendors.openvino.text.parse import ask_chat, find_apart, settle_template
+from emulator.vendors.openvino.text.parse import ask_chat, find_apart, find_voice, settle_template
 from emulator.vendors.openvino.tools import Offer, read_tools
 
 _WORDS = frozenset(("none", "auto", "required"))
@@ -47,7 +47,7 @@ def parse_responses(accepted: Accepted) -> Call:
     return Call(
         deployment=deployment,
         ask=ask,
-        codec=ResponsesCodec(accepted.settings, echoed, find_apart(read, offer), servable.markup),
+        codec=ResponsesCodec(accepted.settings, echoed, find_apart(read, offer), servable.markup, find_voice(read)),
         stream=accepted.stream,
         prompt_tokens=counted,
         served=accepted.method,

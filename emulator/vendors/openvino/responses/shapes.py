@@ -5,11 +5,12 @@ Source: model_server, src/llm/apis/openai_responses.cpp, serializeResponsesUnary
 
 from __future__ import annotations
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.dialects import sse
 from emulator.dialects.walk import gather
+from emulator.vendors.openvino.media.sounds import Voice
 from emulator.vendors.openvino.text.shapes import draw_id
 
 
@@ -26,9 +27,11 @@ class Echoed:
     max_output_tokens: int | None
 
 
-def shape_answer(plan: Plan, echoed: Echoed) -> Object:
-    """The finished answer; one cut off says so."""
+def shape_answer(plan: Plan, echoed: Echoed, voice: Voice | None = None) -> Object:
+    """The finished answer; one cut off says so, and one with a ``voice`` has its first message said, too."""
     output = [item for index, choice in enumerate(plan.choices) for item in _list_items(plan, index, choice)]
+    if voice is not None:
+        _add_sound(output, voice)
     cut = any(choice.finish_reason == "length" for choice in plan.choices)
     usage: JSON = {
         "input_tokens": plan.usage.prompt_tokens,
@@ -36,6 +39,16 @@ def shape_answer(plan: Plan, echoed: Echoed) -> Object:
         "total_tokens": plan.usage.total_tokens,
     }
     return frame_answer(plan, echoed, "incomplete" if cut else "completed", output) | {"usage": usage}
+
+
+def _add_sound(output: list[Object], voice: Voice) -> None:
+    for item in output:
+        if item["type"] == "message":
+            content = as_array(item["content"])
+            text = as_text(as_object(content[0])["text"])
+            sound: Object = {"type": "output_audio", "data": voice.say(text).decode()}
+            item["content"] = [*(content if voice.writes else []), sound]
+            return
 
 
 def frame_answer(plan: Plan, echoed: Echoed, status: str, output: list[Object]) -> Object:

@@ -14,6 +14,7 @@ from emulator.core.wire import Event, Mark
 from emulator.dialects import sse
 from emulator.dialects.walk import CallOpened, Closed, Opened, Run, walk
 from emulator.vendors.openvino.decoder import quote
+from emulator.vendors.openvino.media.sounds import Voice
 from emulator.vendors.openvino.responses.shapes import (
     Echoed,
     frame_answer,
@@ -36,6 +37,7 @@ class ResponseStream:
 
     plan: Plan
     echoed: Echoed
+    voice: Voice | None = None
     sequence: int = 0
     item: int = -1
 
@@ -54,8 +56,15 @@ class ResponseStream:
                 yield self._event(step.due, 0, "response.created", members)
                 yield self._event(step.due, 0, "response.in_progress", members)
             elif isinstance(step, Closed):
+                if self.voice is not None:
+                    sound: Object = {
+                        "delta": Voice(pcm=True, writes=True).say(choice.text()).decode()
+                    }  # never a WAV file
+                    yield self._event(step.due, step.tokens, "response.audio.delta", sound)
                 whole = shape_answer(plan, self.echoed)
                 yield self._event(step.due, step.tokens, f"response.{whole['status']}", {"response": whole}, _LAST)
+                if self.voice is not None:  # it has no number of its own
+                    yield step.due, sse.frame({"type": "response.audio.done", "sequence_number": 0}), step.tokens, _LAST
                 yield step.due, sse.DONE, step.tokens, Mark.DONE
 
     def _event(self, due: float, tokens: int, kind: str, members: Object, mark: Mark = Mark.PLAIN) -> Event:

@@ -12,6 +12,7 @@ from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.walk import gather
 from emulator.vendors.openvino.decoder import quote, quote_long
+from emulator.vendors.openvino.media.sounds import Voice
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, format_logprob, put_in_text, render_body
 from emulator.vendors.openvino.text.stream import ChunkTemplate, stream_events, takes_a_second_step
@@ -26,6 +27,7 @@ class ChatCodec:
         stateful: the servable is.
         omits_logprobs: an answer in one piece has no such key.
         apart: what is read out of the text; ``markup``: how a call looks in it.
+        voice: the answer is said, too, unless it is streamed.
     """
 
     settings: OpenVinoSettings
@@ -36,6 +38,7 @@ class ChatCodec:
     omits_logprobs: bool
     apart: frozenset[SpanKind]
     markup: str
+    voice: Voice | None
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
@@ -64,10 +67,13 @@ class ChatCodec:
             % (quote(draw_id(plan, call.id, index, call.number)), quote(call.name), quote_long(call.arguments))
             for call in said.calls
         ]
-        return b'{"content":%b,%b"role":"assistant"%b}' % (
-            quote_long(said.text + said.refusal),
+        text = quote_long(said.text + said.refusal)
+        voice = self.voice
+        return b'{"content":%b,%b"role":"assistant"%b%b}' % (
+            text if voice is None or voice.writes else b"null",
             b'"reasoning_content":%b,' % quote_long(said.reasoning) if said.reasoning else b"",
             b"" if release.tools == "ignored" else b',"tool_calls":[%b]' % b",".join(calls),
+            b"" if voice is None else b',"audio":{"data":"%b","transcript":%b}' % (voice.say(said.text), text),
         )
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:

@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from emulator.core.json import Object, as_text
-from emulator.vendors.openvino.audio.sounds import measure_sound
 from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.media.sounds import measure_sound
 from emulator.vendors.openvino.request import Fields
 from emulator.vendors.openvino.text.checks import checks_of
 
@@ -64,6 +64,11 @@ def load_picture(read: Fields, url: str) -> None:
             raise refusal(checks.failure)  # which of its texts: unverified
     elif not picture.startswith(_MAGIC):
         raise refusal(checks.failure)
+
+
+def is_picture(data: bytes) -> bool:
+    """A format that the server reads."""
+    return data.startswith(_MAGIC)
 
 
 def decode_base64(encoded: str) -> bytes | None:

@@ -10,6 +10,7 @@ from emulator.core.json import JSON
 from emulator.core.plan import SpanKind
 from emulator.core.vendor import Call
 from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.media.sounds import Voice
 from emulator.vendors.openvino.request import Accepted, Fields, read_flag
 from emulator.vendors.openvino.sampling import settle_sampling
 from emulator.vendors.openvino.text.codec import ChatCodec
@@ -94,7 +95,15 @@ def _make_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
         omits_logprobs=read.release.since(2026, 1) and (servable.kind in ("vision", "omni") or servable.stateful),
         apart=find_apart(read, offer),
         markup=servable.markup,
+        voice=find_voice(read),
     )
+
+
+def find_voice(read: Fields) -> Voice | None:
+    """How an omni graph says its answer beside writing it, if it is asked to."""
+    if read.accepted.servable.kind != "omni" or not (read.speaks or not read.writes):
+        return None
+    return Voice(read.pcm, read.writes)
 
 
 def find_apart(read: Fields, offer: Offer) -> frozenset[SpanKind]:

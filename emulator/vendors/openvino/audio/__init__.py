@@ -1,1 +1,0 @@
-"""Graphs that speak and graphs that listen, and the sounds themselves."""

@@ -1,0 +1,1 @@
+"""Graphs that draw, speak and listen; pictures, sounds and forms as bytes."""

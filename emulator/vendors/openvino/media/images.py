@@ -1,0 +1,227 @@
+"""Requests to a graph that draws: ``images/generations`` since 2025.2, ``images/edits`` since 2025.3.
+
+A variation is no endpoint of the server's: it is an unsupported URI. Source: model_server,
+src/image_gen/http_image_gen_calculator.cc and imagegenutils.cpp.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from emulator.core.call import CompletionAsk
+from emulator.core.json import Object, dump_json
+from emulator.core.plan import Plan
+from emulator.core.record import record
+from emulator.core.vendor import Call
+from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.media.forms import Form
+from emulator.vendors.openvino.media.options import TEXTS, Options, read_options, take_member, take_text
+from emulator.vendors.openvino.media.pictures import draw_png
+from emulator.vendors.openvino.release import Release
+from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.text.media import is_picture
+
+_UNHANDLED = ("background", "moderation", "output_compression", "output_format", "quality", "style")
+_KNOWN = frozenset(
+    (
+        *(
+            "prompt",
+            "image",
+            "size",
+            "height",
+            "width",
+            "n",
+            "num_images_per_prompt",
+            "num_inference_steps",
+            "rng_seed",
+        ),
+        *("strength", "guidance_scale", "max_sequence_length", "model", *TEXTS),
+    )
+)
+_MOST = 4096 * 4096  # pixels; more of them are an engine's failure
+_SIDE = 512  # pixels, of a model that does not say
+_LORA = (
+    "lora_alphas is not supported when no dynamic LoRA adapters are available. "
+    "Alpha values cannot be overridden for STATIC (NPU) or FUSE mode adapters."
+)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class ImagesCodec:
+    """So many pictures, the same for the same request."""
+
+    headers: Headers
+    width: int
+    height: int
+    count: int
+    key: bytes
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        drawn = [draw_png(self.width, self.height, self.key + bytes([number])) for number in range(self.count)]
+        items = b",\n".join([b'{"b64_json":"%b"}' % base64.b64encode(png) for png in drawn])
+        return WireResponse(200, b'{"data":[%b]}\n' % items, self.headers)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        response = self.render(plan, request)
+        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+
+
+def parse_images(accepted: Accepted) -> Call:
+    """A prompt, with a picture to begin with or without.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    path, release = accepted.request.path, accepted.release
+    roots = ("/v3/", "/v1/") if release.v1_alias else ("/v3/",)
+    if not release.since(2025, 3) or path.startswith(tuple([root + "images/generations" for root in roots])):
+        prompt, options = _read_generation(accepted)
+    elif path.startswith(tuple([root + "images/edits" for root in roots])):
+        prompt, options = _read_edit(accepted)
+    else:
+        raise refusal(f"Unsupported URI: {path}")
+    _check_bounds(accepted, options)
+    width, height = (int(options.number(side) or _SIDE) for side in ("width", "height"))
+    if width * height > _MOST:
+        raise refusal("Error during images generation", word="INTERNAL")
+    return Call(
+        deployment=accepted.deployment,
+        ask=CompletionAsk(prompts=(prompt,), known=""),
+        codec=ImagesCodec(
+            headers=accepted.settings.json_headers,
+            width=width,
+            height=height,
+            count=int(options.number("num_images_per_prompt") or 1),
+            key=dump_json([prompt, accepted.deployment.name, options.values]) + _picture_of(accepted),
+        ),
+        served=accepted.method,
+    )
+
+
+def _picture_of(accepted: Accepted) -> bytes:
+    form = accepted.form
+    return form.file("image") + form.file("mask") if form is not None else b""
+
+
+def _read_generation(accepted: Accepted) -> tuple[str, Options]:
+    body = accepted.body
+    if accepted.form is not None or not body:
+        raise refusal("Failed to parse JSON")
+    if "prompt" not in body:
+        raise refusal("prompt field is missing in JSON body")
+    prompt = body["prompt"]
+    if not isinstance(prompt, str):
+        raise refusal("prompt field is not a string")
+    options = read_options(accepted.release, lambda name, kind: take_member(body, name, kind))
+    for name in _UNHANDLED:
+        if name in body:
+            raise refusal(f"Unhandled parameter: {name}")
+    _default_size(accepted, options)
+    known = _list_known(accepted.release)
+    for name in body:
+        if name not in known:
+            raise refusal(f"Unhandled parameter: {name}")
+    _check_alphas(body)
+    return prompt, options
+
+
+def _list_known(release: Release) -> frozenset[str]:
+    known = _KNOWN | {"response_format"} if release.since(2025, 3) else _KNOWN
+    return known | {"lora_alphas"} if release.since(2026, 3) else known
+
+
+def _check_alphas(body: Object) -> None:
+    """Weights of adapters, of which no graph here has any."""
+    alphas = body.get("lora_alphas", {})
+    if not isinstance(alphas, dict):
+        raise refusal("lora_alphas must be an object")
+    for name, value in alphas.items():
+        if type(value) not in (int, float):
+            raise refusal(f"lora_alphas value for '{name}' must be a number")
+    if alphas:
+        raise refusal(_LORA)
+
+
+def _read_edit(accepted: Accepted) -> tuple[str, Options]:
+    form = accepted.form
+    if form is None:
+        raise refusal("Failed to parse multipart data")
+    prompt = form.text("prompt")
+    if not prompt:
+        raise refusal("prompt field is missing in multipart body")
+    picture = form.file("image")
+    if not picture:  # the text around it is unverified
+        raise refusal("Image field is missing in multipart body", word="INTERNAL")
+    _check_picture(picture)
+    options = read_options(accepted.release, lambda name, kind: take_text(form, name, kind))
+    _check_fields(accepted, form)
+    _default_size(accepted, options)
+    if mask := form.file("mask"):
+        _check_picture(mask)
+    return prompt, options
+
+
+def _check_fields(accepted: Accepted, form: Form) -> None:
+    """Fields that the endpoint does not know are refused, those of OpenAI first."""
+    known = _list_known(accepted.release) | ({"mask"} if accepted.release.since(2026, 1) else frozenset())
+    strangers = [name for name in _UNHANDLED if form.text(name)]
+    strangers += [name for name in form.names() if name not in known]
+    if strangers:
+        raise refusal(f"Unhandled parameter: {strangers[0]}")
+    if form.text("lora_alphas"):
+        raise refusal(_LORA)
+
+
+def _check_picture(picture: bytes) -> None:
+    if not is_picture(picture):
+        raise refusal("Image parsing failed: unknown image type")
+
+
+def _default_size(accepted: Accepted, options: Options) -> None:
+    """A graph's trait ``default_resolution``, for a side the request does not name."""
+    width, _, height = str(accepted.deployment.traits.get("default_resolution", "")).partition("x")
+    for name, text in (("height", height), ("width", width)):
+        if text.isdigit():
+            options.values.setdefault(name, int(text))
+
+
+def _check_bounds(accepted: Accepted, options: Options) -> None:
+    """The graph's own bounds: traits of its deployment."""
+    _check_count(accepted, options)
+    steps = options.number("num_inference_steps")
+    if steps is not None:
+        most = _bound(accepted, "max_num_inference_steps", 100)
+        _check_most(steps, most, "num_inference_steps is greater than maxNumInferenceSteps")
+    for name in ("num_inference_steps", "width", "height"):
+        value = options.number(name)
+        if value is not None and value <= 0 and accepted.release.since(2025, 3):
+            raise refusal(f"{name} must be higher than 0")
+    strength = options.number("strength") or 0.0
+    if strength > 1:
+        raise refusal("strength is greater than maxStrength: 1")
+    if strength < 0:
+        raise refusal("strength is less than minStrength: 0")
+
+
+def _check_count(accepted: Accepted, options: Options) -> None:
+    count, later = options.number("num_images_per_prompt"), accepted.release.since(2025, 3)
+    if count is None:
+        return
+    label = "num_images_per_prompt/n" if later else "num_images_per_prompt"
+    most = _bound(accepted, "max_num_images_per_prompt", 10)
+    _check_most(count, most, f"{label} is greater than maxNumImagesPerPrompt")
+    if count <= 0 and later:
+        raise refusal(f"{label} must be higher than 0")
+    if count != 1 and not later:
+        raise refusal(f"Only 1 image in response can be requested. n value:{int(count)} is not supported.")
+
+
+def _check_most(value: float, most: int, reason: str) -> None:
+    if value > most:
+        raise refusal(f"{reason}: {most}")
+
+
+def _bound(accepted: Accepted, trait: str, default: int) -> int:
+    value = accepted.deployment.traits.get(trait)
+    return value if isinstance(value, int) else default

@@ -1,0 +1,109 @@
+"""Options of a graph that draws, from the members of a body or the fields of a form.
+
+Source: model_server, src/image_gen/imagegenutils.cpp.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from emulator.core.json import JSON, Object
+from emulator.vendors.openvino.decoder import is_int32
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.media.forms import Form
+from emulator.vendors.openvino.release import Release
+
+TEXTS = ("prompt_2", "prompt_3", "negative_prompt", "negative_prompt_2", "negative_prompt_3")
+_WHOLE = re.compile(r"-?[0-9]+")
+
+
+@dataclass(slots=True)
+class Options:
+    """What is asked of the engine, by the engine's own names."""
+
+    release: Release
+    values: dict[str, JSON] = field(default_factory=dict)
+
+    def insert(self, name: str, value: JSON) -> None:
+        if value is None:
+            return
+        if name in self.values:
+            raise refusal(f"Key: {name} already exists in request options.")
+        self.values[name] = value
+
+    def number(self, name: str) -> float | None:
+        value = self.values.get(name)
+        return value if isinstance(value, int | float) else None
+
+
+Take = Callable[[str, str], JSON]
+
+
+def read_options(release: Release, take: Take) -> Options:
+    """The options of both endpoints; ``take`` gives a member as a kind of value, or refuses it."""
+    options = Options(release)
+    _read_size(options, take("size", "string"))
+    for name in TEXTS:
+        options.insert(name, take(name, "string"))
+    if release.since(2025, 3):
+        form = take("response_format", "string")
+        if form not in (None, "b64_json"):
+            raise refusal(f"Unsupported response_format: {form}. Only b64_json is supported.")
+    options.insert("num_images_per_prompt", take("n", "int"))
+    for kind, names in _KINDS.items():
+        for name in names:
+            options.insert(name, take(name, kind))
+    return options
+
+
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "int": ("num_images_per_prompt", "max_sequence_length"),
+    "float": ("guidance_scale", "strength"),
+    "int64": ("width", "height"),
+    "size_t": ("num_inference_steps", "rng_seed"),
+}
+_FITS: Mapping[str, Callable[[JSON], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "int": is_int32,
+    "float": lambda value: type(value) is float or (type(value) is int and not -(2**63) <= value < 2**64),
+    "int64": lambda value: type(value) is int and -(2**63) <= value < 2**63,
+    "size_t": lambda value: type(value) is int and 0 <= value < 2**64,
+}
+
+
+def _read_size(options: Options, size: JSON) -> None:
+    """Width and height as one text; ``auto``: the model's own."""
+    if not isinstance(size, str) or size == "auto":
+        return
+    left, found, right = size.partition("x")
+    if not found or not _WHOLE.fullmatch(left) or not _WHOLE.fullmatch(right):
+        raise refusal("size field is not in correct format - WxH")
+    if int(left) <= 0 or int(right) <= 0:
+        raise refusal("size field values must be greater than 0")
+    options.insert("width", int(left))
+    options.insert("height", int(right))
+
+
+def take_member(body: Object, name: str, kind: str) -> JSON:
+    if name not in body:
+        return None
+    if not _FITS[kind](body[name]):
+        raise refusal(f"{name} field is not a {kind}")
+    return body[name]
+
+
+def take_text(form: Form, name: str, kind: str) -> JSON:
+    """A field of a form, which is a text: a number has to be written as one."""
+    text = form.text(name)
+    if not text or kind == "string":
+        return text or None
+    value: JSON = None
+    if kind == "float":
+        value = float(text) if re.fullmatch(r"-?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?", text) else None
+    elif _WHOLE.fullmatch(text):
+        value = int(text) if _FITS[kind](int(text)) else None
+    if value is None:
+        raise refusal(f"{name} field is not a {'int32' if kind == 'int' else kind}")
+    return value

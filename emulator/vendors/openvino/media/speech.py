@@ -1,0 +1,96 @@
+"""Requests to a graph that speaks: ``audio/speech``, since 2025.4.
+
+Source: model_server, src/audio/text_to_speech/t2s_calculator.cc.
+"""
+
+from __future__ import annotations
+
+from emulator.core.call import CompletionAsk
+from emulator.core.json import JSON, Object
+from emulator.core.plan import Plan
+from emulator.core.record import record
+from emulator.core.vendor import Call
+from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.media.sounds import speak, write_wav
+from emulator.vendors.openvino.request import Accepted
+
+_RATE = 16000  # samples a second
+
+
+@record(frozen=True, slots=True)
+class SpeechCodec:
+    """A WAV file, whatever format was asked for; its type is the server's usual one: unverified."""
+
+    headers: Headers
+    text: str
+    voice: str
+    speed: float
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        said = plan.choices[0].text() if plan.choices else ""
+        sound = speak(said or self.text, self.voice, self.speed, _RATE)
+        return WireResponse(200, write_wav(sound, _RATE), self.headers)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        response = self.render(plan, request)
+        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+
+
+def parse_speech(accepted: Accepted) -> Call:
+    """A text to say.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    path, release, body = accepted.request.path, accepted.release, accepted.body
+    if not path.startswith("/v3/audio/speech") and not (release.v1_alias and path.startswith("/v1/audio/speech")):
+        raise refusal(f"Unsupported URI: {path}")
+    if accepted.form is not None or not body:
+        raise refusal("Failed to parse JSON")
+    if "input" not in body:
+        raise refusal("input field is missing in JSON body")
+    text = body["input"]
+    if not isinstance(text, str):
+        raise refusal("input field is not a string")
+    if "stream_format" in body:
+        raise refusal("streaming is not supported")
+    voice = _read_voice(accepted, body) if release.since(2026, 0) else ""
+    speed = 1.0
+    if release.since(2026, 3):
+        if not isinstance(body.get("language", ""), str):
+            raise refusal("language field is not a string")
+        speed = _read_speed(body)
+        _check_voice(accepted, voice, "Requested voice '%s' not found in available voices")
+    return Call(
+        deployment=accepted.deployment,
+        ask=CompletionAsk(prompts=(text,), known=""),
+        codec=SpeechCodec(accepted.settings.json_headers, text, voice, speed),
+        served=accepted.method,
+    )
+
+
+def _read_voice(accepted: Accepted, body: Object) -> str:
+    """Before 2026.3 a voice that is no text is passed over."""
+    voice: JSON = body.get("voice", "")
+    if not isinstance(voice, str):
+        if accepted.release.since(2026, 3):
+            raise refusal("voice field is not a string")
+        return ""
+    if not accepted.release.since(2026, 3):
+        _check_voice(accepted, voice, "Requested voice not available: %s")
+    return voice
+
+
+def _check_voice(accepted: Accepted, voice: str, reason: str) -> None:
+    """One of the graph's trait ``voices``."""
+    known = accepted.deployment.traits.get("voices")
+    if voice and not (isinstance(known, list | tuple) and voice in known):
+        raise refusal(reason % voice)
+
+
+def _read_speed(body: Object) -> float:
+    speed = body.get("speed", 1.0)
+    if isinstance(speed, bool) or not isinstance(speed, int | float):
+        raise refusal("speed field is not a number")
+    return float(speed)

@@ -1,0 +1,241 @@
+"""Sounds: speech as WAV files, sounds as text, streamed or not, and graphs that do both."""
+
+import base64
+import json
+
+import pytest
+
+from emulator.core.call import CompletionAsk
+from emulator.core.vendor import Call
+from emulator.core.wire import WireResponse
+from emulator.vendors.openvino.media.sounds import is_wav, measure_mp3, measure_wav
+from tests.parsed import JSON
+from tests.vendors.openvino.media.forms import HEADERS, MP3, WAV, Part, make_form
+from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, Refusal, failure, make_request, make_server
+from tests.vendors.openvino.plans import join_writes, render, say
+
+_SPEECH = "/v3/audio/speech"
+_WRITE = "/v3/audio/transcriptions"
+_ENGLISH = "/v3/audio/translations"
+_SAY: JSON = {"model": "speaks", "input": "Hello there, how are you?"}
+_NO_VOICE = "Requested voice 'x' not found in available voices"
+Fields = tuple[tuple[str, Part], ...]
+_HEAR: Fields = (("model", "listens"), ("file", ("mile.wav", WAV)))
+
+
+def speak(fields: JSON, release: str = "latest") -> bytes:
+    answer = make_server(release).send(_SPEECH, {**_SAY, **fields})
+    assert isinstance(answer, Call), answer.body
+    return answer.codec.render(say(), make_request(_SPEECH)).body
+
+
+def test_speech_is_a_wav_file() -> None:
+    wav = speak({})
+    assert is_wav(wav)
+    assert measure_wav(wav) == pytest.approx(25 * 0.05, abs=0.01)
+    assert wav[20:24] == b"\x03\x00\x01\x00"  # floats, one channel
+    assert speak({"speed": 2.0}) == speak({"speed": 2.0, "response_format": "mp3"})
+    assert measure_wav(speak({"speed": 2.0})) == pytest.approx(25 * 0.025, abs=0.01)
+    assert speak({"voice": "alloy"}) != wav
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        pytest.param({"input": ...}, "input field is missing in JSON body", id="no input"),
+        pytest.param({"input": 1}, "input field is not a string", id="a number as input"),
+        pytest.param({"stream_format": "sse"}, "streaming is not supported", id="a stream"),
+        pytest.param({"voice": 1}, "voice field is not a string", id="a number as voice"),
+        pytest.param({"voice": "x"}, _NO_VOICE, id="a voice it has not"),
+        pytest.param({"voice": "alloy"}, None, id="a voice it has"),
+        pytest.param({"language": 1}, "language field is not a string", id="a number as language"),
+        pytest.param({"speed": "1"}, "speed field is not a number", id="a text as speed"),
+        pytest.param({"speed": "1", "voice": "x"}, "speed field is not a number", id="the voice is looked for last"),
+    ],
+)
+def test_speech(fields: JSON, reason: str | None) -> None:
+    body = {name: value for name, value in {**_SAY, **fields}.items() if value is not ...}
+    expected = None if reason is None else Refusal(400, failure(reason, "T2sExecutor"))
+    assert LATEST.refusal(body, _SPEECH) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "fields", "reason"),
+    [
+        pytest.param("2025.4", {"voice": "x", "speed": "1"}, None, id="2025.4 has one voice"),
+        pytest.param("2026.0", {"voice": "x"}, "Requested voice not available: x", id="other words"),
+        pytest.param("2026.2", {"voice": 1, "speed": "1"}, None, id="no speed"),
+    ],
+)
+def test_speech_by_release(release: str, fields: JSON, reason: str | None) -> None:
+    expected = None if reason is None else Refusal(400, failure(reason, "T2sExecutor"))
+    assert make_server(release).refusal({**_SAY, **fields}, _SPEECH) == expected
+
+
+def test_graphs_of_sound_came_with_2025_4() -> None:
+    missing = Refusal(404, "Mediapipe graph definition with requested name is not found")
+    assert make_server("2025.3").refusal(_SAY, _SPEECH) == missing
+    assert make_server("2025.3").refusal(make_form(*_HEAR), _WRITE, headers=HEADERS) == missing
+    refusal = LATEST.refusal(_SAY, "/v3/audio/other")
+    assert refusal == Refusal(400, failure("Unsupported URI: /v3/audio/other", "T2sExecutor"))
+
+
+def listen(*fields: tuple[str, Part], path: str = _WRITE, release: str = "latest") -> Call:
+    answer = make_server(release).send(path, make_form(*_HEAR, *fields), headers=HEADERS)
+    assert isinstance(answer, Call), answer.body
+    return answer
+
+
+def test_what_is_heard() -> None:
+    for sound in (WAV, MP3):
+        answer = LATEST.send(_WRITE, make_form(("model", "listens"), ("file", ("a", sound))), headers=HEADERS)
+        assert isinstance(answer, Call)
+        body = answer.codec.render(say("Five", " thousand"), make_request(_WRITE)).body
+        assert body == b'{"text":"Five thousand"}'
+    assert LATEST.refusal(make_form(*_HEAR), _ENGLISH, headers=HEADERS) is None
+
+
+def test_times_of_words_and_segments() -> None:
+    call = listen(("timestamp_granularities[]", "word"), ("timestamp_granularities[]", "segment"))
+    body = json.loads(call.codec.render(say("Five", " thousand"), make_request(_WRITE)).body)
+    assert list(body) == ["text", "words", "segments"]
+    assert [list(word) for word in body["words"]] == [["word", "start", "end"]] * 2
+    assert (body["words"][0]["word"], body["words"][0]["start"]) == ("Five", 0.0)
+    assert body["words"][1]["end"] == body["segments"][0]["end"] == pytest.approx(measure_wav(WAV), abs=0.01)
+    assert body["segments"][0]["text"] == "Five thousand"
+
+
+def test_a_stream_to_the_byte() -> None:
+    call = listen(("stream", "true"))
+    assert call.stream
+    answer = call.codec.stream(say("One", " two", " three", " four"), make_request(_WRITE))
+    delta = b'data: {"type":"transcript.text.delta","delta":"%b","logprobs":[]}\n\n'
+    done = b'data: {"type":"transcript.text.done","text":"One two three four","logprobs":[]}\n\n'
+    assert (
+        b"".join(data for _, data in join_writes(answer.events))
+        == delta % b"One" + delta % b" two" + delta % b" three four" + done
+    )
+    assert dict(answer.headers)["content-type"] == "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        pytest.param((("file", b""),), "File parsing fails", id="an empty file"),
+        pytest.param((("file", "text"),), "File parsing fails", id="no file"),
+        pytest.param((("file", b"GARBAGE"),), "Received input file is not valid wav nor mp3 audio file", id="no sound"),
+        pytest.param((_HEAR[1], ("language", "engl")), "Invalid language code.", id="a long language"),
+        pytest.param((_HEAR[1], ("language", "en")), None, id="a language"),
+        pytest.param((_HEAR[1], ("temperature", "x")), "Invalid temperature type.", id="letters as temperature"),
+        pytest.param((_HEAR[1], ("temperature", "9.5")), None, id="any temperature"),
+        pytest.param(
+            (_HEAR[1], ("timestamp_granularities[]", "x")),
+            'Invalid timestamp_granularities type. Allowed types: "segment", "word"',
+            id="other times",
+        ),
+    ],
+)
+def test_listening(fields: Fields, reason: str | None) -> None:
+    expected = None if reason is None else Refusal(400, failure(reason, "S2tExecutor"))
+    assert LATEST.refusal(make_form(_HEAR[0], *fields), _WRITE, headers=HEADERS) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "path", "fields", "reason"),
+    [
+        pytest.param(
+            "2026.1", _WRITE, (("stream", "false"),), "streaming is not supported", id="no stream before 2026.2"
+        ),
+        pytest.param(
+            "2026.1", _WRITE, (("temperature", "3"),), "Temperature out of range(0.0, 2.0)", id="a range before 2026.2"
+        ),
+        pytest.param("2025.4", _WRITE, (("temperature", "x"),), None, id="no temperature in 2025.4"),
+        pytest.param("2026.3", _ENGLISH, (("language", "english"),), None, id="no language for translations"),
+    ],
+)
+def test_listening_by_release(release: str, path: str, fields: Fields, reason: str | None) -> None:
+    expected = None if reason is None else Refusal(400, failure(reason, "S2tExecutor"))
+    assert make_server(release).refusal(make_form(*_HEAR, *fields), path, headers=HEADERS) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "path", "reason"),
+    [
+        ("listens", _ENGLISH, "streaming is not supported for translations endpoint"),
+        ("hears", _WRITE, "streaming is not supported for this graph configuration (LOOPBACK not configured)"),
+    ],
+)
+def test_a_stream_that_is_refused_is_part_of_one(model: str, path: str, reason: str) -> None:
+    form = make_form(("model", model), _HEAR[1], ("stream", "true"))
+    answer = LATEST.send(path, form, headers=HEADERS)
+    assert isinstance(answer, WireResponse)
+    assert (answer.status, answer.chunked, answer.headers[0][1]) == (400, True, "text/event-stream")
+    assert json.loads(answer.body)["error"] == failure(reason, "S2tExecutor")
+
+
+def test_words_have_to_be_built_for_and_forms_to_be_forms() -> None:
+    form = make_form(("model", "hears"), _HEAR[1], ("timestamp_granularities[]", "word"))
+    reason = "Word timestamps not supported for this model"
+    assert LATEST.refusal(form, _WRITE, headers=HEADERS) == Refusal(400, failure(reason, "S2tExecutor"))
+    as_json = LATEST.refusal({"model": "listens"}, _WRITE)
+    assert as_json == Refusal(400, failure("Failed to parse multipart data", "S2tExecutor"))
+
+
+def test_other_sounds_are_other_texts() -> None:
+    asks = {listen(path=path).ask for path in (_WRITE, _ENGLISH)}
+    assert len(asks) == 2
+    for ask in asks:
+        assert isinstance(ask, CompletionAsk)
+        assert ask.prompt == "mile.wav"
+        assert ask.sampling.max_tokens == int(measure_wav(WAV) * 4)
+
+
+@pytest.mark.parametrize("data", [b"RIFF", WAV[:30], WAV.replace(b"\x03\x00\x01\x00", b"\x03\x00\x07\x00")])
+def test_a_broken_wav(data: bytes) -> None:
+    with pytest.raises(ValueError, match="WAV file"):
+        measure_wav(data)
+    with pytest.raises(ValueError, match="MP3 file parsing failed"):
+        measure_mp3(data[:20])
+
+
+@pytest.mark.parametrize(
+    ("fields", "spoken", "written"),
+    [
+        pytest.param({}, False, True, id="text is the default"),
+        pytest.param({"modalities": ["text", "audio"]}, True, True, id="both"),
+        pytest.param({"modalities": ["audio"], "audio": {"format": "pcm16"}}, True, False, id="sound alone"),
+    ],
+)
+def test_an_omni_graph_says_its_answer(fields: JSON, spoken: bool, written: bool) -> None:
+    message = json.loads(render(LATEST, say("Hi", " you"), model="ears", **fields))["choices"][0]["message"]
+    assert message["content"] == ("Hi you" if written else None)
+    assert ("audio" in message) is spoken
+    if spoken:
+        assert list(message["audio"]) == ["data", "transcript"]
+        assert message["audio"]["transcript"] == "Hi you"
+        sound = base64.b64decode(message["audio"]["data"])
+        assert is_wav(sound) is ("audio" not in fields)
+
+
+def test_a_text_graph_checks_what_is_said_of_sound_and_has_no_use_for_it() -> None:
+    message = json.loads(render(LATEST, say("Hi"), modalities=["audio"]))["choices"][0]["message"]
+    assert (message["content"], "audio" in message) == ("Hi", False)
+    for fields, reason in (
+        ({"audio": {"format": "mp3"}}, 'audio.format must be "wav" or "pcm16"'),
+        ({"chunk_frames": -1}, "chunk_frames must be a positive integer"),
+        ({"chunk_frames": 0}, "chunk_frames must be >= 1"),
+    ):
+        assert LATEST.refusal({**BASE, **fields}, CHAT) == Refusal(400, failure(reason))
+
+
+def test_responses_of_an_omni_graph() -> None:
+    body: JSON = {"model": "ears", "input": "hi", "modalities": ["text", "audio"]}
+    call = LATEST.call(body, "/v3/responses")
+    answer = json.loads(call.codec.render(say("Hi"), make_request("/v3/responses")).body)
+    assert [part["type"] for part in answer["output"][0]["content"]] == ["output_text", "output_audio"]
+    streamed = LATEST.call({**body, "stream": True}, "/v3/responses")
+    data = b"".join(
+        data for _, data in join_writes(streamed.codec.stream(say("Hi"), make_request("/v3/responses")).events)
+    )
+    kinds = [json.loads(line[6:])["type"] for line in data.decode().split("\n\n")[:-2]]
+    assert kinds[-3:] == ["response.audio.delta", "response.completed", "response.audio.done"]
