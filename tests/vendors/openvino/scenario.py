@@ -6,6 +6,11 @@ deployments:
   - {vendor: openvino, name: draft, kind: speculative}
   - {vendor: openvino, name: net, kind: classic}
   - {vendor: openvino, name: image, kind: other}
+  - {vendor: openvino, name: draws, kind: image}
+  - vendor: openvino
+    name: dummy
+    kind: classic
+    traits: {inputs: [{name: b, shape: [1, 4]}], outputs: [{name: a, shape: [1, 3]}]}
   - {vendor: openvino, name: loading, state: loading}
   - {vendor: openvino, name: retired, state: retired}
   - {vendor: openvino, name: small, task: embeddings, dimensions: 3, tokenizer: bert}
