@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import count
@@ -11,6 +11,7 @@ from emulator.control.entry import Attempts, Entry, Kept
 
 LATEST = 10_000  # entries kept of a session
 _MOST_ENTRIES = 100_000  # of all sessions
+_MOST_FOLLOWED = 20_000  # different requests of a session of which attempts are counted
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
 Listener = Callable[[Entry], None]
 
@@ -33,7 +34,7 @@ class Journal:
         self.latest = 0
         self._era = 0
         self._eras: dict[str, int] = {}
-        self._attempts: dict[str, dict[bytes, Attempts]] = {}
+        self._attempts: dict[str, OrderedDict[bytes, Attempts]] = {}
         self.listeners: list[Listener] = []
         self.watchers: list[Listener] = []
 
@@ -51,8 +52,18 @@ class Journal:
         return self._era, self._eras.get(session, 0)
 
     def follow(self, session: str, identity: bytes, name: str) -> tuple[Attempts, str | None]:
-        """Count one more attempt of equal requests; the attempts, and the id of the one before."""
-        attempts = self._attempts.setdefault(session, {}).setdefault(identity, Attempts())
+        """Count one more attempt of equal requests; the attempts, and the id of the one before.
+
+        What was asked longest ago is forgotten once there are too many.
+        """
+        known = self._attempts.setdefault(session, OrderedDict())
+        attempts = known.get(identity)
+        if attempts is None:
+            attempts = known[identity] = Attempts()
+            if len(known) > _MOST_FOLLOWED:
+                known.popitem(last=False)
+        else:
+            known.move_to_end(identity)
         before, attempts.latest = attempts.latest, name
         attempts.count += 1
         return attempts, before

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, log
@@ -12,8 +14,7 @@ from emulator.control.entry import Entry
 log_ = logging.getLogger("emulator")
 _FINEST = 1e-6  # seconds; what is less late is on time
 _STEP = 1.02  # each bucket is so much wider than the one before: quantiles are right within 2 %
-_FOLDED = 1000  # calls that wait to be counted until somebody asks
-_LOG_STEP = log(_STEP)
+_FOLDED = 1000  # times that wait to be counted together: more would let answers wait
 
 
 @dataclass(slots=True, eq=False)
@@ -23,14 +24,26 @@ class Quantiles:
     count: int = 0
     worst: float = 0.0
     total: float = 0.0
-    _buckets: dict[int, int] = field(default_factory=dict)
+    _buckets: Counter[int] = field(default_factory=Counter)
 
-    def add(self, seconds: float) -> None:
-        self.count += 1
-        self.total += seconds
-        self.worst = max(self.worst, seconds)
-        bucket = ceil(log(seconds / _FINEST) / _LOG_STEP) if seconds > _FINEST else 0
-        self._buckets[bucket] = self._buckets.get(bucket, 0) + 1
+    def add(self, late: Sequence[float]) -> None:
+        """Count some, each of which costs little."""
+        if not late:
+            return
+        self.count += len(late)
+        self.total += sum(late)
+        self.worst = max(self.worst, *late)
+        finest, per_step = _FINEST, 1.0 / log(_STEP)
+        self._buckets.update([int(log(seconds / finest) * per_step) + 1 if seconds > finest else 0 for seconds in late])
+
+    def merge(self, other: Quantiles) -> Quantiles:
+        """Both together."""
+        return Quantiles(
+            self.count + other.count,
+            max(self.worst, other.worst),
+            self.total + other.total,
+            self._buckets + other._buckets,
+        )
 
     @property
     def mean(self) -> float:
@@ -55,13 +68,9 @@ class Errors:
     itl: Quantiles = field(default_factory=Quantiles)
     end: Quantiles = field(default_factory=Quantiles)
 
-    def count(self, ttft: float | None, lateness: tuple[float, ...], end: float | None) -> None:
-        if ttft is not None:
-            self.ttft.add(ttft)
-        for before, after in pairwise(lateness):
-            self.itl.add(abs(after - before))
-        if end is not None:
-            self.end.add(end)
+    def merge(self, other: Errors) -> Errors:
+        """Both together."""
+        return Errors(self.ttft.merge(other.ttft), self.itl.merge(other.itl), self.end.merge(other.end))
 
     @property
     def p99(self) -> float:
@@ -73,8 +82,10 @@ class Timing:
     """Errors of all answers since the process began, and since the last reset."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[float | None, tuple[float, ...], float | None]] = []
-        self._overall = Errors()
+        self._ttft: list[float] = []
+        self._itl: list[float] = []
+        self._end: list[float] = []
+        self._before = Errors()
         self._latest = Errors()
         self._bound: float | None = None
         self._said = False
@@ -86,24 +97,27 @@ class Timing:
 
     def add(self, entry: Entry, scale: float) -> None:
         """Count an answer that went out whole, by a clock so many times as fast as real time."""
-        planned, ttft, end = entry.planned_ttft, entry.ttft, entry.planned_end
-        late = tuple([late / scale for late in entry.lateness])
-        first = None if planned is None or ttft is None else max(0.0, ttft - planned) / scale
-        last = None if end is None else (late[-1] if late else max(0.0, entry.duration - end) / scale)
-        self._waiting.append((first, late, last))
-        if len(self._waiting) >= _FOLDED:
+        planned, ttft, end, late = entry.planned_ttft, entry.ttft, entry.planned_end, entry.lateness
+        if planned is not None and ttft is not None:
+            self._ttft.append(max(0.0, ttft - planned) / scale)
+        if len(late) > 1:
+            self._itl += [abs(after - before) / scale for before, after in pairwise(late)]
+        if end is not None:
+            self._end.append((late[-1] if late else max(0.0, entry.duration - end)) / scale)
+        if len(self._end) + len(self._itl) >= _FOLDED:
             self._fold()
 
     def reset(self) -> None:
         """Begin anew; what was counted since the process began stays."""
         self._fold()
+        self._before = self._before.merge(self._latest)
         self._latest = Errors()
         self._said = False
 
     @property
     def overall(self) -> Errors:
         self._fold()
-        return self._overall
+        return self._before.merge(self._latest)
 
     @property
     def latest(self) -> Errors:
@@ -124,10 +138,10 @@ class Timing:
         return f"p99 of lateness is {p99 * 1000:.2f} ms, above {self._bound * 1000:g} ms"
 
     def _fold(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for ttft, lateness, end in waiting:
-            self._overall.count(ttft, lateness, end)
-            self._latest.count(ttft, lateness, end)
-        if waiting and not self._said and self._bound is not None and self._latest.p99 > self._bound:
+        latest = self._latest
+        for errors, waiting in ((latest.ttft, self._ttft), (latest.itl, self._itl), (latest.end, self._end)):
+            errors.add(waiting)
+            waiting.clear()
+        if not self._said and self._bound is not None and latest.p99 > self._bound:
             self._said = True
             log_.warning("the run is invalid as a measurement: %s", self.invalid)

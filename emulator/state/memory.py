@@ -1,6 +1,6 @@
 """The default store: one process, nothing shared."""
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -44,7 +44,7 @@ class MemoryState:
 
     def __init__(self, most: int = _MOST_COUNTERS) -> None:
         self._most = most
-        self._sessions: dict[str, dict[tuple[str, bytes], int]] = defaultdict(dict)
+        self._sessions: dict[str, OrderedDict[tuple[str, bytes], int]] = defaultdict(OrderedDict)
         self._quotas: dict[str, _Quotas] = defaultdict(_Quotas)
         self._documents: dict[str, dict[str, Mapping[str, JSON]]] = defaultdict(dict)
 
@@ -53,7 +53,7 @@ class MemoryState:
         before = counters.get((scope, key), 0)
         counters[scope, key] = before + 1
         if len(counters) > self._most:
-            del counters[next(iter(counters))]
+            counters.popitem(last=False)  # of a plain dict, to find the first takes the longer the more were deleted
         return before
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:

@@ -110,3 +110,14 @@ def test_what_came_since_is_found_from_the_end() -> None:
         journal.add(make_entry(name, session=session))
     assert [entry.id for entry in journal.since(1)] == ["2", "3"]
     assert journal.since(3) == []
+
+
+def test_of_too_many_different_requests_the_longest_ago_is_forgotten() -> None:
+    journal = Journal()
+    journal.follow("", b"seldom", "first")
+    for number in range(20_000):
+        journal.follow("", b"often", f"o{number}")
+        journal.follow("", number.to_bytes(4), f"n{number}")
+    again, before = journal.follow("", b"seldom", "second")
+    often, _ = journal.follow("", b"often", "last")
+    assert (again.count, before, often.count) == (1, None, 20_001)
