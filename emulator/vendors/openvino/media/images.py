@@ -17,7 +17,7 @@ from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStr
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.media.forms import Form
 from emulator.vendors.openvino.media.options import TEXTS, Options, read_options, take_member, take_text
-from emulator.vendors.openvino.media.pictures import draw_png
+from emulator.vendors.openvino.media.pictures import draw_png, measure_picture
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Accepted
 from emulator.vendors.openvino.text.media import is_picture
@@ -40,6 +40,7 @@ _KNOWN = frozenset(
     )
 )
 _MOST = 4096 * 4096  # pixels; more of them are an engine's failure
+_STEP = 8  # pixels, of a model's pictures to one of its own
 _SIDE = 512  # pixels, of a model that does not say
 _LORA = (
     "lora_alphas is not supported when no dynamic LoRA adapters are available. "
@@ -82,7 +83,7 @@ def parse_images(accepted: Accepted) -> Call:
     else:
         raise refusal(f"Unsupported URI: {path}")
     _check_bounds(accepted, options)
-    width, height = (int(options.number(side) or _SIDE) for side in ("width", "height"))
+    width, height = _find_size(accepted, options)
     if width * height > _MOST:
         raise refusal("Error during images generation", word="INTERNAL")
     return Call(
@@ -97,6 +98,19 @@ def parse_images(accepted: Accepted) -> Call:
         ),
         served=accepted.method,
     )
+
+
+def _find_size(accepted: Accepted, options: Options) -> tuple[int, int]:
+    """In pixels: asked for, or the model's; an edit without a mask keeps its picture's, cut to what the model works in.
+
+    Source: openvino.genai, stable_diffusion_pipeline.hpp, ``compute_dim``.
+    """
+    form = accepted.form
+    if form is not None and not form.file("mask") and (found := measure_picture(form.file("image"))):
+        width, height = (max(side - side % _STEP, _STEP) for side in found)
+    else:
+        width, height = (int(options.number(side) or _SIDE) for side in ("width", "height"))
+    return width, height
 
 
 def _picture_of(accepted: Accepted) -> bytes:

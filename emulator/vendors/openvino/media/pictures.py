@@ -1,13 +1,14 @@
-"""Pictures as bytes: small PNG files of any size, the same on every machine."""
+"""Pictures as bytes: small PNG files of any size, the same on every machine, and the size of a picture that came."""
 
 from __future__ import annotations
 
 import hashlib
-from struct import pack
+from struct import error, pack, unpack_from
 from zlib import adler32, crc32
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _STORED = 65535  # most bytes of a block that is not compressed
+_NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)  # markers of a JPEG file among those of frames
 _TILE = 32  # pixels; so wide are the stripes
 
 
@@ -37,3 +38,29 @@ def _store(data: bytes) -> bytes:
         last = start + _STORED >= len(data)
         blocks.append(pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block)
     return b"\x78\x01" + b"".join(blocks) + pack(">I", adler32(data))
+
+
+def measure_picture(data: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels by the head of a PNG, GIF, BMP or JPEG file; ``None`` if it does not say."""
+    try:
+        if data.startswith(_SIGNATURE):
+            width, height = unpack_from(">II", data, 16)
+        elif data.startswith(b"GIF8"):
+            width, height = unpack_from("<HH", data, 6)
+        elif data.startswith(b"BM"):
+            width, height = unpack_from("<ii", data, 18)
+        else:
+            width, height = _measure_jpeg(data)
+    except error:
+        return None
+    return width, abs(height)  # a BMP file of rows from the top has a height below zero
+
+
+def _measure_jpeg(data: bytes) -> tuple[int, int]:
+    position = 2
+    while True:
+        marker, length = unpack_from(">HH", data, position)
+        if 0xFFC0 <= marker <= 0xFFCF and marker not in _NO_FRAMES:
+            height, width = unpack_from(">HH", data, position + 5)
+            return width, height
+        position += 2 + length

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from struct import unpack
+from struct import pack, unpack
 from zlib import crc32, decompress
 
 import pytest
@@ -214,7 +214,7 @@ def test_edits(fields: tuple[tuple[str, str | bytes], ...], reason: str) -> None
 
 def test_edits_are_drawn() -> None:
     plain = draw(make_form(*_FIELDS, ("n", "2"), ("strength", "0.5")), path=_EDITS, headers=HEADERS)
-    assert sizes(plain) == [(16, 16)] * 2
+    assert sizes(plain) == [(8, 8)] * 2  # as the picture is
     masked = draw(make_form(*_FIELDS, ("mask", _PNG)), path=_EDITS, headers=HEADERS)
     assert sizes(masked) == [(16, 16)]
     missing = LATEST.refusal(make_form(*_FIELDS[:2]), _EDITS, headers=HEADERS)
@@ -228,3 +228,22 @@ def test_a_form_that_is_none() -> None:
     for kind in ("multipart/form-data", "multipart/form-data; boundary=other"):
         refusal = LATEST.refusal(make_form(*_FIELDS), _EDITS, headers={"Content-Type": kind})
         assert refusal == Refusal(500, "Request of multipart type but failed to parse")
+
+
+_JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc4\x00\x03c\xff\xc2\x00\x0b\x08\x00\x20\x00\x30\x01"
+
+
+@pytest.mark.parametrize(
+    ("picture", "size"),
+    [
+        pytest.param(draw_png(20, 41, b""), (16, 40), id="PNG"),
+        pytest.param(b"GIF89a" + pack("<HH", 24, 9) + bytes(8), (24, 8), id="GIF"),
+        pytest.param(b"BM" + bytes(16) + pack("<ii", 33, -16), (32, 16), id="BMP from the top"),
+        pytest.param(_JPEG, (48, 32), id="JPEG"),
+        pytest.param(draw_png(3, 9, b""), (8, 8), id="a narrow one"),
+        pytest.param(b"GIF89a", (512, 512), id="a head that is cut off"),
+        pytest.param(_JPEG[:9], (512, 512), id="a JPEG without a frame"),
+    ],
+)
+def test_an_edit_is_as_large_as_its_picture(picture: bytes, size: tuple[int, int]) -> None:
+    assert sizes(draw(make_form(*_FIELDS[:2], ("image", picture)), path=_EDITS, headers=HEADERS)) == [size]
