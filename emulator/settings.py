@@ -4,7 +4,10 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from math import inf
 from pathlib import Path
+
+from emulator.core.duration import parse_duration
 
 PREFIX = "EMULATOR_"
 FRONT_PORT = 4010
@@ -24,6 +27,8 @@ class Settings:
         header_faults: requests may ask for faults in their own headers.
         tls_dir: where the local authority is kept; absent: in the user's data folder.
         tls_name: more names for a certificate of our own.
+        drain: seconds that open answers get after SIGTERM.
+        head_timeout, body_timeout, idle_timeout: seconds that clients get; infinite: no limit.
     """
 
     paths: tuple[Path, ...] = ()
@@ -46,6 +51,10 @@ class Settings:
     tls_key: Path | None = None
     tls_dir: Path | None = None
     tls_name: tuple[str, ...] = ()
+    drain: float = 30.0
+    head_timeout: float = 30.0
+    body_timeout: float = 120.0
+    idle_timeout: float = 600.0
     unknown: tuple[str, ...] = field(default=())
 
     @property
@@ -55,6 +64,7 @@ class Settings:
 
 _NOT_VARIABLES = {"paths", "unknown"}
 _SWITCHES = {"header_faults", "strict", "tls", "watch"}
+_DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout"}
 _PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -102,6 +112,8 @@ def _convert(name: str, value: object, source: str) -> object:
         texts = value if isinstance(value, list) else [value]
         return tuple(each.strip() for text in texts for each in str(text).split(",") if each.strip())
     text = str(value)
+    if name in _DURATIONS:
+        return _seconds(text, source, unlimited=name != "drain")
     if name in ("port", "seed"):
         return _integer(text, source, LAST_PORT if name == "port" else 2**63 - 1)
     if name in _SWITCHES:
@@ -119,6 +131,15 @@ def _integer(text: str, source: str, most: int) -> int:
         hint = "; 0 takes free ports" if most == LAST_PORT else ""
         raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}{hint}")
     return int(text)
+
+
+def _seconds(text: str, source: str, *, unlimited: bool) -> float:
+    """``30s`` → 30.0; ``0s``, where that would make no sense, is no limit."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise SettingsError(f"{source}: {error}") from None
+    return inf if unlimited and not seconds else seconds
 
 
 def _unknown(environment: Mapping[str, str], names: list[str]) -> Iterator[str]:

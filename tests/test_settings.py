@@ -1,5 +1,6 @@
 """Flags, environment and defaults."""
 
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def test_defaults() -> None:
         pytest.param({"tls_name": ["a", "b, c"], **TLS}, {}, "tls_name", ("a", "b", "c"), id="names, flag by flag"),
         pytest.param(TLS, {"EMULATOR_TLS_NAME": "a, b,"}, "tls_name", ("a", "b"), id="names between commas"),
         pytest.param({}, {"EMULATOR_TLS_NAME": ""}, "tls_name", (), id="no names"),
+        pytest.param({"drain": "1m"}, {}, "drain", 60.0, id="a duration"),
+        pytest.param({"drain": "0s"}, {}, "drain", 0.0, id="no time at all"),
+        pytest.param({}, {"EMULATOR_HEAD_TIMEOUT": "250ms"}, "head_timeout", 0.25, id="a duration as a variable"),
+        pytest.param({"idle_timeout": "0s"}, {}, "idle_timeout", inf, id="no limit of time"),
         pytest.param({"paths": ["a.yaml", "b"]}, {}, "paths", (Path("a.yaml"), Path("b")), id="positional paths"),
     ],
 )
@@ -53,6 +58,7 @@ def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str]
         pytest.param(
             {}, {"EMULATOR_LOG_LEVEL": "loud"}, "takes debug, info, warning, error, not 'loud'", id="a choice"
         ),
+        pytest.param({"drain": "30"}, {}, "--drain: '30' is not a duration; write a number with a unit", id="no unit"),
         pytest.param({"tls": "true", "tls_cert": "c"}, {}, "--tls-cert and --tls-key go together", id="half a pair"),
         pytest.param({"tls_cert": "c", "tls_key": "k"}, {}, "--tls-cert needs --tls", id="a certificate without TLS"),
         pytest.param({}, {"EMULATOR_TLS_NAME": "a"}, "--tls-name needs --tls", id="a name without TLS"),

@@ -4,7 +4,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -101,6 +101,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     text = _text("ignore x-emulator-error, -fault and -ttft headers", "header_faults", "true: obey them")
     flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
     flag("--report", metavar="FILE", help=_text("write the calls as one page of HTML at the end", "report", "none"))
+    _add_times(flag)
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
@@ -111,6 +112,16 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     text = _text("a name more for a certificate of our own; repeatable", "tls_name", "none")
     flag("--tls-name", metavar="HOST", action="append", help=text)
     serve.set_defaults(run=_run_serve)
+
+
+def _add_times(flag: Callable[..., object]) -> None:
+    text = "longest time that open answers get after SIGTERM"
+    flag("--drain", metavar="DURATION", help=_text(text, "drain", "30s"))
+    text = "longest time for the head of a request; 0s: any"
+    flag("--head-timeout", metavar="DURATION", help=_text(text, "head_timeout", "30s"))
+    flag("--body-timeout", metavar="DURATION", help=_text("the same for its body", "body_timeout", "2m"))
+    text = "the same without a request, or without reading an answer"
+    flag("--idle-timeout", metavar="DURATION", help=_text(text, "idle_timeout", "10m"))
 
 
 def _add_tls_dir(parser: argparse.ArgumentParser) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import os
 import secrets
 import ssl
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -44,7 +46,7 @@ def make_context(authority: Authority, names: Sequence[str]) -> ssl.SSLContext:
 
 
 def _load(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> ssl.SSLContext:
-    """A context from a file that is gone at once, and whose password was never written."""
+    """A context from a file that is gone at once, if it ever was on a disk, and whose password was never written."""
     password = secrets.token_hex(32)
     secret = key.private_bytes(
         serialization.Encoding.PEM,
@@ -52,11 +54,25 @@ def _load(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> ssl
         serialization.BestAvailableEncryption(password.encode()),
     )
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    with tempfile.TemporaryDirectory(prefix="emulator-tls-") as folder:
-        file = Path(folder, "leaf.pem")
-        file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + secret)
+    with _as_file(certificate.public_bytes(serialization.Encoding.PEM) + secret) as file:
         context.load_cert_chain(file, password=password)
     return context
+
+
+@contextmanager
+def _as_file(data: bytes) -> Iterator[Path]:
+    """A file meanwhile: in memory where the system has such files, which no end of a process leaves behind."""
+    descriptors = Path("/proc/self/fd")
+    if hasattr(os, "memfd_create") and descriptors.is_dir():
+        with os.fdopen(os.memfd_create("leaf"), "wb") as memory:
+            memory.write(data)
+            memory.flush()
+            yield descriptors / str(memory.fileno())
+        return
+    with tempfile.TemporaryDirectory(prefix="emulator-tls-") as folder:
+        file = Path(folder, "leaf.pem")
+        file.write_bytes(data)
+        yield file
 
 
 def _sign(authority: Authority, key: ec.EllipticCurvePrivateKey, names: Sequence[str]) -> x509.Certificate:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import signal
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -18,11 +15,22 @@ from emulator.control.models import Problem
 from emulator.control.problem import problem_response
 from emulator.server.address import SessionNameError, address
 from emulator.server.complain import explain_address
+from emulator.server.connection import Connection, ConnectionServer
+from emulator.server.patience import Patience, TimeLimits
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
-_DRAIN = 30.0  # seconds that open answers get after SIGTERM
+DRAIN = 30.0  # seconds that open answers get after SIGTERM
 _CONTROL = "/_emulator"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Socket:
+    """One that listens, and the connections that came of it."""
+
+    server: asyncio.Server
+    web: ConnectionServer
+    port: int
 
 
 class PortInUse(Exception):
@@ -33,18 +41,22 @@ class Listeners:
     """All listening sockets of one emulator.
 
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
-    ``drain``: seconds that open answers get at the end.
+    ``drain``: seconds that open answers get at the end; ``limits``: that clients get.
     """
 
-    def __init__(self, runtime: Runtime, control: ControlPlane, drain: float = _DRAIN) -> None:
+    def __init__(
+        self, runtime: Runtime, control: ControlPlane, drain: float = DRAIN, limits: TimeLimits | None = None
+    ) -> None:
         self.runtime = runtime
         self.control = control
         self._drain = drain
-        self._runners: list[web.ServerRunner] = []
+        self._patience = Patience(limits or TimeLimits())
+        self._watching: asyncio.Task[None] | None = None
+        self._sockets: list[_Socket] = []
         self._host = ""
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
-        self._own: dict[tuple[str, str], tuple[web.ServerRunner, str]] = {}
+        self._own: dict[tuple[str, str], _Socket] = {}
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
@@ -63,6 +75,7 @@ class Listeners:
         except PortInUse:
             await self.close()
             raise
+        self._watching = asyncio.create_task(self._patience.watch(self.clients))
         self.control.urls = self.urls
         self.control.follow = self.follow
         self.runtime.open_for = self.open_for
@@ -79,18 +92,22 @@ class Listeners:
         """The base URL of a vendor on a free port that is a session's own, until the session ends."""
         key = (session, vendor)
         if key not in self._own:
-            runner, port = await self._listen(Port(self, vendor, session), 0)
-            self._own[key] = runner, self._url(port)
-        return self._own[key][1]
+            self._own[key] = await self._listen(Port(self, vendor, session), 0)
+        return self._url(self._own[key].port)
 
     def _end(self, session: str) -> None:
         """A session has ended; its ports are closed."""
         for key in [key for key in self._own if key[0] == session]:
-            runner, _ = self._own.pop(key)
-            self._runners.remove(runner)
-            task = asyncio.ensure_future(runner.cleanup())
+            sock = self._own.pop(key)
+            sock.server.close()
+            task = asyncio.ensure_future(sock.web.finish(self._drain))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
+            task.add_done_callback(lambda _, sock=sock: self._sockets.remove(sock))  # type: ignore[misc]
+
+    def clients(self) -> list[Connection]:
+        """Every connection that is open."""
+        return [client for sock in self._sockets for client in sock.web.clients]
 
     async def _open_served(self) -> None:
         """Open the ports of vendors that the scenario at work serves and none before it did."""
@@ -98,18 +115,18 @@ class Listeners:
             if name in self.urls or not (name == "front" or name in self.runtime.active.apps):
                 continue
             try:
-                _, taken = await self._listen(Port(self, "" if name == "front" else name), port)
+                sock = await self._listen(Port(self, "" if name == "front" else name), port)
             except (OSError, UnicodeError) as error:
                 raise PortInUse(explain_address(self._host, port, name, error)) from None
-            self.urls[name] = self._url(taken)
+            self.urls[name] = self._url(sock.port)
 
-    async def _listen(self, port: Port, number: int) -> tuple[web.ServerRunner, int]:
-        server = web.Server(port.serve, access_log=None, handler_cancellation=True)
-        runner = web.ServerRunner(server, shutdown_timeout=self._drain, handle_signals=False)
-        await runner.setup()
-        self._runners.append(runner)
-        await web.TCPSite(runner, self._host, number, ssl_context=self._context, backlog=2048).start()
-        return runner, int(runner.addresses[0][1])
+    async def _listen(self, port: Port, number: int) -> _Socket:
+        web = ConnectionServer(port.serve)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(web, self._host, number, ssl=self._context, backlog=2048)
+        sock = _Socket(server, web, int(server.sockets[0].getsockname()[1]))
+        self._sockets.append(sock)
+        return sock
 
     def _url(self, port: int) -> str:
         return f"{self.scheme}://{_visible(self._host)}:{port}"
@@ -120,11 +137,16 @@ class Listeners:
         return sum(metrics.in_flight() for metrics in self.runtime.metrics.values())
 
     async def close(self) -> None:
-        """Stop accepting, let open answers end, close."""
+        """Stop accepting, let open answers end for a time, close; if cancelled, what is open ends now."""
         self.control.ready = False
+        if self._watching is not None:
+            self._watching.cancel()
+        for sock in self._sockets:
+            sock.server.close()
+        await asyncio.sleep(0)  # what has arrived is begun
         self.runtime.close()
-        await asyncio.gather(*(runner.cleanup() for runner in self._runners))
-        self._runners.clear()
+        await asyncio.gather(*(sock.web.finish(self._drain) for sock in self._sockets))
+        self._sockets.clear()
 
 
 class Port:
@@ -143,7 +165,7 @@ class Port:
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request: the control plane's, or that of a vendor in the session it names."""
         path = http.path
-        if path.startswith(_CONTROL):
+        if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
             return await self._control.serve(http)
         try:
             found = address(path, http.headers, self._runtime.active.keys, self._session)
@@ -170,31 +192,3 @@ def _visible(host: str) -> str:
 def number_ports(vendors: Iterable[str], front: int) -> dict[str, int]:
     """The front port, then one per vendor in order; a vendor that is not served leaves its number free."""
     return {"front": front, **{name: front and front + position for position, name in enumerate(vendors, start=1)}}
-
-
-def write_port_file(path: Path, urls: Mapping[str, str]) -> None:
-    """Write the base URLs whole, never half: a reader that finds the file can trust it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(urls, indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
-
-
-@asynccontextmanager
-async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
-    """Every SIGTERM and SIGINT that comes, in order."""
-    loop = asyncio.get_running_loop()
-    stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
-    names = (signal.SIGTERM, signal.SIGINT)
-    with suppress(NotImplementedError):  # Windows has no signal handlers on its loop
-        for name in names:
-            loop.add_signal_handler(name, stops.put_nowait, name)
-    try:
-        yield stops
-    finally:
-        with suppress(NotImplementedError):
-            for name in names:
-                loop.remove_signal_handler(name)

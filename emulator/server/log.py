@@ -12,12 +12,14 @@ from typing import NamedTuple, TextIO
 
 from emulator.control.entry import Entry
 from emulator.control.explain import describe_nearest
+from emulator.core.escape import escape, escape_json
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
 _WIDTH = 120  # columns
 _INDENT = " " * 14  # under the first word after the time
 _GAP = "  "
 _LONGEST_PATH = 48
+_OTHERS = ("aiohttp", "asyncio")  # whoever else speaks here does it in the same form
 _DIM, _GREEN, _YELLOW, _RED = "2", "32", "33", "31"
 
 
@@ -25,11 +27,12 @@ def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> boo
     """Set up the ``emulator`` logger; true if lines are JSON (``auto``: text on a terminal)."""
     as_json = form == "json" or (form == "auto" and not stream.isatty())
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(_JsonFormatter() if as_json else logging.Formatter("%(levelname)s %(message)s"))
-    logger = logging.getLogger("emulator")
-    logger.handlers[:] = [handler]
-    logger.setLevel(level.upper())
-    logger.propagate = False
+    handler.setFormatter(_JsonFormatter() if as_json else _TextFormatter("%(levelname)s %(message)s"))
+    for name in ("emulator", *_OTHERS):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(logging.ERROR if name in _OTHERS else level.upper())
+        logger.propagate = False
     return as_json
 
 
@@ -40,12 +43,23 @@ def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) ->
     return bool(environment.get("FORCE_COLOR")) or stream.isatty()
 
 
+class _TextFormatter(logging.Formatter):
+    """Lines that only we can end; what is not the first of a message is indented, so that none can be forged."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n  ".join(map(escape, super().format(record).split("\n")))
+
+
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         row = {"time": _stamp(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
         if record.exc_info:
             row["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(row, ensure_ascii=False)
+        return _dump(row)
+
+
+def _dump(row: Mapping[str, object]) -> str:
+    return escape_json(json.dumps(row, ensure_ascii=False))
 
 
 def _stamp(seconds: float) -> str:
@@ -108,7 +122,7 @@ def _as_text(entry: Entry, nearest: str, *, coloured: bool) -> str:
         left -= len(part.text) + len(_GAP)
     written = [_GAP.join(_paint(part, coloured) for part in line) for line in lines]
     for sentence in filter(None, (entry.hint, nearest and f"no rule matched. {nearest}")):
-        written += [_paint(_Part(line, _YELLOW), coloured) for line in wrap(_clean(sentence), _WIDTH - len(_INDENT))]
+        written += [_paint(_Part(line, _YELLOW), coloured) for line in wrap(escape(sentence), _WIDTH - len(_INDENT))]
     return f"\n{_INDENT}".join(written)
 
 
@@ -142,7 +156,7 @@ def _parts_of_answer(entry: Entry) -> Iterator[_Part]:
     if entry.faults:
         yield _Part(_cut(f"faults {', '.join(entry.faults)}", 80), _YELLOW)
     if entry.error:
-        yield _Part(entry.error, _RED)
+        yield _Part(_cut(entry.error, 40), _RED)
     if entry.client_left:
         yield _Part("client left", _YELLOW)
 
@@ -157,16 +171,9 @@ def _paint(part: _Part, coloured: bool) -> str:
     return f"\x1b[{part.style}m{part.text}\x1b[0m" if coloured and part.style else part.text
 
 
-def _clean(text: str) -> str:
-    """Without letters that move the cursor or end the line."""
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-
-
 def _cut(text: str, most: int) -> str:
     """At most so many letters; the middle goes first."""
-    text = _clean(text)
+    text = escape(text)
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
@@ -193,7 +200,7 @@ def _as_json(entry: Entry, nearest: str) -> str:
         "request_id": entry.id,
     }
     row |= dict(_explanations(entry, nearest))
-    return json.dumps(row, ensure_ascii=False)
+    return _dump(row)
 
 
 def _explanations(entry: Entry, nearest: str) -> Iterable[tuple[str, str]]:

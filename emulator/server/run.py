@@ -18,8 +18,10 @@ from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server import loop
 from emulator.server.complain import explain_file
-from emulator.server.listen import Listeners, PortInUse, number_ports, stop_signals, write_port_file
+from emulator.server.lifetime import PortFile, stop_signals, stoppable
+from emulator.server.listen import Listeners, PortInUse, number_ports
 from emulator.server.log import AccessLog, configure_logging
+from emulator.server.patience import TimeLimits
 from emulator.server.runtime import Built, build
 from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import Tls, open_tls
@@ -35,6 +37,11 @@ _GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no ga
 
 def run(settings: Settings) -> int:
     """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
+    with stoppable(), PortFile(settings.port_file) as port_file:
+        return _run(settings, port_file)
+
+
+def _run(settings: Settings, port_file: PortFile) -> int:
     try:
         with with_vendor_mistakes(VENDORS):
             loaded, library = load_paths(settings.paths, settings.scenario)
@@ -55,7 +62,7 @@ def run(settings: Settings) -> int:
     tls = open_tls(settings)
     ports = _number_ports(settings.port)
     try:
-        stopped = loop.run(_serve(settings, loaded, built, ports, tls))
+        stopped = loop.run(_serve(settings, loaded, built, ports, tls, port_file))
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
@@ -86,17 +93,18 @@ def _latency(settings: Settings) -> Latency | None:
 
 
 async def _serve(
-    settings: Settings, loaded: LoadedScenario, built: Built, ports: Mapping[str, int], tls: Tls
+    settings: Settings, loaded: LoadedScenario, built: Built, ports: Mapping[str, int], tls: Tls, port_file: PortFile
 ) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
         built.journal.listeners.append(access)
-    listeners = Listeners(built.runtime, built.control)
+    limits = TimeLimits(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
+    listeners = Listeners(built.runtime, built.control, settings.drain, limits)
     async with stop_signals() as stops:
         if tls.authority is not None:
             built.control.authority = tls.authority.pem
         await listeners.open(settings.host, ports, tls.context)
-        await _announce(settings, listeners)
+        await _announce(port_file, settings, listeners)
         for line in banner(loaded, built, listeners, tls):
             print(line, file=sys.stderr)
         sys.stderr.flush()
@@ -112,12 +120,10 @@ async def _serve(
     return stopped
 
 
-async def _announce(settings: Settings, listeners: Listeners) -> None:
+async def _announce(port_file: PortFile, settings: Settings, listeners: Listeners) -> None:
     """Tell whoever waits for the port file."""
-    if settings.port_file is None:
-        return
     try:
-        write_port_file(settings.port_file, listeners.urls)
+        port_file.write(listeners.urls)
     except OSError as error:
         await listeners.close()
         raise SettingsError(f"--port-file: cannot write {settings.port_file}: {explain_file(error)}") from None

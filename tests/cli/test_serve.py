@@ -1,5 +1,6 @@
 """``emulator serve`` in a process of its own."""
 
+import http.client
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -79,6 +81,45 @@ def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path
             assert "1 answer is still open; Ctrl-C or SIGTERM once more ends at once" in line
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=10) == 130
+
+
+HALF_A_BODY = b"POST /v3/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{"
+HALF_A_HEAD = b"POST /v3/chat/completions HTTP/1.1\r\nHos"
+
+
+@pytest.mark.parametrize("again", [None, signal.SIGINT, signal.SIGTERM], ids=["the time is over", "SIGINT", "SIGTERM"])
+def test_what_never_ends_is_ended_and_nothing_is_left(tmp_path: Path, again: signal.Signals | None) -> None:
+    drain = "100ms" if again is None else "1h"
+    with serving(tmp_path, "--ttft", "1h", "--drain", drain, "--log-format", "text") as (process, urls):
+        body = {"model": "llama3", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+        request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())
+        request.add_header("Content-Type", "application/json")
+        address = urlsplit(urls["openvino"])
+        with (
+            socket.create_connection((address.hostname, address.port)) as one,
+            socket.create_connection((address.hostname, address.port)) as two,
+            urllib.request.urlopen(request) as sleeping,  # returns with the head, before the first token
+        ):
+            one.sendall(HALF_A_BODY)
+            two.sendall(HALF_A_HEAD)
+            process.send_signal(signal.SIGTERM)
+            if again is not None:
+                assert process.stderr is not None
+                assert next(line for line in process.stderr if "stopping" in line)
+                process.send_signal(again)
+            assert process.wait(timeout=20) == 0
+            with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+                sleeping.read()
+        assert not (tmp_path / "ports.json").exists()
+
+
+def test_a_port_file_that_was_left_behind_is_never_trusted(tmp_path: Path) -> None:
+    ports = tmp_path / "ports.json"
+    ports.write_text('{"front": "http://127.0.0.1:1"}')
+    command = [sys.executable, "-m", "emulator", "serve", "--port-file", str(ports), str(tmp_path / "none.yaml")]
+    ended = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    assert ended.returncode == 2
+    assert not ports.exists()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from emulator.control.entry import Entry
-from emulator.server.log import AccessLog, wants_colour
+from emulator.server.log import AccessLog, configure_logging, wants_colour
 from tests.conftest import Start
 from tests.server.toy import TOY
 
@@ -95,12 +96,52 @@ async def test_calls_alike_are_explained_once(start: Start) -> None:
         pytest.param({"rule": "r", "faults": ("stall", "drop")}, "rule 'r'  faults stall, drop", id="rule and faults"),
         pytest.param({"error": "internal"}, "900.0 ms  internal", id="an error"),
         pytest.param({"client_left": True}, "900.0 ms  client left", id="a client that left"),
-        pytest.param({"path": "/a\n\x1b[31mb"}, "/a��[31mb", id="letters that move the cursor"),
+        pytest.param({"path": "/a\n\x1b[31mb"}, "/a\\n\\x1b[31mb", id="letters that move the cursor"),
     ],
 )
 async def test_the_words_of_a_line(fields: dict[str, object], says: str) -> None:
     (line,) = await write(make_entry(**fields))
     assert says in line
+
+
+@pytest.mark.parametrize(
+    "letter", ["\n", "\r", "\x00", "\x1b", "\x7f", "\x85", "\x9b", "\u2028", "\u2029", "\u202e", "\udcff"]
+)
+@pytest.mark.parametrize("as_json", [True, False], ids=["json", "text"])
+@pytest.mark.parametrize("field", ["path", "deployment", "principal", "hint", "method", "error", "rule"])
+async def test_a_client_can_neither_end_a_line_nor_move_the_cursor(field: str, as_json: bool, letter: str) -> None:
+    stream = io.StringIO()
+    access = AccessLog(as_json=as_json, stream=stream, colour=False)
+    access(make_entry(**{field: f"a{letter}b"}))
+    access.flush()
+    written = stream.getvalue()
+    assert letter not in written.rstrip("\n").replace("\n" + " " * 14, "")
+    if as_json:
+        assert json.loads(written)[field] == f"a{letter}b"
+
+
+@pytest.mark.parametrize("letter", ["\r", "\x1b", "\x85", "\x9b", "\u2028", "\udcff"])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_messages_cannot_be_forged(form: str, letter: str) -> None:
+    stream = io.StringIO()
+    logger = logging.getLogger("emulator")
+    before = [*logger.handlers], logger.propagate, logger.level
+    others = {name: [*logging.getLogger(name).handlers] for name in ("aiohttp", "asyncio")}
+    try:
+        configure_logging("info", form, stream)
+        logger.info("asked for %s", f"/a{letter}b\n09:00:00  200  GET  /forged")
+        logging.getLogger("asyncio").error("two\nlines")
+    finally:
+        logger.handlers[:], logger.propagate, logger.level = before
+        for name, handlers in others.items():
+            logging.getLogger(name).handlers[:] = handlers
+    written = stream.getvalue()
+    assert letter not in written
+    lines = written.splitlines()
+    if form == "json":
+        assert [json.loads(line)["level"] for line in lines] == ["info", "error"]
+    else:
+        assert [line[:5] for line in lines] == ["INFO ", "  09:", "ERROR", "  lin"]
 
 
 async def test_why_it_was_refused_stands_below() -> None:

@@ -1,0 +1,192 @@
+"""One client's connection: what it is told when its head is none, how long it may take, how its end is waited for.
+
+Builds on what aiohttp keeps to itself, so ``pyproject.toml`` says which of its releases will do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine, InvalidURLError, LineTooLong
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler, _ErrInfo
+
+from emulator.core.reasons import reason_phrase
+from emulator.server.patience import Phase, Sight
+from emulator.server.player import END
+
+log = logging.getLogger("emulator")
+_FOREVER = 1e9  # seconds that the framework itself lets a connection rest: :class:`Patience` ends it
+_GRACE = 1.0  # seconds for what was cancelled to come to its end
+_TOO_SLOW = 408
+_WHY: tuple[tuple[type[BaseException], int, str], ...] = (  # never in the client's words: they may hold a credential
+    (LineTooLong, 431, "a line of its head is too long"),
+    (BadHttpMethod, 400, "it begins with no method; over TLS, a server wants --tls"),
+    (InvalidURLError, 400, "what it asks for is no URL"),
+    (BadStatusLine, 400, "its first line is none of HTTP"),
+    (BaseException, 400, "its head or the framing of its body is broken"),
+)
+_BUG = b"The emulator itself failed; its log has the traceback.\n"
+
+
+class _Request(web.BaseRequest):
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        """No answer names the framework."""
+        response.headers.pop("Server", None)
+
+
+class Connection(RequestHandler):
+    """Reads requests and has each answered before the next.
+
+    Fields:
+        seen, since: what :class:`Patience` saw it do last, and when first.
+    """
+
+    __slots__ = ("_half_head", "_lost", "seen", "since")
+
+    def __init__(self, server: ConnectionServer, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(server, loop=loop, keepalive_timeout=_FOREVER, access_log=None)  # type: ignore[arg-type]
+        self._half_head = False
+        self._lost: asyncio.Future[None] | None = None
+        self.seen: Sight | None = None
+        self.since = 0.0
+
+    @property
+    def peer(self) -> str:
+        """The client's address."""
+        name = self.peername
+        return str(name[0]) if isinstance(name, tuple) else "nowhere"
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        messages = self._messages
+        if data:
+            self._half_head = not messages and self._current_request is None
+        if messages and isinstance(messages[-1][0], _ErrInfo) and self._awaits_body():
+            self._refuse(messages[-1][0].exc)  # whoever reads the body would wait for ever
+            self.force_close()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        if self._lost is not None and not self._lost.done():
+            self._lost.set_result(None)
+
+    def look(self) -> Sight:
+        """What it does."""
+        transport = self.transport
+        unread = transport.get_write_buffer_size() if self._paused and transport is not None else 0
+        return Sight(self._phase(), self._request_count, unread)
+
+    def _phase(self) -> Phase:
+        if self._paused:
+            return Phase.UNREAD
+        if self._awaits_body():
+            return Phase.BODY
+        if self._waiter is None or self._waiter.done():
+            return Phase.ANSWER
+        return Phase.HEAD if self._half_head else Phase.IDLE
+
+    def _awaits_body(self) -> bool:
+        request = self._current_request
+        return request is not None and not request.content.is_eof()
+
+    def end(self, phase: Phase) -> None:
+        """Hang up on a client that took too long; it is told why if it asked for anything."""
+        if phase in (Phase.HEAD, Phase.BODY):
+            self._tell(_TOO_SLOW)
+            self.force_close()
+        else:
+            self.abort()
+
+    async def finish(self) -> None:
+        """Take no further request, and wait until the answer that is under way has been sent to its last byte."""
+        self.close()
+        task = self._task_handler
+        if task is not None:
+            await asyncio.wait([task])
+        if self.transport is not None:
+            self._lost = self._loop.create_future()
+            self.transport.close()
+            await self._lost
+
+    def abort(self) -> None:
+        """End it at once, whatever is under way."""
+        transport = self.transport
+        self._force_close = True
+        if self._task_handler is not None:
+            self._task_handler.cancel()
+        if transport is not None:
+            transport.abort()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what no vendor has seen: a head that is none, or our own mistake."""
+        if status == 400 and exc is not None:
+            self._refuse(exc)
+        else:
+            self.log_exception("bug in the emulator", exc_info=exc)
+            self._tell(500, _BUG, "Content-Type: text/plain; charset=utf-8\r\nx-emulator-bug: 1\r\n")
+        return END
+
+    def _refuse(self, error: BaseException) -> None:
+        _, status, why = next(row for row in _WHY if isinstance(error, row[0]))
+        log.info("refused a request of %s: %s", self.peer, why)
+        self._tell(status)
+
+    def _tell(self, status: int, body: bytes = b"", headers: str = "") -> None:
+        if self.transport is not None:
+            head = f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{headers}"
+            self.transport.write(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+
+    def log_exception(self, *args: object, **kw: object) -> None:
+        log.error(*args, **kw)  # type: ignore[arg-type]  # as the framework means them
+
+
+class ConnectionServer(web.Server):
+    """The connections of one listening socket."""
+
+    def __init__(self, serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
+        super().__init__(serve, handler_cancellation=True)
+
+    def __call__(self) -> Connection:
+        return Connection(self, self._loop)
+
+    @property
+    def clients(self) -> list[Connection]:
+        """Those that are open, or whose answer has not come to its end."""
+        return [connection for connection in self.connections if isinstance(connection, Connection)]
+
+    def _make_request(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> web.BaseRequest:
+        return _Request(message, payload, protocol, writer, task, self._loop)
+
+    async def finish(self, seconds: float) -> None:
+        """Let answers that are under way end, for so long at most; what is left then, or if cancelled, ends at once."""
+        waiting = [asyncio.ensure_future(client.finish()) for client in self.clients]
+        try:
+            if waiting:
+                await asyncio.wait(waiting, timeout=seconds)
+        finally:
+            for waiter in waiting:
+                waiter.cancel()
+            for client in self.clients:
+                client.abort()
+        left = [task for client in self.clients if (task := client._task_handler) is not None]
+        if left:
+            await asyncio.wait(left, timeout=_GRACE)

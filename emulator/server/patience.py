@@ -1,0 +1,99 @@
+"""How long a client may take: for the head of a request, for its body, and in silence between two of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from math import inf
+from typing import Protocol
+
+log = logging.getLogger("emulator")
+_RARELY = 5.0  # seconds between two looks at most
+_LOOKS = 4  # within the shortest limit: a client is ended at most so much of it too late
+
+
+class Phase(Enum):
+    """What a connection waits for, as the log says it; of what is no client's fault, nothing."""
+
+    IDLE = "it asked for nothing"
+    HEAD = "the head of its request is not whole"
+    BODY = "the body of its request is not whole"
+    UNREAD = "it did not read its answer"
+    ANSWER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Seconds; ``inf``: as long as it likes.
+
+    Fields:
+        head: from the first byte of a request to the end of its head.
+        body: from there to the end of its body.
+        idle: without a request, or without reading a byte of an answer.
+    """
+
+    head: float = 30.0
+    body: float = 120.0
+    idle: float = 600.0
+
+    def of(self, phase: Phase) -> float:
+        if phase is Phase.HEAD:
+            return self.head
+        if phase is Phase.BODY:
+            return self.body
+        return inf if phase is Phase.ANSWER else self.idle
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a connection does: in which of its requests, and how many bytes of answers the client has yet to take."""
+
+    phase: Phase
+    request: int = 0
+    unread: int = 0
+
+
+class Client(Protocol):
+    """A connection that can be looked at and ended."""
+
+    seen: Sight | None
+    since: float
+
+    @property
+    def peer(self) -> str: ...
+
+    def look(self) -> Sight: ...
+
+    def end(self, phase: Phase) -> None:
+        """Hang up on a client that took too long."""
+
+
+class Patience:
+    """Looks at every connection now and then, so that none needs a timer of its own."""
+
+    def __init__(self, limits: TimeLimits, now: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._now = now
+
+    async def watch(self, clients: Callable[[], Iterable[Client]]) -> None:
+        """Look again and again, until cancelled."""
+        limits = self._limits
+        every = min(_RARELY, *(limit / _LOOKS for limit in (limits.head, limits.body, limits.idle)))
+        while True:
+            await asyncio.sleep(every)
+            self.look(clients())
+
+    def look(self, clients: Iterable[Client]) -> None:
+        """End those that have done the same for too long."""
+        now = self._now()
+        for client in clients:
+            sight = client.look()
+            if sight != client.seen:
+                client.seen, client.since = sight, now
+            elif now - client.since >= self._limits.of(sight.phase):
+                log.info("ended the connection of %s: %s in time", client.peer, sight.phase.value)
+                client.end(sight.phase)
