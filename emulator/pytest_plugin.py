@@ -25,6 +25,7 @@ the scenario language, which win over the files"""
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("emulator", "LLM vendors, emulated")
     group.addoption("--emulator-url", metavar="URL", help="the front of an emulator that runs; default: one is started")
+    group.addoption("--emulator-token", metavar="TOKEN", help="what it takes to steer it [EMULATOR_CONTROL_TOKEN]")
     group.addoption("--emulator-log", metavar="FILE", help="a line for each call, of an emulator that is started")
     group.addoption("--emulator-artifacts", metavar="DIR", help="a page of HTML for each test that fails")
     group.addoption("--emulator-report", metavar="FILE", help="one page of HTML with the calls of all tests")
@@ -59,7 +60,7 @@ def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
     if url:
         from emulator.client import EmulatorClient
 
-        with EmulatorClient(url, via="path") as client:
+        with EmulatorClient(url, via="path", token=pytestconfig.getoption("--emulator-token")) as client:
             yield client
         return
     from emulator import start
@@ -159,11 +160,12 @@ def pytest_runtest_makereport(
 
 
 def _describe(item: pytest.Item, client: EmulatorClient, report: pytest.TestReport) -> Iterator[str]:
+    from emulator.client import EmulatorError
     from emulator.client.report import describe_calls
 
     try:
         calls = client.requests()
-    except OSError as error:
+    except (EmulatorError, OSError) as error:
         yield str(error)
         return
     yield describe_calls(calls)

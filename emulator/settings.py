@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf
@@ -27,6 +28,8 @@ class Settings:
         header_faults: requests may ask for faults in their own headers.
         tls_dir: where the local authority is kept; absent: in the user's data folder.
         tls_name: more names for a certificate of our own.
+        allow_host: names under which the control plane may be asked for, and pages that may ask it.
+        control_token: what it takes to steer; absent: nothing, from private addresses.
         drain: seconds that open answers get after SIGTERM.
         head_timeout, body_timeout, idle_timeout: seconds that clients get; infinite: no limit.
     """
@@ -51,6 +54,8 @@ class Settings:
     tls_key: Path | None = None
     tls_dir: Path | None = None
     tls_name: tuple[str, ...] = ()
+    allow_host: tuple[str, ...] = ()
+    control_token: str | None = field(default=None, repr=False)
     drain: float = 30.0
     head_timeout: float = 30.0
     body_timeout: float = 120.0
@@ -64,9 +69,11 @@ class Settings:
 
 _NOT_VARIABLES = {"paths", "unknown"}
 _SWITCHES = {"header_faults", "strict", "tls", "watch"}
+_LISTS = {"allow_host", "tls_name"}
 _DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout"}
 _PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
+_HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("auto", "text", "json")
 
@@ -93,6 +100,7 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = 
     values["unknown"] = tuple(_unknown(environment, names))
     settings = Settings(**values)  # type: ignore[arg-type]
     _check_tls(settings)
+    _check_hosts(settings.allow_host)
     return settings
 
 
@@ -108,10 +116,12 @@ def _check_tls(settings: Settings) -> None:
 
 
 def _convert(name: str, value: object, source: str) -> object:
-    if name == "tls_name":
+    if name in _LISTS:
         texts = value if isinstance(value, list) else [value]
         return tuple(each.strip() for text in texts for each in str(text).split(",") if each.strip())
     text = str(value)
+    if name == "control_token":
+        return _token(text, source)
     if name in _DURATIONS:
         return _seconds(text, source, unlimited=name != "drain")
     if name in ("port", "seed"):
@@ -131,6 +141,19 @@ def _integer(text: str, source: str, most: int) -> int:
         hint = "; 0 takes free ports" if most == LAST_PORT else ""
         raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}{hint}")
     return int(text)
+
+
+def _token(text: str, source: str) -> str | None:
+    """What a header can carry; an empty one is none."""
+    if not re.fullmatch(r"[!-~]*", text):
+        raise SettingsError(f"{source} takes letters of ASCII without blanks")
+    return text or None
+
+
+def _check_hosts(names: tuple[str, ...]) -> None:
+    for name in names:
+        if not _HOST.fullmatch(name):
+            raise SettingsError(f"--allow-host takes host names such as emulator.test or *.test, not {name!r}")
 
 
 def _seconds(text: str, source: str, *, unlimited: bool) -> float:

@@ -2,12 +2,15 @@
 
 import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from emulator import start
+from emulator.control.guard import Guard
+from tests.wire import Running
 
 ROOT = Path(__file__).parent.parent
 APP = (ROOT / "tests" / "client" / "app.py").read_text(encoding="utf-8")
@@ -211,6 +214,19 @@ def test_an_emulator_that_is_not_there_is_said(suite: pytest.Pytester, unused_tc
     result.stdout.fnmatch_lines([f"E*no emulator answers at http://127.0.0.1:{unused_tcp_port}*"])
 
 
+def test_one_that_takes_a_token_is_steered_with_it(
+    suite: pytest.Pytester, live_with: Callable[[str], Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = live_with("")
+    elsewhere.built.control.guard = Guard(token="s3cret")
+    source = "def test_it(emulator): emulator.load({'seed': 7})"
+    url = f"--emulator-url={elsewhere.urls['front']}"
+    run(suite, source, url).assert_outcomes(failed=1, errors=1)
+    run(suite, source, url, "--emulator-token=s3cret").assert_outcomes(passed=1)
+    monkeypatch.setenv("EMULATOR_CONTROL_TOKEN", "s3cret")
+    run(suite, source, url).assert_outcomes(passed=1)
+
+
 def test_the_log_has_every_call(suite: pytest.Pytester) -> None:
     run(suite, "def test_it(emulator): ask(emulator.url('databricks'))", "--emulator-log=calls.log")
     assert "/serving-endpoints/chat/completions" in (suite.path / "calls.log").read_text()
@@ -237,6 +253,7 @@ def test_it_says_what_it_offers(suite: pytest.Pytester) -> None:
         "--emulator-log",
         "--emulator-artifacts",
         "--emulator-report",
+        "--emulator-token",
         "emulator_scenario",
         "emulator_strict",
     ):

@@ -34,6 +34,9 @@ def test_defaults() -> None:
         pytest.param({"tls_name": ["a", "b, c"], **TLS}, {}, "tls_name", ("a", "b", "c"), id="names, flag by flag"),
         pytest.param(TLS, {"EMULATOR_TLS_NAME": "a, b,"}, "tls_name", ("a", "b"), id="names between commas"),
         pytest.param({}, {"EMULATOR_TLS_NAME": ""}, "tls_name", (), id="no names"),
+        pytest.param({"allow_host": ["a.test,*.b"]}, {}, "allow_host", ("a.test", "*.b"), id="hosts"),
+        pytest.param({}, {"EMULATOR_CONTROL_TOKEN": "s3cret"}, "control_token", "s3cret", id="a token"),
+        pytest.param({}, {"EMULATOR_CONTROL_TOKEN": ""}, "control_token", None, id="an empty token is none"),
         pytest.param({"drain": "1m"}, {}, "drain", 60.0, id="a duration"),
         pytest.param({"drain": "0s"}, {}, "drain", 0.0, id="no time at all"),
         pytest.param({}, {"EMULATOR_HEAD_TIMEOUT": "250ms"}, "head_timeout", 0.25, id="a duration as a variable"),
@@ -58,6 +61,11 @@ def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str]
         pytest.param(
             {}, {"EMULATOR_LOG_LEVEL": "loud"}, "takes debug, info, warning, error, not 'loud'", id="a choice"
         ),
+        pytest.param({"allow_host": ["http://a"]}, {}, "--allow-host takes host names such as", id="a URL as a host"),
+        pytest.param(
+            {"allow_host": ["a.test:80"]}, {}, "--allow-host takes host names such as", id="a host with a port"
+        ),
+        pytest.param({"control_token": "a b"}, {}, "--control-token takes letters of ASCII", id="a token with a blank"),
         pytest.param({"drain": "30"}, {}, "--drain: '30' is not a duration; write a number with a unit", id="no unit"),
         pytest.param({"tls": "true", "tls_cert": "c"}, {}, "--tls-cert and --tls-key go together", id="half a pair"),
         pytest.param({"tls_cert": "c", "tls_key": "k"}, {}, "--tls-cert needs --tls", id="a certificate without TLS"),

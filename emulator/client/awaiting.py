@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from emulator.client import steps
 from emulator.client.bound import Bound
-from emulator.client.request import DEFAULT_URL, Reply, Request, Steps
+from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
 from emulator.client.steps import Via, World
 
 if TYPE_CHECKING:
@@ -34,13 +34,22 @@ def _awaiting(
 
 
 class AsyncEmulatorClient(Bound):
-    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session."""
+    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
+
+    ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
+    """
 
     def __init__(
-        self, url: str = DEFAULT_URL, *, session: str = "", via: Via | None = None, tls: ssl.SSLContext | None = None
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        session: str = "",
+        via: Via | None = None,
+        tls: ssl.SSLContext | None = None,
+        token: str | None = None,
     ) -> None:
         super().__init__(url, session, via)
-        self._connections = _Connections(self.front, tls)
+        self._connections = _Connections(self.front, tls, name_token(token))
 
     url = _awaiting(steps.url)
     env = _awaiting(steps.env)
@@ -91,9 +100,10 @@ class AsyncEmulatorClient(Bound):
 class _Connections:
     """Connections to one server."""
 
-    def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> None:
         self._url = url
         self._tls = tls
+        self._headers = headers
         self._http: aiohttp.ClientSession | None = None
 
     async def send(self, request: Request) -> Reply:
@@ -111,6 +121,7 @@ class _Connections:
                 request.method,
                 self._url + request.path,
                 data=request.body or None,
+                headers=self._headers,
                 timeout=aiohttp.ClientTimeout(request.timeout),
                 ssl=self._tls or True,
             ) as response:

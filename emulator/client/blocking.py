@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from types import TracebackType
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from emulator.client import steps
 from emulator.client.bound import Bound
-from emulator.client.request import DEFAULT_URL, Reply, Request, Steps
+from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
 from emulator.client.steps import Via, World
 
 P = ParamSpec("P")
@@ -31,13 +31,22 @@ def _blocking(method: Callable[Concatenate[World, P], Steps[T]]) -> Callable[Con
 
 
 class EmulatorClient(Bound):
-    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session."""
+    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
+
+    ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
+    """
 
     def __init__(
-        self, url: str = DEFAULT_URL, *, session: str = "", via: Via | None = None, tls: ssl.SSLContext | None = None
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        session: str = "",
+        via: Via | None = None,
+        tls: ssl.SSLContext | None = None,
+        token: str | None = None,
     ) -> None:
         super().__init__(url, session, via)
-        self._connections = _Connections(self.front, tls)
+        self._connections = _Connections(self.front, tls, name_token(token))
 
     url = _blocking(steps.url)
     env = _blocking(steps.env)
@@ -86,9 +95,10 @@ class EmulatorClient(Bound):
 class _Connections:
     """Connections to one server; each carries one question at a time, and is kept for the next."""
 
-    def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> None:
         self._url = url
         self._tls = tls
+        self._headers = headers
         self._resting: list[HTTPConnection] = []
 
     def send(self, request: Request) -> Reply:
@@ -112,7 +122,7 @@ class _Connections:
         connection.timeout = request.timeout
         if connection.sock is not None:
             connection.sock.settimeout(request.timeout)
-        connection.request(request.method, request.path, request.body or None)
+        connection.request(request.method, request.path, request.body or None, self._headers)
         response = connection.getresponse()
         reply = Reply(response.status, response.read())
         self._resting.append(connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,12 +12,19 @@ from pydantic import BaseModel, ValidationError
 
 from emulator.control.models import Problem
 from emulator.core.json import JSON, dump_json
+from emulator.settings import variable
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 PATIENCE = 30.0  # real seconds for an answer, beside what the server was asked to wait
 DEFAULT_URL = "http://127.0.0.1:4010"
+
+
+def name_token(token: str | None, environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """The header that carries a token, or that of the environment, if there is one."""
+    found = environment.get(variable("control_token")) if token is None else token
+    return {"x-emulator-token": found} if found else {}
 
 
 class EmulatorError(Exception):

@@ -1,12 +1,12 @@
 """What each control request does."""
 
-import json
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from emulator.control import models
+from emulator.control.keys import hide_keys, restore_keys, show_text
 from emulator.control.look import LookActions
 from emulator.control.metrics import render_metrics
 from emulator.control.openapi import dump_openapi
@@ -37,14 +37,17 @@ class Actions(RequestActions, LookActions):
             vendors=list(active.apps),
             rules=[rule.name for rule in scenario.rules],
             sources=[str(path) for path in loaded.sources],
-            document=loaded.data,
-            text=_show_text(loaded),
+            document=hide_keys(loaded.data),
+            text=show_text(loaded),
         )
 
     async def put_scenario(self, query: models.PutQuery, body: bytes, name: str) -> models.ScenarioState:
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
-        loaded = self._target.load(body) if query.name is None else self._select(query.name)
+        if query.name is None:
+            loaded = restore_keys(self._target.load(body), self._target.of(query.session).loaded)
+        else:
+            loaded = self._select(query.name)
         self._target.put(loaded, query.session, query.seed)
         return await self.get_scenario(query, b"", "")
 
@@ -154,16 +157,6 @@ class Actions(RequestActions, LookActions):
 
     async def get_openapi(self, query: models.NoQuery, body: bytes, name: str) -> bytes:
         return dump_openapi()
-
-
-def _show_text(loaded: LoadedScenario) -> str:
-    """A scenario to edit, which as JSON is YAML too."""
-    text = loaded.text
-    if text is None:
-        text = "" if loaded.data is None else json.dumps(loaded.data, ensure_ascii=False, indent=2) + "\n"
-    for key in loaded.scenario.keys or ():
-        text = text.replace(key.token, f"{key.token[:4]}…")
-    return text
 
 
 def _check_vendor(name: str, served: Iterable[str]) -> None:

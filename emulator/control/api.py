@@ -11,6 +11,7 @@ from emulator.control import models
 from emulator.control.console import PAGE_HEADERS, read_page
 from emulator.control.entry import Entry
 from emulator.control.events import stream_events
+from emulator.control.guard import Guard
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem
 from emulator.control.report import ReportActions
@@ -32,7 +33,7 @@ class ControlPlane:
     """Answers the paths no vendor may claim.
 
     ``ready`` and ``urls`` are set once everything listens; ``follow`` opens what a new scenario needs; ``authority``
-    is the certificate (PEM) that clients trust, where the server has one of its own.
+    is the certificate (PEM) that clients trust, where the server has one of its own; ``guard`` lets requests in.
     """
 
     def __init__(self, target: Target) -> None:
@@ -44,6 +45,7 @@ class ControlPlane:
         self.urls: Mapping[str, str] = {}
         self.follow: Callable[[], Awaitable[None]] = _stay
         self.authority: bytes | None = None
+        self.guard = Guard()
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """One request under ``/_emulator/``."""
@@ -86,7 +88,10 @@ class ControlPlane:
         return problem_response(models.Problem(title="Not found", status=404, detail=detail))
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
+        self.guard.check_browser(http.headers)
         route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
+        if not route.is_open:
+            self.guard.check_caller(http.headers, http.remote)
         query = _read_query(http, route)
         body = await _read_body(http) if http.body_exists else b""
         if isinstance(query, models.EventsQuery):

@@ -12,6 +12,10 @@ from emulator.control.routes import ROUTES, Route
 from emulator.core.json import JSON, dump_json
 
 _REF = "#/components/schemas/{model}"
+_TOKENS: dict[str, JSON] = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The token of `--control-token`."},
+    "header": {"type": "apiKey", "in": "header", "name": "x-emulator-token", "description": "The same."},
+}
 _PROBLEM = {"application/problem+json": {"schema": {"$ref": _REF.format(model="Problem")}}}
 
 
@@ -26,7 +30,7 @@ def dump_openapi() -> bytes:
             "openapi": "3.1.0",
             "info": {"title": "Emulator control plane", "version": __version__},
             "paths": paths,
-            "components": {"schemas": _schemas()},
+            "components": {"schemas": _schemas(), "securitySchemes": _TOKENS},
         }
     )
 
@@ -48,7 +52,9 @@ def _describe(route: Route) -> JSON:
         "parameters": [*_path_parameters(route), *_query_parameters(route)],
         "responses": responses,
     }
-    for status in sorted({*route.statuses, 400, 405}):
+    if not route.is_open:
+        operation["security"] = [{}, *({name: []} for name in _TOKENS)]
+    for status in sorted({*route.statuses, 400, 403, 405} | (set() if route.is_open else {401})):
         wording = _content(route) if status == 503 else None
         content = {"application/json": wording} if wording else _PROBLEM
         responses[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}

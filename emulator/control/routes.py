@@ -19,6 +19,7 @@ class Route:
         gives: the answer's body; ``None``: a document of its own.
         yaml: the body is a scenario.
         media: content type of an answer without a model.
+        is_open: it takes no token, and strangers may ask: probes, and what tells and changes nothing.
     """
 
     method: str
@@ -31,6 +32,7 @@ class Route:
     yaml: bool = False
     media: str = "application/json"
     statuses: tuple[int, ...] = ()
+    is_open: bool = False
 
 
 def _compile(path: str) -> re.Pattern[str]:
@@ -40,7 +42,11 @@ def _compile(path: str) -> re.Pattern[str]:
 ROUTES = (
     Route(method="GET", path="", summary="The console: a page for people, over the routes below.", media="text/html"),
     Route(
-        method="GET", path="/health", summary="Whether the process lives; no scenario changes it.", gives=models.Health
+        method="GET",
+        path="/health",
+        summary="Whether the process lives; no scenario changes it.",
+        gives=models.Health,
+        is_open=True,
     ),
     Route(
         method="GET",
@@ -48,6 +54,7 @@ ROUTES = (
         summary="Whether everything listens and the scenario is loaded.",
         gives=models.Ready,
         statuses=(503,),
+        is_open=True,
     ),
     Route(
         method="GET",

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from emulator.control.entry import Entry
 from emulator.control.models import RequestShown, ResponseShown, ToolCallShown
 from emulator.core.json import JSON, parse_json
-from emulator.core.secret import cut_credential
+from emulator.core.secret import cut, cut_credential
 
 _SECRET_QUERY = frozenset({"key", "api-key", "api_key", "subscription-key", "access_token"})
 _SECRET_FIELD = re.compile(r"\b((?:client_secret|client_assertion|password|refresh_token)=[^&]{0,4})[^&]*")
@@ -23,7 +23,7 @@ def show_request(entry: Entry) -> RequestShown:
         return RequestShown(query={}, headers={}, body=None, encoding=None, bytes=entry.bytes_in, cut=False, kept=False)
     body, is_base64 = show_body(kept.request.body, cut=kept.request_cut)
     return RequestShown(
-        query={name: _cut(value) if name in _SECRET_QUERY else value for name, value in kept.request.query.items()},
+        query={name: cut(value) if name in _SECRET_QUERY else value for name, value in kept.request.query.items()},
         headers=show_headers(kept.request.headers.items()),
         body=_SECRET_FIELD.sub(r"\1…", body) if isinstance(body, str) else body,
         encoding="base64" if is_base64 else None,
@@ -81,7 +81,3 @@ def show_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
         text = cut_credential(name, value)
         shown[name] = f"{shown[name]}, {text}" if name in shown else text
     return shown
-
-
-def _cut(secret: str) -> str:
-    return f"{secret[:4]}…"

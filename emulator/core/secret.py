@@ -8,4 +8,9 @@ def cut_credential(name: str, value: str) -> str:
     if name.lower() not in _SECRET:
         return value
     scheme, space, token = value.rpartition(" ")
-    return f"{scheme}{space}{token[:4]}…"
+    return f"{scheme}{space}{cut(token)}"
+
+
+def cut(secret: str) -> str:
+    """``dapi-search`` → ``dapi…``: enough to tell it by."""
+    return f"{secret[:4]}…"

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
 from emulator import __version__
+from emulator.control.guard import Guard
 from emulator.control.models import ReportAsked
 from emulator.control.report import make_report
 from emulator.core.duration import parse_duration
@@ -101,6 +102,8 @@ async def _serve(
     limits = TimeLimits(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     listeners = Listeners(built.runtime, built.control, settings.drain, limits)
     async with stop_signals() as stops:
+        names = (*settings.allow_host, *settings.tls_name)
+        built.control.guard = Guard(tuple(map(str.lower, names)), settings.control_token)
         if tls.authority is not None:
             built.control.authority = tls.authority.pem
         await listeners.open(settings.host, ports, tls.context)

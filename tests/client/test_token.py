@@ -1,0 +1,48 @@
+"""Clients of an emulator that takes a token, and credentials that come back as they were shown."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
+from emulator.client.request import name_token
+from emulator.control.guard import Guard
+from tests.wire import Running
+
+
+@pytest.mark.parametrize(
+    ("token", "environment", "headers"),
+    [
+        pytest.param("a", {"EMULATOR_CONTROL_TOKEN": "b"}, {"x-emulator-token": "a"}, id="the one that is given"),
+        pytest.param(None, {"EMULATOR_CONTROL_TOKEN": "b"}, {"x-emulator-token": "b"}, id="that of the environment"),
+        pytest.param("", {"EMULATOR_CONTROL_TOKEN": "b"}, {}, id="none, whatever the environment says"),
+        pytest.param(None, {}, {}, id="none"),
+    ],
+)
+def test_a_token_is_found(token: str | None, environment: Mapping[str, str], headers: Mapping[str, str]) -> None:
+    assert name_token(token, environment) == headers
+
+
+async def test_both_clients_send_it(live_with: Callable[[str], Running]) -> None:
+    running = live_with("")
+    running.built.control.guard = Guard(token="s3cret")
+    with EmulatorClient(running.urls["front"], token="s3cret") as client:
+        assert client.reset().name == "live"
+        assert client.session("a").load({"seed": 7}).seed == 7
+    async with AsyncEmulatorClient(running.urls["front"], token="s3cret") as awaiting:
+        assert (await awaiting.reset()).name == "live"
+    with EmulatorClient(running.urls["front"]) as stranger, pytest.raises(EmulatorError, match="takes the token"):
+        stranger.reset()
+
+
+def test_a_rule_is_added_to_a_scenario_with_keys(live_with: Callable[[str], Running]) -> None:
+    running = live_with("keys: [{token: dapi-search, principal: search}, {token: dapi-batch, principal: batch}]\n")
+    with EmulatorClient(running.urls["front"]) as client:
+        before = client.scenario()
+        assert "dapi-search" not in before.model_dump_json()
+        after = client.add_rule({"name": "busy", "error": {"kind": "rate_limited"}})
+        assert [key.token for key in running.built.runtime.active.loaded.scenario.keys or ()] == [
+            "dapi-search",
+            "dapi-batch",
+        ]
+        assert "dapi-search" not in after.model_dump_json()
