@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -60,6 +61,7 @@ class LookActions:
             version=__version__,
             uptime_seconds=round(target.uptime, 3),
             memory=_measure_memory(),
+            tasks=len(asyncio.all_tasks()),
             vendors=[
                 models.VendorLoad(
                     vendor=vendor,

@@ -130,7 +130,9 @@ class Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what no vendor has seen: a head that is none, or our own mistake."""
+        """Answer what no vendor has seen: a head that is none, or our own mistake; whoever has left needs none."""
+        if isinstance(exc, ConnectionError):
+            return END
         if status == 400 and exc is not None:
             self._refuse(exc)
         else:

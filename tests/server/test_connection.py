@@ -8,9 +8,10 @@ from math import inf
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import web
 
 from emulator.scenario.load import load_text
-from emulator.server.connection import Connection
+from emulator.server.connection import Connection, ConnectionServer
 from emulator.server.listen import Listeners, number_ports
 from emulator.server.patience import Patience, Phase, TimeLimits
 from emulator.server.runtime import build
@@ -125,6 +126,28 @@ async def test_no_answer_names_the_framework(target: bytes) -> None:
     assert head.startswith(b"http/1.1 ")
     assert b"\nserver:" not in head
     assert b"aiohttp" not in head
+
+
+@pytest.mark.parametrize(
+    ("error", "answer", "lines"),
+    [
+        pytest.param(ConnectionResetError("gone"), b"", 0, id="the client has left meanwhile"),
+        pytest.param(RuntimeError("ours"), b"HTTP/1.1 500 Internal Server Error", 1, id="a bug of ours"),
+    ],
+)
+async def test_what_escapes(error: Exception, answer: bytes, lines: int, caplog: pytest.LogCaptureFixture) -> None:
+    async def serve(http: web.BaseRequest) -> web.StreamResponse:
+        raise error
+
+    connections = ConnectionServer(serve)
+    server = await asyncio.get_running_loop().create_server(connections, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (await reader.read()).partition(b"\r\n")[0] == answer
+    assert len(caplog.records) == lines
+    writer.close()
+    server.close()
+    await connections.finish(0)
 
 
 async def test_what_follows_the_control_prefix_without_a_slash_is_the_vendors() -> None:

@@ -61,6 +61,7 @@ class Status(Given):
     version: str
     uptime_seconds: float
     memory: int = Field(description="Resident bytes of the process; 0 where the system does not say.")
+    tasks: int = Field(description="What the event loop has under way, connections that rest included.")
     vendors: list[VendorLoad]
     servers: list[ServerLoad] = Field(description="Deployments with `load` that are busy.")
     journal: JournalState

@@ -1,0 +1,1 @@
+"""A mixed load for hours, and what it leaves behind."""
