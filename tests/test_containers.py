@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from emulator.cli import build_parser
+from emulator.core.duration import parse_duration
 from emulator.server.authority import CERTIFICATE, PLACE
 from emulator.settings import FRONT_PORT, load_settings
 from emulator.vendors import VENDORS
@@ -17,6 +18,9 @@ ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 SERVICE = COMPOSE["services"]["emulator"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ENVIRONMENT = dict(re.findall(r"\b(EMULATOR_\w+)=([^\s\\]+)", DOCKERFILE))
+USER = re.findall(r"^USER (\S+)$", DOCKERFILE, re.MULTILINE)[-1]
 LAST_PORT = FRONT_PORT + len(VENDORS)
 
 
@@ -27,9 +31,8 @@ def instruction(name: str) -> list[str]:
 
 
 def test_the_entry_point_is_the_console_script() -> None:
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     assert instruction("ENTRYPOINT") == ["emulator"]
-    assert scripts["emulator"] == "emulator.cli:main"
+    assert PROJECT["scripts"]["emulator"] == "emulator.cli:main"
 
 
 def test_the_image_serves_its_scenarios_to_everyone() -> None:
@@ -55,9 +58,9 @@ def test_the_environment_of_the_service_is_known() -> None:
 
 
 def test_the_authority_outlives_the_container() -> None:
-    given = dict(re.findall(r"^ENV (\w+)=(.*)$", DOCKERFILE, re.MULTILINE))
-    folder = load_settings({}, given).tls_dir
-    assert f"install -d -o emulator {folder}\n" in DOCKERFILE
+    folder = load_settings({}, ENVIRONMENT).tls_dir
+    user = USER.partition(":")[0]
+    assert f"install -d -o {user} -g {user} {folder}\n" in DOCKERFILE
     assert f"authority:{folder}" in SERVICE["volumes"]
     assert "authority" in COMPOSE["volumes"]
 
@@ -74,8 +77,120 @@ def test_the_documented_service_with_tls_fits_the_image() -> None:
 
 
 def test_nothing_runs_as_root_or_writes_to_the_image() -> None:
-    assert "\nUSER emulator\n" in DOCKERFILE
+    user, group = USER.split(":")
+    assert user.isdecimal()
+    assert int(user) > 0
+    assert f"useradd --system --uid {user} --user-group" in DOCKERFILE
+    assert group == user
     assert SERVICE["read_only"] is True
+
+
+def test_the_service_may_do_nothing_that_it_need_not() -> None:
+    assert SERVICE["cap_drop"] == ["ALL"]
+    assert "cap_add" not in SERVICE
+    assert "privileged" not in SERVICE
+    assert SERVICE["security_opt"] == ["no-new-privileges:true"]
+    assert re.fullmatch(r"\d+[mg]", SERVICE["mem_limit"])
+    assert SERVICE["pids_limit"] > 0
+
+
+def test_a_container_is_not_killed_before_its_answers_have_ended() -> None:
+    drain = load_settings({}, SERVICE["environment"]).drain
+    assert drain == load_settings({}, {}).drain
+    assert parse_duration(SERVICE["stop_grace_period"]) >= drain + 2
+
+
+def test_health_is_asked_where_the_server_listens_whatever_its_flags_say() -> None:
+    file = load_settings({}, ENVIRONMENT).port_file
+    assert file is not None
+    assert file.parent == Path("/dev/shm")  # can be written to even where the root cannot
+    options = build_parser().parse_args(SERVICE["healthcheck"]["test"][2:])
+    assert (options.url, options.port, options.port_file) == (None, None, None)
+
+
+def test_the_base_is_pinned_by_its_release() -> None:
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    assert bases == ["python:${PYTHON}"] * 2
+    assert re.search(r"^ARG PYTHON=3\.\d+\.\d+-slim-\w+$", DOCKERFILE, re.MULTILINE)
+
+
+def test_everything_that_is_installed_is_checked_by_its_hash() -> None:
+    installs = re.findall(r"pip install [^&\n]+", DOCKERFILE)
+    assert [("--require-hashes" in line or line.endswith("--prefix /install .")) for line in installs] == [True] * 3
+    assert all("--no-deps" in line for line in installs)
+    assert "--no-build-isolation" in installs[-1]
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-build.lock"])
+def test_every_requirement_of_a_lock_file_has_a_release_and_hashes(name: str) -> None:
+    blocks = re.split(r"\n(?=\S)", (ROOT / name).read_text(encoding="utf-8").strip())
+    locked = [block for block in blocks if not block.startswith("#")]
+    assert len(locked) > 3
+    for block in locked:
+        assert re.match(r"[a-z0-9-]+==[0-9.]+ (; .+ )?\\\n", block), block[:80]
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", block)
+
+
+def test_the_lock_file_has_what_the_package_needs() -> None:
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    locked = dict(re.findall(r"^([a-z0-9-]+)==([0-9.]+)", text, re.MULTILINE))
+    extras = PROJECT["optional-dependencies"]
+    for requirement in [*PROJECT["dependencies"], *extras["tls"], *extras["speed"]]:
+        name, bounds = re.match(r"([A-Za-z0-9-]+)([^;]*)", requirement).groups()  # type: ignore[union-attr]  # all do
+        assert in_bounds(locked[name.lower()], bounds), requirement
+
+
+def in_bounds(release: str, bounds: str) -> bool:
+    """``3.14.5`` is in ``>=3.14.1,<3.15``."""
+    here = [int(part) for part in release.split(".")]
+    for bound in bounds.strip().split(","):
+        sign, number = re.match(r"(>=|<)([0-9.]+)", bound).groups()  # type: ignore[union-attr]  # no others are used
+        there = [int(part) for part in number.split(".")]
+        if (here < there) if sign == ">=" else (here >= there):
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("release", "bounds", "fits"),
+    [("3.14.5", ">=3.14.1,<3.15", True), ("3.15.0", ">=3.14.1,<3.15", False), ("3.9", ">=3.14", False)],
+)
+def test_bounds_are_compared_as_numbers(release: str, bounds: str, fits: bool) -> None:
+    assert in_bounds(release, bounds) is fits
+
+
+def test_what_is_built_on_insides_has_an_upper_bound() -> None:
+    (aiohttp,) = [line for line in PROJECT["dependencies"] if line.startswith("aiohttp")]
+    assert re.fullmatch(r"aiohttp>=3\.\d+\.\d+,<3\.\d+", aiohttp)
+
+
+def test_the_lowest_releases_are_tried() -> None:
+    script = (ROOT / ".ci" / "lowest.py").read_text(encoding="utf-8")
+    names: dict[str, object] = {"__file__": str(ROOT / ".ci" / "lowest.py")}
+    exec(compile(script, "lowest.py", "exec"), names)
+    lowest = names["list_lowest"]()  # type: ignore[operator]  # it is a function
+    assert "aiohttp==3.14.1" in lowest
+    assert all(re.fullmatch(r"[A-Za-z0-9-]+==[0-9.]+(; .+)?", line) for line in lowest)
+    assert len(lowest) == len(PROJECT["dependencies"]) + 2
+    assert "\n.ci/lowest\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "label", ["title", "description", "documentation", "source", "licenses", "version", "revision"]
+)
+def test_the_image_says_what_it_is(label: str) -> None:
+    assert f'org.opencontainers.image.{label}="' in DOCKERFILE
+
+
+def test_the_build_gets_what_it_copies_and_nothing_else() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert rules[0] == "*"
+    copied = {
+        name for line in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE) for name in line.split()
+    }
+    assert {rule[1:] for rule in rules if rule.startswith("!")} == copied
+    assert {"**/*.key", "**/*.pem", "**/.env", "**/__pycache__"} <= set(rules)
 
 
 @pytest.mark.parametrize("file", re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE))

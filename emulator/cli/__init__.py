@@ -49,6 +49,8 @@ def build_parser() -> argparse.ArgumentParser:
     health = verbs.add_parser("health", help="ask a running emulator whether it is ready", formatter_class=_Help)
     health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
     health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
+    text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
+    health.add_argument("--port-file", metavar="FILE", help=text)
     health.set_defaults(run=_run_health)
     env = verbs.add_parser("env", help="print the variables a vendor's client reads", formatter_class=_Help)
     env.add_argument("vendor", choices=VENDOR_NAMES, help="whose client")
@@ -210,9 +212,14 @@ def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _run_health(options: argparse.Namespace, settings: Settings) -> int:
-    from emulator.cli.health import check_health
+    from emulator.cli.health import check_health, find_front
 
-    return check_health(_find_url(options, settings))
+    try:
+        url = options.url or find_front(settings, options.port)
+    except ValueError as error:
+        print(f"not ready: {error}", file=sys.stderr)
+        return 1
+    return check_health(url)
 
 
 def _run_env(options: argparse.Namespace, settings: Settings) -> int:

@@ -1,10 +1,31 @@
 """``emulator health``: whether a running emulator is ready."""
 
+import json
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 from emulator.cli.trust import trust_all
+from emulator.settings import Settings
+
+
+def find_front(settings: Settings, port: str | None) -> str:
+    """Base URL of the front: by its port, where one is asked for; else by the port file, where there is to be one.
+
+    Raises:
+        ValueError: nobody has written that file, or somebody else has.
+    """
+    if port is None and settings.port_file is not None:
+        return _read_front(settings.port_file)
+    return f"{settings.scheme}://127.0.0.1:{settings.port}"
+
+
+def _read_front(path: Path) -> str:
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["front"])
+    except (OSError, ValueError, TypeError, LookupError):
+        raise ValueError(f"no emulator has written {path}") from None
 
 
 def check_health(url: str) -> int:

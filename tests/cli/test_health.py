@@ -1,10 +1,13 @@
-"""``emulator health`` where nothing runs."""
+"""``emulator health``: where it looks, and what it says where nothing runs."""
 
+import json
 import socket
+from pathlib import Path
 
 import pytest
 
 from emulator.cli import main
+from tests.wire import Running
 
 
 def test_health_of_nothing_is_1(capsys: pytest.CaptureFixture[str]) -> None:
@@ -13,3 +16,29 @@ def test_health_of_nothing_is_1(capsys: pytest.CaptureFixture[str]) -> None:
         port = free.getsockname()[1]
     assert main(["health", "--port", str(port)]) == 1
     assert "not ready" in capsys.readouterr().err
+
+
+def test_the_port_file_says_where_to_ask(live: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "ports.json"
+    monkeypatch.setenv("EMULATOR_PORT_FILE", str(file))
+    file.write_text(json.dumps({"front": live.urls["front"]}))
+    assert main(["health"]) == 0
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"back": 1}'])
+def test_a_port_file_that_no_emulator_has_written_is_1(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ports.json"
+    monkeypatch.setenv("EMULATOR_PORT_FILE", str(file))
+    if text is not None:
+        file.write_text(text)
+    assert main(["health"]) == 1
+    assert capsys.readouterr().err == f"not ready: no emulator has written {file}\n"
+
+
+def test_a_port_that_is_asked_for_comes_before_the_file(
+    live: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMULATOR_PORT_FILE", str(tmp_path / "ports.json"))
+    assert main(["health", "--port", live.urls["front"].rpartition(":")[2]]) == 0

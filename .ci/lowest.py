@@ -1,0 +1,18 @@
+"""Print a constraint for each requirement of the package: its lowest release."""
+
+import re
+import tomllib
+from pathlib import Path
+
+PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def list_lowest() -> list[str]:
+    """``aiohttp>=3.14.1,<3.15`` → ``aiohttp==3.14.1``, for what is installed with the package and its extras."""
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *extras["tls"], *extras["speed"]]
+    return [re.sub(r">=([0-9.]+)[^;]*", r"==\1", requirement) for requirement in wanted]
+
+
+if __name__ == "__main__":
+    print("\n".join(list_lowest()))
