@@ -252,12 +252,12 @@ class Scenario(Closed):
     )
     limits: Annotated[tuple[Limit, ...], Field(strict=False)] = Field(default=(), description="Quotas.")
     journal: JournalSettings = Field(
-        default=JournalSettings.model_construct(),
+        default_factory=JournalSettings.model_construct,
         description="What the journal keeps.",
         examples=[{"bodies": "64KiB", "entries": 10000}],
     )
     timing: TimingSettings = Field(
-        default=TimingSettings.model_construct(),
+        default_factory=TimingSettings.model_construct,
         description="How exact the times of answers are to be.",
         examples=[{"invalid_above": "5ms"}],
     )
