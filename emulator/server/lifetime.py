@@ -12,6 +12,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
+_MOST_FILES = 2**20
+
 
 class PortFile:
     """The base URLs, for whoever waits for them: there only while they answer; one left by others is removed first."""
@@ -48,6 +50,19 @@ class PortFile:
         with suppress(OSError):
             if self._path is not None and self._path.read_text(encoding="utf-8") == self._text:
                 self._path.unlink()
+
+
+def allow_connections() -> None:
+    """Open as many files as the system lets this user, instead of the few that are usual: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @contextmanager

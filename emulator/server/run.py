@@ -19,7 +19,7 @@ from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server import loop
 from emulator.server.complain import explain_file
-from emulator.server.lifetime import PortFile, stop_signals, stoppable
+from emulator.server.lifetime import PortFile, allow_connections, stop_signals, stoppable
 from emulator.server.listen import Listeners, PortInUse, number_ports
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.patience import TimeLimits
@@ -38,6 +38,7 @@ _GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no ga
 
 def run(settings: Settings) -> int:
     """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
+    allow_connections()
     with stoppable(), PortFile(settings.port_file) as port_file:
         return _run(settings, port_file)
 

@@ -2,13 +2,14 @@
 
 import json
 import os
+import resource
 import signal
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from emulator.server.lifetime import PortFile, stoppable
+from emulator.server.lifetime import PortFile, allow_connections, stoppable
 
 URLS = {"front": "http://127.0.0.1:4010"}
 
@@ -56,6 +57,16 @@ def test_one_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 def test_nobody_wants_one() -> None:
     with PortFile(None) as file:
         file.write(URLS)
+
+
+def test_as_many_connections_as_the_user_may_have() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, before[1]), before[1]))
+        allow_connections()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1], 2**20)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_sigterm_lets_what_has_begun_tidy_up() -> None:

@@ -42,13 +42,13 @@ class Moment:
 
 
 @contextmanager
-def serving() -> Iterator[tuple[int, Mapping[str, str]]]:
+def serving(*more: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     """``emulator serve`` in a process of its own: its id, and its base URLs."""
     with tempfile.TemporaryDirectory() as folder:
         ports = Path(folder) / "ports.json"
         command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--port-file", str(ports)]
         limits = ["--log-level", "error", "--head-timeout", "5s", "--body-timeout", "10s", "--idle-timeout", "30s"]
-        process = subprocess.Popen([*command, *limits], stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([*command, *limits, *more], stdout=subprocess.DEVNULL)
         try:
             while not ports.exists():
                 if process.poll() is not None:
