@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Row, nearest, sort_rows
 from emulator.scenario.schema import Scenario
 
+_MOST_OFFERS = 64
 _EARLY = 1e-6  # seconds; a state that is over but for the rounding of Unix time is over
 
 
@@ -115,6 +116,37 @@ class Changing(Mapping[str, Deployment]):
         return len(self._first)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Offer:
+    """What a vendor serves, and the habits of each deployment; nothing that happens changes either."""
+
+    vendor: AnyVendor
+    deployments: Mapping[str, Deployment]
+    habits: Mapping[str, object]
+
+
+class _Offers:
+    """The latest, by what they were made from: worlds that serve the same share it."""
+
+    def __init__(self) -> None:
+        self._offers: dict[tuple[int, str, str], _Offer] = {}
+
+    def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Offer:
+        added = "\n".join(entry.model_dump_json() for entry in scenario.deployments if entry.vendor == vendor.name)
+        key = (id(vendor), settings.model_dump_json(), added)
+        offer = self._offers.get(key)
+        if offer is None:
+            deployments = list_deployments(vendor, settings, scenario)
+            habits = {name: vendor.prepare(deployment, settings) for name, deployment in deployments.items()}
+            if len(self._offers) >= _MOST_OFFERS:
+                del self._offers[next(iter(self._offers))]
+            offer = self._offers[key] = _Offer(vendor, deployments, habits)
+        return offer
+
+
+_OFFERS = _Offers()
+
+
 def serve(
     vendor: AnyVendor,
     settings: VendorSettings,
@@ -124,13 +156,14 @@ def serve(
     began: float | None = None,
 ) -> AnyService:
     """One vendor as it runs under a scenario that began at a time; absent: now."""
-    deployments = list_deployments(vendor, settings, scenario)
+    offer = _OFFERS.find(vendor, settings, scenario)
+    deployments = offer.deployments
     changes = any(deployment.state_lasts is not None for deployment in deployments.values())
     return Service(
         name=vendor.name,
         settings=settings,
         deployments=Changing(deployments, clock, clock.now() if began is None else began) if changes else deployments,
-        habits={name: vendor.prepare(deployment, settings) for name, deployment in deployments.items()},
+        habits=offer.habits,
         keys=None if scenario.keys is None else {key.token: key.principal for key in scenario.keys},
         clock=clock,
         started=clock.now(),
