@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -16,7 +16,7 @@ from emulator.control.problem import problem_response
 from emulator.server.address import SessionNameError, address
 from emulator.server.complain import explain_address
 from emulator.server.connection import Connection, ConnectionServer
-from emulator.server.patience import Patience, TimeLimits
+from emulator.server.patience import Patience, TimeLimits, keep_house
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
@@ -42,6 +42,7 @@ class Listeners:
 
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
     ``drain``: seconds that open answers get at the end; ``limits``: that clients get.
+    ``chores``: done every few seconds.
     """
 
     def __init__(
@@ -50,7 +51,9 @@ class Listeners:
         self.runtime = runtime
         self.control = control
         self._drain = drain
-        self._patience = Patience(limits or TimeLimits())
+        self._limits = limits or TimeLimits()
+        self._patience = Patience(self._limits)
+        self.chores: list[Callable[[], None]] = [self._look_at_clients, runtime.sessions.forget_idle]
         self._watching: asyncio.Task[None] | None = None
         self._sockets: list[_Socket] = []
         self._host = ""
@@ -75,7 +78,7 @@ class Listeners:
         except PortInUse:
             await self.close()
             raise
-        self._watching = asyncio.create_task(self._patience.watch(self.clients))
+        self._watching = asyncio.create_task(keep_house(self._limits, self.chores))
         self.control.urls = self.urls
         self.control.follow = self.follow
         self.runtime.open_for = self.open_for
@@ -104,6 +107,9 @@ class Listeners:
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
             task.add_done_callback(lambda _, sock=sock: self._sockets.remove(sock))  # type: ignore[misc]
+
+    def _look_at_clients(self) -> None:
+        self._patience.look(self.clients())
 
     def clients(self) -> list[Connection]:
         """Every connection that is open."""

@@ -57,6 +57,18 @@ class Sight:
     unread: int = 0
 
 
+async def keep_house(limits: TimeLimits, chores: Iterable[Callable[[], None]]) -> None:
+    """Do them again and again, often enough for the limits, until cancelled."""
+    every = min(_RARELY, *(limit / _LOOKS for limit in (limits.head, limits.body, limits.idle)))
+    while True:
+        await asyncio.sleep(every)
+        for chore in chores:
+            try:
+                chore()
+            except Exception:
+                log.exception("bug in the emulator: a chore was not done")
+
+
 class Client(Protocol):
     """A connection that can be looked at and ended."""
 
@@ -78,14 +90,6 @@ class Patience:
     def __init__(self, limits: TimeLimits, now: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._now = now
-
-    async def watch(self, clients: Callable[[], Iterable[Client]]) -> None:
-        """Look again and again, until cancelled."""
-        limits = self._limits
-        every = min(_RARELY, *(limit / _LOOKS for limit in (limits.head, limits.body, limits.idle)))
-        while True:
-            await asyncio.sleep(every)
-            self.look(clients())
 
     def look(self, clients: Iterable[Client]) -> None:
         """End those that have done the same for too long."""

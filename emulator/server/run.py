@@ -1,7 +1,6 @@
 """From settings to a running emulator, and out again."""
 
 import asyncio
-import gc
 import logging
 import signal
 import sys
@@ -17,7 +16,7 @@ from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
-from emulator.server import loop
+from emulator.server import garbage, loop
 from emulator.server.complain import explain_file
 from emulator.server.lifetime import PortFile, allow_connections, stop_signals, stoppable
 from emulator.server.listen import Listeners, PortInUse, number_ports
@@ -33,7 +32,6 @@ from emulator.state import StoreError
 from emulator.vendors import VENDORS, environment_of
 
 log = logging.getLogger("emulator")
-_GARBAGE = (50_000, 20, 100)  # what lives long is the journal's, which is no garbage and need not be searched often
 
 
 def run(settings: Settings) -> int:
@@ -112,9 +110,8 @@ async def _serve(
         for line in banner(loaded, built, listeners, tls):
             print(line, file=sys.stderr)
         sys.stderr.flush()
-        gc.freeze()
-        gc.set_threshold(*_GARBAGE)
-        gc.enable()
+        garbage.begin()
+        listeners.chores.append(garbage.Garbage(lambda: listeners.open_answers > 0).tidy)
         async with _watching(settings, built, listeners):
             warm_up(VENDORS, built.runtime.active.apps)
             stopped = await stops.get()

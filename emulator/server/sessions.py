@@ -67,6 +67,10 @@ class Sessions(Generic[W]):
     def __iter__(self) -> Iterator[Session[W]]:
         return iter([*self._sessions.values()])
 
+    def forget_idle(self) -> None:
+        """Forget those that nobody has used for long."""
+        self._forget_old(self._now())
+
     def _forget_old(self, now: float) -> None:
         while self._sessions:
             oldest = next(iter(self._sessions.values()))

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from emulator.server.patience import Patience, Phase, Sight, TimeLimits
+from emulator.server.patience import Patience, Phase, Sight, TimeLimits, keep_house
 
 LIMITS = TimeLimits(head=30, body=120, idle=600)
 
@@ -82,15 +82,15 @@ def test_whoever_waits_for_us_may_wait(limits: TimeLimits) -> None:
     assert not client.ended
 
 
-async def test_it_looks_until_it_is_cancelled() -> None:
-    looked = asyncio.Event()
+async def test_chores_are_done_until_it_is_cancelled_whatever_one_does(caplog: pytest.LogCaptureFixture) -> None:
+    done = asyncio.Event()
 
-    def clients() -> list[Client]:
-        looked.set()
-        return []
+    def fail() -> None:
+        raise RuntimeError("a bug")
 
-    watching = asyncio.create_task(Patience(TimeLimits(1e-9, inf, inf)).watch(clients))
-    await looked.wait()
-    watching.cancel()
+    keeping = asyncio.create_task(keep_house(TimeLimits(1e-9, inf, inf), [fail, done.set]))
+    await done.wait()
+    keeping.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await watching
+        await keeping
+    assert "a chore was not done" in caplog.text

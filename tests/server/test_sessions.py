@@ -145,6 +145,20 @@ def test_a_session_nobody_uses_is_forgotten() -> None:
     assert [session.name for session in sessions] == ["young", "new"]
 
 
+def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
+    now = 0.0
+    gone: list[str] = []
+    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now)
+    sessions.use("old")
+    now = IDLE
+    sessions.forget_idle()
+    assert gone == []
+    now = IDLE + 1
+    sessions.forget_idle()
+    assert gone == ["old"]
+    assert [*sessions] == []
+
+
 def test_the_least_recently_used_go_past_the_bound() -> None:
     gone: list[str] = []
     sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, most=2)

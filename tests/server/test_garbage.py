@@ -1,0 +1,26 @@
+"""When everything is looked through."""
+
+import pytest
+
+from emulator.server.garbage import Garbage
+
+
+@pytest.mark.parametrize(
+    ("count", "busy", "looks"),
+    [
+        pytest.param(0, False, 0, id="nothing new"),
+        pytest.param(1, False, 1, id="something new, and nobody waits"),
+        pytest.param(1, True, 0, id="somebody would wait"),
+        pytest.param(49, True, 0, id="somebody still would"),
+        pytest.param(50, True, 1, id="too much is new"),
+    ],
+)
+def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) -> None:
+    looked: list[int] = []
+
+    def collect() -> int:
+        looked.append(1)
+        return 0
+
+    Garbage(lambda: busy, lambda: count, collect).tidy()
+    assert len(looked) == looks
