@@ -3,9 +3,9 @@
 import gc
 from collections.abc import Callable
 
-_YOUNG, _MIDDLE = 50_000, 20  # objects that came and stayed, before the young are looked through; so often until all
-_NEVER = 1_000_000  # looking through all takes half a second at ten thousand connections: :class:`Garbage` says when
-_QUIET, _OVERDUE = 1, 50  # times that the middle-aged were looked through; each stands for a million objects
+_YOUNG, _MIDDLE = 10_000, 3  # objects that came and stayed until they are looked through, and so often until again
+_NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
+_QUIET, _OVERDUE = 10, 100  # times that objects were looked at again since; each stands for thirty thousand
 
 
 def begin() -> None:
