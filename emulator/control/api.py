@@ -88,10 +88,7 @@ class ControlPlane:
         return problem_response(models.Problem(title="Not found", status=404, detail=detail))
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
-        self.guard.check_browser(http.headers)
-        route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
-        if not route.is_open:
-            self.guard.check_caller(http.headers, http.remote)
+        route, name = self._admit(http)
         query = _read_query(http, route)
         body = await _read_body(http) if http.body_exists else b""
         if isinstance(query, models.EventsQuery):
@@ -112,6 +109,14 @@ class ControlPlane:
             media = METRICS_TYPE if route.media == "text/plain" else f"{route.media}; charset=utf-8"
             return web.Response(body=result.encode(), headers={"Content-Type": media})
         return _json(result)
+
+    def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:
+        """What is asked for, by somebody who may."""
+        self.guard.check_browser(http.headers)
+        route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
+        if not route.is_open:
+            self.guard.check_caller(http.headers, http.remote)
+        return route, name
 
     def _health(self) -> models.Health:
         loaded = self._target.active.loaded

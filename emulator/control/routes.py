@@ -40,7 +40,13 @@ def _compile(path: str) -> re.Pattern[str]:
 
 
 ROUTES = (
-    Route(method="GET", path="", summary="The console: a page for people, over the routes below.", media="text/html"),
+    Route(
+        method="GET",
+        path="",
+        summary="The console: a page for people, over the routes below.",
+        media="text/html",
+        is_open=True,
+    ),
     Route(
         method="GET",
         path="/health",

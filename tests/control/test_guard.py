@@ -214,12 +214,12 @@ async def test_a_page_of_ours_may_steer(start: Start) -> None:
     assert (await send(toy, "POST", "/_emulator/reset", ours)).status == 200
 
 
-async def test_only_probes_answer_without_the_token(start: Start) -> None:
+async def test_only_probes_and_the_bare_page_answer_without_the_token(start: Start) -> None:
     toy = await start("", vendors=[TOY])
     toy.built.control.guard = Guard(token="t")
     for method, path in STEERING:
         answer = await send(toy, method, f"/_emulator{path}", "Host: x\r\n")
-        assert answer.status == (200 if path in ("/health", "/ready") else 401), path
+        assert answer.status == (200 if path in ("", "/health", "/ready") else 401), path
     refused = await send(toy, "POST", "/_emulator/reset", "Host: x\r\n")
     assert refused.header("WWW-Authenticate") == 'Bearer realm="emulator"'
     assert (await send(toy, "POST", "/_emulator/reset", "Host: x\r\nx-emulator-token: t\r\n")).status == 200
