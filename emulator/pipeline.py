@@ -24,7 +24,7 @@ from emulator.scenario.quotas import compile_limits, list_quotas
 from emulator.scenario.schema import ReplyOutcome, Scenario
 from emulator.scenario.template import fill
 
-_UNMATCHED = Match()
+UNMATCHED = Match()
 _MOST_DRAFTS = 512  # answers to repeated calls that are kept
 _LONGEST_DRAFT = 4096  # tokens; longer ones take more room than time
 
@@ -48,6 +48,7 @@ class Emulator:
         self.started = clock.now() if started is None else started
         self._drafts: dict[bytes, Draft] = {}
         self._latency = latency
+        self._immediate = latency.immediate
         self.rules = scenario.rules
         self.journal = scenario.journal
         self.strict = scenario.strict
@@ -59,9 +60,7 @@ class Emulator:
     async def match(
         self, vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, now: float
     ) -> Match:
-        """Which rule takes a request admitted at ``now``, and with what outcome."""
-        if not self.rules:
-            return _UNMATCHED
+        """Which rule takes a request admitted at ``now``, and with what outcome; asked where there are rules."""
         facts = read_facts(vendor, wire, parsed, identity, attempt, now - self.started)
         return await self._matcher.match(facts, self.state)
 
@@ -123,22 +122,15 @@ class Emulator:
         Raises:
             EmulatedError: a rule refuses the call, or nothing satisfies the schema it asks for.
         """
-        if match.outcome.error is not None:
-            raise match.outcome.error.to_error()
-        latency = self._latency_of(match)
-        reply = None if match.outcome.reply is None else fix_reply(match.outcome.reply)
+        outcome = match.outcome
+        if outcome.error is not None:
+            raise outcome.error.to_error()
+        reply = None if outcome.reply is None else fix_reply(outcome.reply)
         draft = self._write(call, reply) if reply or repeated is None else self._recall(call, repeated)
         waited = 0.0 if slot is None else max(0.0, slot.since - (now - self.started))
-        if latency.immediate and not waited:
-            return Plan(
-                key=key,
-                created=now,
-                choices=draft.choices,
-                vectors=draft.vectors,
-                prompts=draft.prompts,
-                usage=draft.usage,
-            )
-        return pace(draft, latency, key, now, 1 if slot is None else slot.running, waited)
+        if not waited and (self._immediate if outcome.latency is None else self._latency_of(match).immediate):
+            return Plan(key, now, draft.choices, draft.vectors, draft.prompts, draft.usage)
+        return pace(draft, self._latency_of(match), key, now, 1 if slot is None else slot.running, waited)
 
     def _recall(self, call: Call, identity: bytes) -> Draft:
         """The draft of a call that came before."""
@@ -235,7 +227,7 @@ def pace(draft: Draft, latency: Latency, key: bytes, now: float, running: int = 
     choices = []
     due = 0.0
     for number, choice in enumerate(draft.choices):
-        times = latency.pace(len(choice.tokens), prompt_tokens, derive(key, "latency", number), running)
+        times = latency.pace(choice.count, prompt_tokens, derive(key, "latency", number), running)
         if waited:
             times = tuple([time + waited for time in times])
         choices.append(replace(choice, due=times))

@@ -11,6 +11,29 @@ from emulator.core.wire import Headers, WireRequest
 from emulator.scenario.match import Facts, Match, Verdict
 
 
+class Recorded(Protocol):
+    """A call in the journal: its entry, or what that is made of once somebody reads it.
+
+    Fields:
+        seq: rises over the whole server; the journal gives it.
+        size: bytes that count against what is kept in all.
+    """
+
+    seq: int
+
+    @property
+    def session(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self) -> Entry:
+        """The entry, always the same one."""
+
+    def forget(self) -> None:
+        """Keep no more than the figures."""
+
+
 class Explainer(Protocol):
     """Whoever answered a request, and still knows by which scenario."""
 
@@ -139,6 +162,19 @@ class Entry:
     bytes_out: int = 0
     kept: Kept | None = field(default=None, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept of it beside its figures."""
+        return 0 if self.kept is None else self.kept.size
+
+    def read(self) -> Entry:
+        """Itself, which is all there is to read."""
+        return self
+
+    def forget(self) -> None:
+        """Keep no more than the figures."""
+        self.kept = self.evidence = None
 
     @property
     def attempt(self) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import count
 
-from emulator.control.entry import Attempts, Entry, Kept
+from emulator.control.entry import Attempts, Entry, Recorded
 
 LATEST = 10_000  # entries kept of a session
 _MOST_ENTRIES = 100_000  # of all sessions
@@ -17,16 +17,16 @@ Listener = Callable[[Entry], None]
 
 
 class Journal:
-    """The latest calls of each session, oldest first.
+    """The latest calls of each session, oldest first; the entry of one is made when somebody reads it.
 
     ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
     For want of room some entries are ``forgotten`` and some ``emptied`` of what was sent and said.
     """
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
-        self._sessions: dict[str, deque[Entry]] = {}
-        self._order: deque[Entry] = deque()
-        self._kept: deque[Entry] = deque()
+        self._sessions: dict[str, deque[Recorded]] = {}
+        self._order: deque[Recorded] = deque()
+        self._kept: deque[Recorded] = deque()
         self._most_kept = self._room = most_kept
         self.forgotten = 0
         self.emptied = 0
@@ -56,34 +56,37 @@ class Journal:
 
         What was asked longest ago is forgotten once there are too many.
         """
-        known = self._attempts.setdefault(session, OrderedDict())
+        known = self._attempts.get(session)
+        if known is None:
+            known = self._attempts[session] = OrderedDict()
         attempts = known.get(identity)
         if attempts is None:
-            attempts = known[identity] = Attempts()
+            known[identity] = attempts = Attempts(1, name)
             if len(known) > _MOST_FOLLOWED:
                 known.popitem(last=False)
-        else:
-            known.move_to_end(identity)
+            return attempts, None
+        known.move_to_end(identity)
         before, attempts.latest = attempts.latest, name
         attempts.count += 1
         return attempts, before
 
-    def add(self, entry: Entry, most: int = LATEST) -> None:
+    def add(self, call: Recorded, most: int = LATEST) -> None:
         """Enter a call; a session keeps its latest ``most``."""
         self.latest += 1
-        entry.seq = self.latest
-        entries = self._sessions.get(entry.session)
-        if entries is None:
-            entries = self._sessions[entry.session] = deque()
-        entries.append(entry)
-        while len(entries) > most:
-            self._drop(entries.popleft())
-            self.forgotten += 1
-        self._order.append(entry)
-        if len(self._order) > _MOST_ENTRIES:
-            self._forget_oldest()
-        if entry.kept is not None:
-            self._keep(entry, entry.kept)
+        call.seq = self.latest
+        calls = self._sessions.get(call.session)
+        if calls is None:
+            calls = self._sessions[call.session] = deque()
+        calls.append(call)
+        self._order.append(call)
+        if len(calls) > most or len(self._order) > _MOST_ENTRIES:
+            self._make_room(calls, most)
+        if call.size:
+            self._keep(call)
+        if self.listeners or self.watchers:
+            self._tell(call.read())
+
+    def _tell(self, entry: Entry) -> None:
         for listen in self.listeners:
             listen(entry)
         self.amend(entry)
@@ -93,46 +96,66 @@ class Journal:
         for watch in self.watchers:
             watch(entry)
 
-    def _keep(self, entry: Entry, kept: Kept) -> None:
+    def _keep(self, call: Recorded) -> None:
         """Let the oldest bodies go that no longer fit."""
-        self._kept.append(entry)
-        self._room -= kept.size
+        self._kept.append(call)
+        self._room -= call.size
         while self._room < 0 and len(self._kept) > 1:
-            self._drop(self._kept.popleft())
-            self.emptied += 1
+            oldest = self._kept.popleft()
+            if oldest.size:
+                self.emptied += 1
+                self._forget(oldest)
 
-    def _drop(self, entry: Entry) -> None:
+    def _forget(self, call: Recorded) -> None:
         """Keep no more than the figures of a call."""
-        if entry.kept is not None:
-            self._room += entry.kept.size
-            entry.kept = None
-        entry.evidence = None
+        self._room += call.size
+        call.forget()
 
-    def _forget_oldest(self) -> None:
-        oldest = self._order.popleft()
-        entries = self._sessions.get(oldest.session)
-        if entries and entries[0] is oldest:
-            self._drop(entries.popleft())
-            self.forgotten += 1
+    def _make_room(self, calls: deque[Recorded], most: int) -> None:
+        """Let the oldest calls go, a session's and those of all."""
+        while len(calls) > most:
+            self._drop(calls.popleft())
+        order, kept = self._order, self._kept
+        while len(order) > _MOST_ENTRIES or not self._has(order[0]):
+            oldest = order.popleft()
+            if self._has(oldest):
+                self._drop(self._sessions[oldest.session].popleft())
+        while kept and not kept[0].size:
+            kept.popleft()
+
+    def _has(self, call: Recorded) -> bool:
+        """Whether a call is still there; of a session the oldest go first."""
+        calls = self._sessions.get(call.session)
+        return calls is not None and len(calls) > 0 and calls[0].seq <= call.seq
+
+    def _drop(self, call: Recorded) -> None:
+        """Keep nothing of a call."""
+        self.forgotten += 1
+        self._forget(call)
 
     def find(self, name: str, session: str | None = None) -> Entry | None:
         """The latest entry with this id."""
-        return next((entry for entry in reversed(list(self.of(session))) if entry.id == name), None)
+        return next((entry for entry in reversed(self.of(session)) if entry.id == name), None)
 
     def since(self, seq: int) -> list[Entry]:
         """Calls that came after one, oldest first."""
         found = []
-        for entry in reversed(self._order):
-            if entry.seq <= seq:
+        for call in reversed(self._order):
+            if call.seq <= seq:
                 break
-            found.append(entry)
+            found.append(call.read())
         return found[::-1]
 
-    def of(self, session: str | None = None) -> Iterable[Entry]:
+    def of(self, session: str | None = None) -> list[Entry]:
         """One session's calls, or all, oldest first."""
         if session is not None:
-            return self._sessions.get(session, ())
-        return merge(*self._sessions.values(), key=lambda entry: entry.seq)
+            return [call.read() for call in self._sessions.get(session, ())]
+        return [call.read() for call in self.recorded]
+
+    @property
+    def recorded(self) -> list[Recorded]:
+        """All calls as they were entered, oldest first."""
+        return [*merge(*self._sessions.values(), key=lambda call: call.seq)]
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.of())
@@ -147,8 +170,8 @@ class Journal:
         else:
             self._eras[session] = self._eras.get(session, 0) + 1
         for name in [*self._sessions] if session is None else [session]:
-            for entry in self._sessions.pop(name, ()):
-                self._drop(entry)
+            for call in self._sessions.pop(name, ()):
+                self._forget(call)
             self._attempts.pop(name, None)
-        self._order = deque(entry for entry in self._order if entry.session in self._sessions)
-        self._kept = deque(entry for entry in self._kept if entry.kept is not None)
+        self._order = deque(call for call in self._order if call.session in self._sessions)
+        self._kept = deque(call for call in self._kept if call.size)

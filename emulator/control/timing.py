@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, log
-
-from emulator.control.entry import Entry
+from typing import Protocol
 
 log_ = logging.getLogger("emulator")
 _FINEST = 1e-6  # seconds; what is less late is on time
@@ -78,6 +77,25 @@ class Errors:
         return max(self.ttft.quantile(0.99), self.itl.quantile(0.99), self.end.quantile(0.99))
 
 
+class Timed(Protocol):
+    """When the parts of an answer were due and when they were sent, as the journal's entries have them."""
+
+    @property
+    def planned_ttft(self) -> float | None: ...
+
+    @property
+    def ttft(self) -> float | None: ...
+
+    @property
+    def planned_end(self) -> float | None: ...
+
+    @property
+    def duration(self) -> float: ...
+
+    @property
+    def lateness(self) -> Sequence[float]: ...
+
+
 class Timing:
     """Errors of all answers since the process began, and since the last reset."""
 
@@ -95,15 +113,15 @@ class Timing:
         self._bound = bound
         self.reset()
 
-    def add(self, entry: Entry, scale: float) -> None:
+    def add(self, call: Timed, scale: float) -> None:
         """Count an answer that went out whole, by a clock so many times as fast as real time."""
-        planned, ttft, end, late = entry.planned_ttft, entry.ttft, entry.planned_end, entry.lateness
+        planned, ttft, end, late = call.planned_ttft, call.ttft, call.planned_end, call.lateness
         if planned is not None and ttft is not None:
             self._ttft.append(max(0.0, ttft - planned) / scale)
         if len(late) > 1:
             self._itl += [abs(after - before) / scale for before, after in pairwise(late)]
         if end is not None:
-            self._end.append((late[-1] if late else max(0.0, entry.duration - end)) / scale)
+            self._end.append((late[-1] if late else max(0.0, call.duration - end)) / scale)
         if len(self._end) + len(self._itl) >= _FOLDED:
             self._fold()
 

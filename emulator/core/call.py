@@ -100,7 +100,7 @@ class ToolCall:
     arguments: str
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True)
 class Message:
     """One turn. ``media`` counts pictures, sounds and films that came with the text."""
 

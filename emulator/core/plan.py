@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from emulator.core.quota import Balance
 from emulator.core.record import record
@@ -50,21 +50,46 @@ class Logprob:
     top: tuple[tuple[str, float], ...] = ()
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Said(Protocol):
+    """What a choice says, token by token and as a whole."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Their texts; one that completes no character, or was cut off by a stop string, is ``""``."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """As many, in the model's vocabulary."""
+
+    @property
+    def text(self) -> str:
+        """The texts of all tokens together."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Words:
+    """Tokens that are at hand."""
+
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(self.tokens)
+
+
+@record(frozen=True, slots=True, eq=False)
 class Choice:
     """One answer: its tokens, and when each is due.
 
     Fields:
-        tokens: their texts; one that completes no character, or was cut off by a stop string, is ``""``.
-        ids: as many, in the model's vocabulary.
-        due: as many, seconds after admission, never decreasing.
+        due: as many as tokens, seconds after admission, never decreasing.
         spans: cover all tokens in order.
         stopped_by: the stop string that ended it, if one did.
         prompt: which prompt of the call it answers.
     """
 
-    tokens: tuple[str, ...]
-    ids: tuple[int, ...]
+    said: Said
     due: Sequence[float]
     finish_reason: FinishReason
     spans: tuple[Span, ...]
@@ -72,8 +97,23 @@ class Choice:
     stopped_by: str | None = None
     prompt: int = 0
 
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.said.tokens
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return self.said.ids
+
+    @property
+    def count(self) -> int:
+        """How many tokens it has."""
+        return len(self.due)
+
     def text(self, kind: str = "text") -> str:
         """All text of one kind of span."""
+        if len(self.spans) == 1 and self.spans[0].kind == kind:
+            return self.said.text
         return "".join("".join(self.tokens[s.start : s.end]) for s in self.spans if s.kind == kind)
 
     @property
@@ -112,7 +152,7 @@ class Usage:
 NOTHING_USED = Usage()
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Plan:
     """The answer to one call.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from emulator.core.call import Ask, Deployment
+from emulator.core.call import Ask, Deployment, Message, Tool
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
@@ -104,7 +104,7 @@ class Metrics(Protocol):
         """
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
-        """Latest values of ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens``."""
+        """Latest ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens`` or ``events``."""
 
     def in_flight(self) -> int:
         """Calls being answered now."""
@@ -123,6 +123,7 @@ class Service(Generic[S, H]):
         started: Unix seconds.
         tokenizer: of a deployment.
         count_prompt: tokens of each prompt or input of an ask, template included.
+        count_chat: tokens of a conversation with its tools, before the rest of the ask is known.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Service(Generic[S, H]):
     started: float
     tokenizer: Callable[[Deployment], Tokenizer]
     count_prompt: Callable[[Ask, Deployment], tuple[int, ...]]
+    count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], int]
     metrics: Metrics
 
     def principal(self, token: str | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntFlag
 from typing import TypeVar, overload
 
@@ -14,6 +14,15 @@ Headers = tuple[tuple[str, str], ...]
 D = TypeVar("D")
 
 
+class _Nothing(dict[str, str]):
+    """An empty mapping that all may share; a dataclass takes no other for a default."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a dictionary has none
+
+
+NOTHING: Mapping[str, str] = _Nothing()
+
+
 class _Unread:
     """In place of a body that nobody has parsed yet."""
 
@@ -21,7 +30,7 @@ class _Unread:
 _UNREAD = _Unread()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class WireRequest:
     """One HTTP request, free of any web framework.
 
@@ -39,16 +48,16 @@ class WireRequest:
 
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = NOTHING
     body: bytes = b""
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = NOTHING
     base_url: str = ""
     principal: str = ""
     session: str = ""
     key: bytes = bytes(16)
     attempt: int = 0
-    documents: Mapping[str, JSON] = field(default_factory=dict)
+    documents: Mapping[str, JSON] = NOTHING
     _json: JSON | _Unread = _UNREAD
 
     def json(self) -> JSON:
@@ -64,6 +73,12 @@ class WireRequest:
 
     def forget_json(self) -> None:
         """Keep only the bytes of the body."""
+        self._json = _UNREAD
+
+    def forget(self) -> None:
+        """Keep only what tells where the request went and who made it."""
+        self.body = b""
+        self.query = self.headers = self.documents = NOTHING
         self._json = _UNREAD
 
     def limited_to(self, names: frozenset[str]) -> _Limits:

@@ -42,7 +42,10 @@ def read_content(content: JSON) -> tuple[str, int]:
 
 def read_message(message: Mapping[str, JSON]) -> Message:
     """One entry of ``messages``."""
-    text, media = read_content(message.get("content"))
+    content = message.get("content")
+    if len(message) == 2 and isinstance(content, str) and "role" in message:
+        return Message(str(message["role"]), content)
+    text, media = read_content(content)
     tool_call_id = message.get("tool_call_id")
     calls = message.get("tool_calls")
     return Message(

@@ -71,7 +71,7 @@ def walk(choice: Choice, due: float = 0.0) -> Iterator[Step]:
             yield CallOpened(opened, calls, span.name, span.id, span.start, number == 0)
             calls += 1
         yield Run(span.kind, span.start, span.end)
-    yield Closed(last, len(choice.tokens))
+    yield Closed(last, choice.count)
 
 
 def first_due(choice: Choice, default: float = 0.0) -> float:
@@ -160,9 +160,9 @@ class Said:
 
 def gather(choice: Choice) -> Said:
     """All that a choice says, for an answer in one piece."""
+    if is_only(choice) and choice.spans:
+        return Said(choice.said.text, "", "", ())
     tokens, spans = choice.tokens, choice.spans
-    if is_only(choice) and spans:
-        return Said("".join(tokens), "", "", ())
     texts: dict[SpanKind, str] = {"text": "", "reasoning": "", "refusal": ""}
     calls: list[SaidCall] = []
     for span in spans:

@@ -1,8 +1,11 @@
 """Which language a text is in, told from its script and its function words."""
 
 import re
+from collections.abc import Sequence
+from struct import Struct
 
 _LOOK_AT = 2000  # characters
+_ENGLISH = "en_US"
 
 _WORDS = {
     "en_US": """the of and to a in is that it for you with as are this be at have from or was by not but what all can
@@ -34,42 +37,79 @@ _SCRIPTS = (
 LOCALES = (*_WORDS, *(locale for locale, _ in _SCRIPTS))
 _LATIN_WORD = re.compile(r"[a-zß-ÿąćęłńśźż']+")
 
+# What a word says of its language is one number, so that a text says the sum of its words. Its fields, of 16 bits each:
+# votes for each locale with words of its own, then Latin letters, then letters of each script.
+_BITS = 16
+_LATIN = len(_WORDS)
+_UNPACK = Struct(f"<{_LATIN + 1 + len(_SCRIPTS)}H").unpack
+_PACKED = (_LATIN + 1 + len(_SCRIPTS)) * 2  # bytes
+_NO_SCRIPT = (0,) * len(_SCRIPTS)
+_MOST_WORDS = 1 << 15  # that are remembered
+_LONGEST_WORD = 64  # characters
 
-def _index_words() -> dict[str, tuple[str, ...]]:
-    index: dict[str, tuple[str, ...]] = {}
-    for locale, words in _WORDS.items():
+
+def _index_words() -> dict[str, tuple[int, ...]]:
+    index: dict[str, tuple[int, ...]] = {}
+    for field, words in enumerate(_WORDS.values()):
         for word in dict.fromkeys(words.split()):
-            index[word] = (*index.get(word, ()), locale)
+            index[word] = (*index.get(word, ()), field)
     return index
 
 
-_LOCALES_OF = _index_words()
+_FIELDS_OF = _index_words()
+
+
+class _Tallies(dict[str, int]):
+    """What each word says; forgets everything once it knows too many."""
+
+    def __missing__(self, word: str) -> int:
+        tally = _tally(word)
+        if len(word) <= _LONGEST_WORD:
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            self[word] = tally
+        return tally
+
+
+def _tally(word: str) -> int:
+    tally = 0
+    for latin in _LATIN_WORD.findall(word.lower()):
+        tally += len(latin) << _LATIN * _BITS
+        for field in _FIELDS_OF.get(latin, ()):
+            tally += 1 << field * _BITS
+    if not word.isascii():
+        for field, (_, script) in enumerate(_SCRIPTS, _LATIN + 1):
+            tally += len(script.findall(word)) << field * _BITS
+    return tally
+
+
+_tally_of = _Tallies().__getitem__
 
 
 def detect_language(text: str) -> str:
     """The locale of ``text``, one of :data:`LOCALES`; English (``en_US``) where nothing tells.
 
     Looks at the beginning only. A script of its own decides where it makes up a fifth of the letters:
-    a foreign name in an English sentence does not.
+    a foreign name in an English sentence does not. Of locales with as many words the one whose word comes first wins,
+    save English, which wins every tie.
     """
-    beginning = text[:_LOOK_AT]
-    words = _LATIN_WORD.findall(beginning.lower())
-    if not beginning.isascii() and (locale := _detect_script(beginning, sum(map(len, words)))):
-        return locale
-    return _detect_words(words)
+    words = text[:_LOOK_AT].split()
+    said = _UNPACK(sum(map(_tally_of, words)).to_bytes(_PACKED, "little"))
+    if said[_LATIN + 1 :] != _NO_SCRIPT:
+        for (locale, _), found in zip(_SCRIPTS, said[_LATIN + 1 :], strict=True):
+            if found and found * 4 >= said[_LATIN]:
+                return locale
+    votes = said[:_LATIN]
+    most = max(votes)
+    return _ENGLISH if votes[0] == most else _choose_locale(votes, most, words)
 
 
-def _detect_script(text: str, latin: int) -> str | None:
-    for locale, script in _SCRIPTS:
-        found = len(script.findall(text))
-        if found and found * 4 >= latin:
-            return locale
-    return None
-
-
-def _detect_words(words: list[str]) -> str:
-    scores = {"en_US": 0}  # first, so that it wins a tie
-    for word in words:
-        for locale in _LOCALES_OF.get(word, ()):
-            scores[locale] = scores.get(locale, 0) + 1
-    return max(scores, key=scores.__getitem__)
+def _choose_locale(votes: Sequence[int], most: int, words: Sequence[str]) -> str:
+    best = [LOCALES[field] for field, count in enumerate(votes) if count == most]
+    if len(best) > 1:
+        for word in words:
+            for latin in _LATIN_WORD.findall(word.lower()):
+                for field in _FIELDS_OF.get(latin, ()):
+                    if LOCALES[field] in best:
+                        return LOCALES[field]
+    return best[0]

@@ -13,7 +13,7 @@ from emulator.core.record import record
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
-from emulator.engine.text import write_answer
+from emulator.engine.text import Recital, recite
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema import Mode
@@ -99,32 +99,42 @@ def _own_parts(
     if ask.format != "text":
         return [*parts, _structured(ask, key, tokenizer)]
     opening = ""
-    language = detect_language(prompt)
-    if ask.messages and ask.messages[-1].role == "tool":
+    if _answers_tool(ask):
         from emulator.engine.tools import answer_opening
 
-        opening = answer_opening(ask, language)
-    return [*parts, _prose(prompt, key, tokenizer, ask.sampling, limit, opening, language)]
+        opening = answer_opening(ask, detect_language(prompt))
+    return [*parts, _prose(prompt, key, tokenizer, ask.sampling, limit, opening)]
+
+
+def is_prose(ask: ChatAsk | CompletionAsk) -> bool:
+    """Whether an answer of our own is prose and nothing else."""
+    if isinstance(ask, CompletionAsk):
+        return ask.known is None and ask.schema is None
+    return not ask.tools and ask.format == "text" and ask.reasoning is None and not _answers_tool(ask)
+
+
+def _answers_tool(ask: ChatAsk) -> bool:
+    return bool(ask.messages) and ask.messages[-1].role == "tool"
+
+
+def write_prose(
+    prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
+) -> Recital:
+    """Prose in the language of the prompt."""
+    return recite(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
 
 
 def _prose(
-    prompt: str,
-    key: bytes,
-    tokenizer: Tokenizer,
-    sampling: Sampling,
-    limit: int | None,
-    opening: str = "",
-    language: str | None = None,
+    prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
 ) -> Part:
-    language = language or detect_language(prompt)
-    tokens, ids, ended = write_answer(tokenizer, key, language, limit, sampling.ignore_eos, opening)
-    return Part("text", tokens, ids, ended=ended)
+    said = write_prose(prompt, key, tokenizer, sampling, limit, opening)
+    return Part("text", said.tokens, said.ids, ended=said.ended)
 
 
 def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> Part:
     count = _REASONING_TOKENS.get(effort, _REASONING_TOKENS["medium"])
-    tokens, ids, _ = write_answer(tokenizer, derive(key, "reasoning"), detect_language(prompt), count, True)
-    return Part("reasoning", tokens, ids)
+    said = recite(tokenizer, derive(key, "reasoning"), detect_language(prompt), count, True)
+    return Part("reasoning", said.tokens, said.ids)
 
 
 def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[Part]:

@@ -1,11 +1,12 @@
 """How many tokens a model reads: text, chat template, tools and media."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
-from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message
+from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message, Tool
 from emulator.core.json import dump_text
 from emulator.core.tokenizer import Tokenizer
-from emulator.engine.tokenizer import PROFILES
+from emulator.engine.profiles import PROFILES
 
 _LONGEST_KEPT = 8192  # characters of a text whose count is remembered
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
@@ -13,19 +14,26 @@ MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, 
 
 def count_prompt(ask: Ask, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
     """Tokens of each prompt or input, template and special tokens included; one number for a chat."""
-    template = PROFILES[profile]
     if isinstance(ask, ChatAsk):
-        count = template.template_base + template.template_per_message * len(ask.messages)
-        for message in ask.messages[:-1]:  # every later turn sends the earlier ones again
-            count += _count_again(message.text, tokenizer) + _count_beside(message, tokenizer)
-        for message in ask.messages[-1:]:
-            count += tokenizer.count(message.text) + _count_beside(message, tokenizer)
-        return (count + _count_tools(ask, tokenizer) if ask.tools else count,)
+        return (count_chat(ask.messages, ask.tools, tokenizer, profile),)
+    template = PROFILES[profile]
     if isinstance(ask, CompletionAsk):
         extra = template.per_text if ask.raw else template.template_base + template.template_per_message
         return tuple(_count(prompt, tokenizer) + extra + ask.media * MEDIA_TOKENS for prompt in ask.prompts)
     instruction = tokenizer.count(ask.instruction) if ask.instruction else 0
     return tuple(_count(text, tokenizer) + template.per_text + instruction for text in ask.inputs)
+
+
+def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: Tokenizer, profile: str) -> int:
+    """Tokens of a conversation, template and special tokens included."""
+    template = PROFILES[profile]
+    count = template.template_base + template.template_per_message * len(messages)
+    last = messages[-1] if messages else None
+    for message in messages:  # every later turn sends the earlier ones again
+        count += tokenizer.count(message.text) if message is last else _count_again(message.text, tokenizer)
+        if message.media or message.tool_calls:
+            count += _count_beside(message, tokenizer)
+    return count + _count_tools(tools, tokenizer) if tools else count
 
 
 def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:
@@ -40,8 +48,8 @@ def _count_beside(message: Message, tokenizer: Tokenizer) -> int:
     return count
 
 
-def _count_tools(ask: ChatAsk, tokenizer: Tokenizer) -> int:
-    offered = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in ask.tools]
+def _count_tools(tools: Sequence[Tool], tokenizer: Tokenizer) -> int:
+    offered = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
     return _count_again(dump_text(offered), tokenizer) + 12
 
 

@@ -16,7 +16,7 @@ from emulator.engine.prose import load_prose
 
 Tokens = tuple[str, ...]
 Ids = tuple[int, ...]
-Passage = tuple[Tokens, Ids]
+Passage = tuple[Tokens, Ids, str]  # and both as a text
 
 _LONGEST = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
@@ -73,21 +73,46 @@ def _natural_length(draw: int) -> int:
     return low + ((high - low) * within >> 16)
 
 
-def _take(passages: Iterator[Passage], count: int) -> Passage:
-    tokens: list[str] = []
-    ids: list[int] = []
-    for more_tokens, more_ids in passages:
-        tokens += more_tokens
-        ids += more_ids
-        if len(ids) >= count:
-            break
-    return tuple(tokens[:count]), tuple(ids[:count])
+class Recital:
+    """Passages in the order in which they are said, up to so many tokens; ``ended``: by itself, with a whole sentence.
+
+    Its tokens and ids are put together when somebody asks for them: most answers are wanted as a text.
+    """
+
+    __slots__ = ("_passages", "_tokens", "count", "ended")
+
+    def __init__(self, passages: Sequence[Passage], count: int, ended: bool) -> None:
+        self._passages = passages
+        self._tokens: Tokens | None = None
+        self.count = count
+        self.ended = ended
+
+    @property
+    def tokens(self) -> Tokens:
+        if self._tokens is None:
+            self._tokens = tuple([token for tokens, _, _ in self._passages for token in tokens][: self.count])
+        return self._tokens
+
+    @property
+    def ids(self) -> Ids:
+        return tuple([id for _, ids, _ in self._passages for id in ids][: self.count])
+
+    @property
+    def text(self) -> str:
+        *whole, (tokens, _, text) = self._passages
+        left = self.count
+        texts = []
+        for before, _, said in whole:
+            texts.append(said)
+            left -= len(before)
+        texts.append(text if left >= len(tokens) else "".join(tokens[:left]))
+        return "".join(texts)
 
 
-def write_answer(
+def recite(
     tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
-) -> tuple[Tokens, Ids, bool]:
-    """Texts and ids of an answer, and whether it ended by itself: then with a whole sentence.
+) -> Recital:
+    """An answer.
 
     It ends at the sentence end nearest to its natural length that ``limit`` allows; where the natural
     length is above ``limit``, or no sentence ends within it, the answer is cut at ``limit``. With
@@ -95,23 +120,28 @@ def write_answer(
     """
     draw = _draw(key)
     wanted = _natural_length(draw)
-    passages = _walk(tokenizer, draw, language, opening)
+    said: list[Passage] = []
+    count = 0
     if ignore_eos or (limit is not None and wanted > limit):
-        return (*_take(passages, _LONGEST if limit is None else limit), False)
-    tokens: list[str] = []
-    ids: list[int] = []
-    for more_tokens, more_ids in passages:
-        before, after = len(ids), len(ids) + len(more_ids)
+        most = _LONGEST if limit is None else limit
+        for passage in _walk(tokenizer, draw, language, opening):
+            said.append(passage)
+            count += len(passage[1])
+            if count >= most:
+                break
+        return Recital(said, most, False)
+    for passage in _walk(tokenizer, draw, language, opening):
+        before, after = count, count + len(passage[1])
         fits = limit is None or after <= limit
         if before and not (fits and after - wanted <= wanted - before):
             break
-        tokens += more_tokens
-        ids += more_ids
+        said.append(passage)
+        count = after
         if after >= wanted:
             break
-    if limit is not None and len(ids) > limit:
-        return tuple(tokens[:limit]), tuple(ids[:limit]), False
-    return tuple(tokens), tuple(ids), True
+    if limit is not None and count > limit:
+        return Recital(said, limit, False)
+    return Recital(said, count, True)
 
 
 def _walk(tokenizer: Tokenizer, draw: int, language: str, opening: str) -> Iterator[Passage]:
@@ -137,7 +167,7 @@ def _walk(tokenizer: Tokenizer, draw: int, language: str, opening: str) -> Itera
 
 def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -> Passage:
     gap = "" if opening[-1].isspace() else separator
-    return _tokenize(tokenizer, opening + gap + "".join(opener[0]))
+    return _tokenize(tokenizer, opening + gap + opener[2])
 
 
 def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
@@ -176,4 +206,4 @@ def _keep_whole(tokenizer: Tokenizer, sentences: Sequence[str]) -> list[str]:
 
 
 def _tokenize(tokenizer: Tokenizer, text: str) -> Passage:
-    return tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text))
+    return tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), text

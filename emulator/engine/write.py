@@ -6,14 +6,15 @@ Nothing here depends on how the answer is delivered: streamed or whole, a draft 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Sampling
-from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage, at_once
+from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage, Words, at_once
 from emulator.core.record import record
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
-from emulator.engine.parts import FixedReply, Part, plan_parts
+from emulator.engine.parts import FixedReply, Part, is_prose, plan_parts, write_prose
 from emulator.engine.stop import cut_at_stop
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ def write(
     for position, (prompt, prompt_key) in enumerate(prompts):
         for number in range(sampling.n):
             key = prompt_key if number == 0 or sampling.greedy else derive(prompt_key, number)
-            choice = _write_choice(ask, prompt, key, tokenizer, reply)
-            choices.append(replace(choice, prompt=position) if position else choice)
+            choices.append(_write_choice(ask, prompt, key, tokenizer, reply, position))
     details: tuple[PromptTokens, ...] = ()
     if sampling.prompt_details:
         details = tuple(_read_prompt(text, tokenizer, key) for text, key in prompts)
@@ -91,7 +91,7 @@ def _chat_key(ask: ChatAsk, deployment: Deployment, seed: int) -> bytes:
 def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage:
     completion = reasoning = 0
     for choice in choices:
-        completion += len(choice.tokens)
+        completion += choice.count
         for span in choice.spans:
             if span.kind == "reasoning":
                 reasoning += span.end - span.start
@@ -99,10 +99,14 @@ def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage
 
 
 def _write_choice(
-    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
+    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None, position: int
 ) -> Choice:
     sampling = ask.sampling
     limit = sampling.max_tokens
+    if reply is None and is_prose(ask) and not (sampling.stop or sampling.show_eos or sampling.logprobs is not None):
+        prose = write_prose(prompt, key, tokenizer, sampling, limit)  # the usual choice, as it would be made below
+        ended: FinishReason = "stop" if prose.ended else "length"
+        return Choice(prose, at_once(prose.count), ended, _one_text(prose.count), None, None, position)
     parts = plan_parts(ask, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
@@ -110,10 +114,11 @@ def _write_choice(
     stopped_by: str | None = None
     finish: FinishReason = "stop"
     for part in parts:
-        part, stopped_by, whole = _fit(part, sampling, None if limit is None else limit - len(tokens))
-        spans.append(Span(part.kind, len(tokens), len(tokens) + len(part.tokens), part.name, part.id))
-        tokens += part.tokens
-        ids += part.ids
+        before = len(tokens)
+        part, stopped_by, whole = _fit(part, sampling, None if limit is None else limit - before)
+        tokens = tokens + part.tokens if before else part.tokens
+        ids = ids + part.ids if before else part.ids
+        spans.append(Span(part.kind, before, len(tokens), part.name, part.id))
         if stopped_by is not None or not whole:
             finish = "stop" if stopped_by is not None else "length"
             break
@@ -126,15 +131,15 @@ def _write_choice(
             finish = "length"  # no room was left for the end of the sequence
     if reply is not None and reply.finish_reason is not None:
         finish = reply.finish_reason
-    return Choice(
-        tokens=tokens,
-        ids=ids,
-        due=at_once(len(tokens)),
-        finish_reason=finish,
-        spans=tuple(spans),
-        logprobs=None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key),
-        stopped_by=stopped_by,
-    )
+    logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
+    said = Words(tokens, ids)
+    return Choice(said, at_once(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
+
+
+@lru_cache(maxsize=4096)
+def _one_text(count: int) -> tuple[Span, ...]:
+    """The spans of a choice that is one text."""
+    return (Span("text", 0, count),)
 
 
 def _fit(part: Part, sampling: Sampling, room: int | None) -> tuple[Part, str | None, bool]:

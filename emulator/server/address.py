@@ -6,12 +6,16 @@ import base64
 import binascii
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
 from multidict import CIMultiDict
 
-HEADER = "x-emulator-session"
+from emulator.core.record import record
+
+PREFIX = "x-emulator-"
+HEADER = f"{PREFIX}session"
+_MOST_OTHERS = 1000
+_others: set[str] = set()  # names of headers that clients send and that are none of ours: looked at once
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PATH = re.compile(r"/_s/([^/]*)(?=/|$)")
 _CREDENTIALS = ("Authorization", "api-key", "x-api-key")
@@ -26,7 +30,7 @@ class SessionNameError(ValueError):
         super().__init__(f"{name!r} is no session's name; it takes 1 to 64 of A-Z a-z 0-9 . _ -")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Addressed:
     """A request on its way to a session.
 
@@ -35,12 +39,14 @@ class Addressed:
         path: without the session.
         prefix: what the session took of the path; links in answers carry it.
         headers: with the session cut off from every credential.
+        asks: some of them are the emulator's own.
     """
 
     session: str
     path: str
     prefix: str
     headers: Mapping[str, str]
+    asks: bool
 
 
 def check_name(name: str) -> str:
@@ -64,7 +70,8 @@ def address(path: str, headers: Mapping[str, str], keys: Collection[str] | None 
     Raises:
         SessionNameError: a header, path or baggage with a name that cannot be one.
     """
-    named = headers.get(HEADER)
+    asks = not _others.issuperset(headers) and _asks(headers)
+    named = headers.get(HEADER) if asks else None
     prefix = in_path = ""
     if path.startswith("/_s/"):
         prefix, in_path, path = _split_path(path)
@@ -75,7 +82,18 @@ def address(path: str, headers: Mapping[str, str], keys: Collection[str] | None 
         session = check_name(in_path)
     else:
         session = in_key or _find_in_host(headers) or _find_in_baggage(headers) or default
-    return Addressed(session, path, prefix, headers)
+    return Addressed(session, path, prefix, headers, asks)
+
+
+def _asks(headers: Mapping[str, str]) -> bool:
+    """Whether a header is one of the emulator's own; the names of others are remembered."""
+    found = False
+    for header in headers:
+        if header.lower().startswith(PREFIX):
+            found = True
+        elif len(_others) < _MOST_OTHERS:
+            _others.add(str(header))
+    return found
 
 
 def _split_path(path: str) -> tuple[str, str, str]:
@@ -89,7 +107,7 @@ def _split_path(path: str) -> tuple[str, str, str]:
 def _split_keys(headers: Mapping[str, str], keys: Collection[str]) -> tuple[str, Mapping[str, str]]:
     """The session that credentials name, and the headers with it cut off."""
     session = ""
-    cut: dict[str, str] = {}
+    cut: dict[str, str] | None = None
     for name in _CREDENTIALS:
         value = headers.get(name)
         if value is None or ("~" not in value and value[:6].lower() != "basic "):
@@ -97,7 +115,7 @@ def _split_keys(headers: Mapping[str, str], keys: Collection[str]) -> tuple[str,
         found, rest = _split_credential(value, keys)
         if found:
             session = session or found
-            cut[name] = rest
+            cut = {**(cut or {}), name: rest}
     return session, _replace(headers, cut) if cut else headers
 
 
@@ -131,8 +149,8 @@ def _replace(headers: Mapping[str, str], changes: Mapping[str, str]) -> Mapping[
 
 def _find_in_host(headers: Mapping[str, str]) -> str:
     """The first label of ``a.localhost:4011``."""
-    host = headers.get("Host", "").partition(":")[0].lower()
-    if not host.endswith(_HOST):
+    host = headers.get("Host", "")
+    if "." not in host or not (host := host.partition(":")[0].lower()).endswith(_HOST):
         return ""
     label = host.removesuffix(_HOST).partition(".")[0]
     return label if _NAME.fullmatch(label) else ""

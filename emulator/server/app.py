@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from urllib.parse import quote
 
 from aiohttp import web
@@ -12,7 +11,7 @@ from emulator.control.timing import Timing
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.vendor import AnyService, AnyVendor
-from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
+from emulator.core.wire import NOTHING, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import Emulator
 from emulator.scenario.asked import AskedError
 from emulator.scenario.match import Verdict
@@ -28,7 +27,6 @@ from emulator.server.read import Reader, read_body
 from emulator.server.record import Recorder
 
 log = logging.getLogger("emulator")
-_NO_QUERY: Mapping[str, str] = {}
 _BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope
     500,
     b"The emulator itself failed; its log has the traceback. Please report it.\n",
@@ -68,57 +66,45 @@ class VendorApp:
     async def serve(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Played:
         """Answer one request; every outcome is played and recorded the same way."""
         exchange = self._receive(http, found, path, base_url)
-        player = Player(http, self.emulator.clock, exchange.started, self._closing, self.vendor)
-
-        def record() -> None:
-            exchange.sent = player.sent
-            self._recorder.record(exchange)
-
-        player.before_end = record
+        player = Player(self.vendor, self.emulator.clock, self._closing, http, exchange, self._recorder.record)
         self._metrics.running += 1
         left = False
         try:
-            exchange.answer = await self._answer(http, exchange)
+            exchange.answer = answer = await self._answer(http, exchange)
             self._metrics.work(exchange.call, 1)
-            player.extra = exchange.extra = _extra(exchange)
-            if found.headers.get(TIMING) == "1":
+            exchange.extra = _extra(exchange)
+            if exchange.asks and found.headers.get(TIMING) == "1":
                 player.planned_ttft = exchange.planned_ttft or 0.0
             if exchange.admission is not None and _has_left(http):
                 left = True
                 return player.abort()
-            return await player.play(exchange.answer, exchange.plan.due if exchange.plan is not None else 0.0)
+            return await player.play(answer, exchange.plan.due if exchange.plan is not None else 0.0)
         except (ConnectionError, asyncio.CancelledError):
             left = True
             raise
         except Exception:
             log.exception("bug in the emulator: %s %s", http.method, path)
-            return player.abort() if player.sent.status else await player.play(_BUG)
+            return player.abort() if exchange.sent.status else await player.play(_BUG)
         finally:
             self._metrics.running -= 1
             if exchange.answer is not None:
                 self._metrics.work(exchange.call, -1)
-            exchange.sent = player.sent
             if exchange.admission is not None:
                 await self._recorder.settle(exchange, exchange.admission)
             self._recorder.close(exchange, left=left)
 
     def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
-        wire = WireRequest(
-            method=http.method,
-            path=path,
-            query=http.query if "?" in http.raw_path else _NO_QUERY,
-            headers=found.headers,
-            base_url=base_url,
-            session=found.session,
-        )
-        journal = self._journal
-        return Exchange(wire, self.emulator.clock.now(), era=journal.era(found.session), arrival=journal.arrive())
+        query = http.query if "?" in http.raw_path else NOTHING
+        session, journal = found.session, self._journal
+        wire = WireRequest(http.method, path, query, found.headers, b"", NOTHING, base_url, "", session)
+        return Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         wire = exchange.wire
         response: WireResponse | WireStream
         try:
-            check_headers(wire.headers)
+            if exchange.asks:
+                check_headers(wire.headers)
             wire.body = await read_body(http, self.vendor.body_limit)
             exchange.parsed = await self._reader.read(exchange)
             response = await self._decider.decide(exchange)

@@ -13,14 +13,15 @@ from emulator.control.explain import describe_nearest
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
-from emulator.core.vendor import AnyService, AnyVendor, Call, Change
+from emulator.core.vendor import AnyService, AnyVendor, Call, Change, Parsed
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.faults import measure
-from emulator.pipeline import Emulator, fill_reply
+from emulator.pipeline import UNMATCHED, Emulator, fill_reply
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
 from emulator.scenario.match import Match, Verdict
 from emulator.scenario.mistakes import nearest
 from emulator.scenario.outcomes import NOTHING
+from emulator.server.address import PREFIX
 from emulator.server.exchange import Exchange
 from emulator.server.explain import judge, read_exchange
 from emulator.server.hints import Hints, check_limits
@@ -58,10 +59,10 @@ class Decider:
         emulator, wire, started = self._emulator, exchange.wire, exchange.started
         parsed = exchange.parsed
         assert parsed is not None
-        match = await self._match(exchange)
+        match = await self._match(exchange, parsed)
         while isinstance(parsed, Call) and parsed.fallback is not None and _is_full(match):
             exchange.parsed = parsed = parsed.fallback()
-            match = await self._match(exchange)
+            match = await self._match(exchange, parsed)
         if not isinstance(parsed, Call):
             return await self._conclude(parsed, match, wire)
         if match.outcome is NOTHING and emulator.strict:
@@ -72,19 +73,22 @@ class Decider:
         gate = emulator.gate_for(parsed)
         if gate is None or match.outcome.error is not None:
             repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
-            exchange.plan = emulator.decide(parsed, match, wire.key, started, repeated=repeated)
+            exchange.plan = emulator.decide(parsed, match, wire.key, started, None, repeated)
         else:
             exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
         codec = parsed.codec
         return (codec.stream if parsed.stream else codec.render)(exchange.plan, wire)
 
-    async def _match(self, exchange: Exchange) -> Match:
-        parsed, wire = exchange.parsed, exchange.wire
-        assert parsed is not None
-        match = await self._emulator.match(
-            self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, exchange.started
-        )
-        exchange.match = match = self._ask(match, wire.headers)
+    async def _match(self, exchange: Exchange, parsed: Parsed) -> Match:
+        emulator, wire = self._emulator, exchange.wire
+        match = UNMATCHED
+        if emulator.rules:
+            match = await emulator.match(
+                self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, exchange.started
+            )
+        if exchange.asks and self._header_faults:
+            match = _ask(match, wire.headers)
+        exchange.match = match
         return match
 
     async def _conclude(self, parsed: WireResponse | Change, match: Match, wire: WireRequest) -> WireResponse:
@@ -104,14 +108,6 @@ class Decider:
             write = change.make(documents)
             if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
                 return write.answer
-
-    def _ask(self, match: Match, headers: Mapping[str, str]) -> Match:
-        """What a rule makes of a call, or what the request's headers ask for in its place."""
-        if not self._header_faults or (FAULT not in headers and ERROR not in headers and TTFT not in headers):
-            return match
-        faults = headers.getall(FAULT, []) if isinstance(headers, MultiMapping) else [headers.get(FAULT, "")]
-        outcome = ask_for(match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT))
-        return replace(match, outcome=outcome)
 
     def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:
         """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
@@ -144,15 +140,21 @@ class Decider:
         return delivery
 
 
+def _ask(match: Match, headers: Mapping[str, str]) -> Match:
+    """What a rule makes of a call, or what the request's headers ask for in its place."""
+    if FAULT not in headers and ERROR not in headers and TTFT not in headers:
+        return match
+    faults = headers.getall(FAULT, []) if isinstance(headers, MultiMapping) else [headers.get(FAULT, "")]
+    outcome = ask_for(match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT))
+    return replace(match, outcome=outcome)
+
+
 def _is_full(match: Match) -> bool:
     """A rule refuses for lack of capacity, or because something broke."""
     error = match.outcome.error
     return error is not None and error.kind in _CAPACITY
 
 
-_PREFIX = "x-emulator-"
-_MOST_OTHERS = 1000
-_others: set[str] = set()  # names that clients send and that are none of ours: looked at once
 _NAMES = ("session", "error", "fault", "ttft", "timing", "token")
 
 
@@ -162,17 +164,12 @@ def check_headers(headers: Iterable[str]) -> None:
     Raises:
         AskedError: it names those there are.
     """
-    if _others.issuperset(headers):
-        return
     for header in headers:
-        name = header.lower().removeprefix(_PREFIX)
-        if len(name) == len(header):
-            if len(_others) < _MOST_OTHERS:
-                _others.add(str(header))
-        elif name not in _NAMES:
+        name = header.lower().removeprefix(PREFIX)
+        if len(name) < len(header) and name not in _NAMES:
             hint = nearest(name, _NAMES)
-            meant = f"did you mean {_PREFIX}{hint}? There are" if hint else "there are"
-            raise AskedError(f"{_PREFIX}{name}: no such header; {meant} {', '.join(map(_PREFIX.__add__, _NAMES))}")
+            meant = f"did you mean {PREFIX}{hint}? There are" if hint else "there are"
+            raise AskedError(f"{PREFIX}{name}: no such header; {meant} {', '.join(map(PREFIX.__add__, _NAMES))}")
 
 
 def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.control.entry import Entry, LimitCheck
+from emulator.control.entry import LimitCheck
 from emulator.core.delivery import Delivery, Ending
 from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
@@ -14,6 +14,7 @@ from emulator.faults import AnyFault
 from emulator.limits import Admission
 from emulator.scenario.match import Match
 from emulator.server.pump import Sent
+from emulator.server.trace import Trace
 
 
 @dataclass(slots=True, eq=False)
@@ -26,15 +27,17 @@ class Exchange:
         identity: what makes it the same as another; ``attempt``: how often it came before.
         parsed: the call, or the answer or change of a route that no model answers.
         refusal: what was said in place of an answer.
+        asks: a header asks something of the emulator itself.
         error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
         answer: what is sent; ``extra``: headers beside its own.
-        entry: in the journal, once it is there.
+        trace: what is left of it, once it is recorded.
     """
 
     wire: WireRequest
     started: float
     era: tuple[int, int] = (0, 0)
     arrival: int = 0
+    asks: bool = True
     identity: bytes = b""
     attempt: int = 0
     parsed: Parsed | None = None
@@ -48,7 +51,7 @@ class Exchange:
     answer: WireResponse | WireStream | Delivery | None = None
     extra: Headers = ()
     sent: Sent = field(default_factory=Sent)
-    entry: Entry | None = None
+    trace: Trace | None = None
 
     @property
     def call(self) -> Call | None:

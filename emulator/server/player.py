@@ -7,7 +7,7 @@ writes their names and where a chunk ends are part of its wire.
 import asyncio
 from collections.abc import Callable
 from email.utils import formatdate
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import inf
 
 from aiohttp import web
@@ -17,6 +17,7 @@ from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import AnyVendor
 from emulator.core.wire import DROPPED, Headers, WireResponse, WireStream
+from emulator.server.exchange import Exchange
 from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, tell_time
 from emulator.server.reset import reset
 
@@ -50,30 +51,36 @@ END = Played(keep_alive=False)
 _COPIED = 16 * 1024  # bytes of a body that is small enough to be joined with its head
 
 
-def _nothing() -> None:
-    """Nobody wants to know that an answer is about to end."""
-
-
 @lru_cache(maxsize=4)
 def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
 class Player:
-    """One answer of a vendor on one connection; ``extra`` headers follow the answer's own."""
+    """The answer of one exchange on its connection.
+
+    ``record`` is told when all is known of the answer and its last byte is still to be written.
+    ``planned_ttft``: the answer says how well its schedule was kept.
+    """
+
+    __slots__ = ("_clock", "_closing", "_exchange", "_http", "_modern", "_record", "_vendor", "planned_ttft")
 
     def __init__(
-        self, http: web.BaseRequest, clock: Clock, started: float, closing: asyncio.Event, vendor: AnyVendor
+        self,
+        vendor: AnyVendor,
+        clock: Clock,
+        closing: asyncio.Event,
+        http: web.BaseRequest,
+        exchange: Exchange,
+        record: Callable[[Exchange], None],
     ) -> None:
-        self._http = http
-        self._clock = clock
-        self._started = started
-        self._closing = closing
         self._vendor = vendor
+        self._clock = clock
+        self._closing = closing
+        self._http = http
+        self._exchange = exchange
+        self._record = record
         self._modern = http.version >= (1, 1)
-        self.extra: Headers = ()
-        self.sent = Sent()
-        self.before_end: Callable[[], None] = _nothing
         self.planned_ttft: float | None = None
 
     async def play(self, answer: WireResponse | WireStream | Delivery, due: float = 0.0) -> Played:
@@ -84,9 +91,9 @@ class Player:
             keep_alive = await self._deliver(answer)
         else:
             if due > 0.0:
-                await self._clock.sleep_until(self._started + due)
+                await self._clock.sleep_until(self._exchange.started + due)
             keep_alive = await self._send(answer, due)
-        return GO_ON if keep_alive and self.sent.whole else END
+        return GO_ON if keep_alive and self._exchange.sent.whole else END
 
     def abort(self) -> Played:
         """End the connection without another word."""
@@ -98,34 +105,40 @@ class Player:
         if answer.status == DROPPED:
             self.abort()
             return False
-        keep_alive = bool(self._http.keep_alive) and not answer.close
-        chunked = answer.chunked and self._modern
-        body = b"" if self._is_bare(answer.status) else answer.body
-        if chunked and not self._is_bare(answer.status):
-            body = (_chunk(body) if body else b"") + b"0\r\n\r\n"
-        framing = _frame(answer.status, None if chunked else len(answer.body))
+        http, exchange, now = self._http, self._exchange, self._clock.now()
+        keep_alive = http.keep_alive and not answer.close
+        chunked, bare = answer.chunked and self._modern, self._is_bare(answer.status)
         if self.planned_ttft is not None:
-            self.extra = (*self.extra, (TIMING, tell_time(due, self._clock.now() - self._started)))
-        head = self._head(answer.status, answer.headers, framing, keep_alive)
-        self.sent = Sent(answer.status, size=len(answer.body), first=self._clock.now(), reached=due, whole=True)
-        self.before_end()
-        self.sent.whole = await self._write(head, body)
+            exchange.extra = (*exchange.extra, (TIMING, tell_time(due, now - exchange.started)))
+        body = answer.body
+        framing = _frame(answer.status, None if chunked else len(body))
+        head = self._head(answer.status, answer.headers, framing, keep_alive, now)
+        sent = exchange.sent
+        sent.status, sent.size, sent.first, sent.reached, sent.whole = answer.status, len(body), now, due, True
+        if bare:
+            body = b""
+        elif chunked:
+            body = (_chunk(body) if body else b"") + b"0\r\n\r\n"
+        self._record(exchange)
+        sent.whole = await self._write(head, body)
         return keep_alive
 
     async def _stream(self, answer: WireStream) -> bool:
-        keep_alive = bool(self._http.keep_alive) and self._modern
+        exchange, clock = self._exchange, self._clock
+        keep_alive = self._http.keep_alive and self._modern
         framing = _frame(answer.status, None) if self._modern else ""
         if self.planned_ttft is not None and self._modern:
-            self.extra = (*self.extra, ("Trailer", TIMING))
-        head = self._head(answer.status, answer.headers, framing, keep_alive)
-        sent = self.sent = Sent(answer.status)
+            exchange.extra = (*exchange.extra, ("Trailer", TIMING))
+        head = self._head(answer.status, answer.headers, framing, keep_alive, clock.now())
+        sent = exchange.sent
+        sent.status = answer.status
         pump = Pump(
             self._http,
-            self._clock,
-            self._started,
+            clock,
+            exchange.started,
             iter(answer.events),
             sent,
-            self.before_end,
+            partial(self._record, exchange),
             chunked=self._modern,
             planned_ttft=self.planned_ttft,
         )
@@ -135,13 +148,14 @@ class Player:
     async def _deliver(self, answer: Delivery) -> bool:
         """Send a bent answer: each write by itself, and the ending as it comes."""
         chunked = answer.chunked and self._modern
-        keep_alive = bool(self._http.keep_alive) and not answer.close and (self._modern or not answer.chunked)
-        sent = self.sent = Sent(tokens=0)
+        keep_alive = self._http.keep_alive and not answer.close and (self._modern or not answer.chunked)
+        sent = self._exchange.sent
+        sent.tokens = 0
         if answer.start < inf:
             await self._wait(answer.start)
             length = None if answer.chunked else answer.size + answer.promised
             framing = _frame(answer.status, length) if self._modern or not answer.chunked else ""
-            head = self._head(answer.status, answer.headers, framing, keep_alive)
+            head = self._head(answer.status, answer.headers, framing, keep_alive, self._clock.now())
             sent.status = answer.status
             bare = self._is_bare(answer.status)
             chunked = chunked and not bare
@@ -182,9 +196,10 @@ class Player:
 
     def _end_of(self, answer: Delivery) -> None:
         """All is known of a bent answer; only its last bytes or its ending are to come."""
-        self.sent.events = len(answer.events()) if answer.streamed else 0
-        self.sent.whole = answer.ending is Ending.COMPLETE
-        self.before_end()
+        sent = self._exchange.sent
+        sent.events = len(answer.events()) if answer.streamed else 0
+        sent.whole = answer.ending is Ending.COMPLETE
+        self._record(self._exchange)
 
     async def _wait(self, due: float) -> None:
         """Until ``due`` seconds after admission; one that is infinite ends with the process.
@@ -194,7 +209,7 @@ class Player:
         if due == inf:
             await self._closing.wait()
         elif due > 0.0:
-            await self._clock.sleep_until(self._started + due)
+            await self._clock.sleep_until(self._exchange.started + due)
 
     async def _write(self, data: bytes, more: bytes = b"") -> bool:
         """Write, wait for a slow reader; false once the client has gone."""
@@ -212,15 +227,13 @@ class Player:
                 return False
         return True
 
-    def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool) -> bytes:
+    def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool, now: float) -> bytes:
         if not self._modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
             headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
-        lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self.extra)])
-        date = f"Date: {_date(int(self._clock.now()))}\r\n" if self._vendor.date else ""
-        connection = "" if keep_alive == self._modern else _connection(keep_alive)
-        if connection and "\nconnection:" in f"\n{lines}".lower():
-            connection = ""
-        own = f"{framing}{date}{connection}"
+        lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self._exchange.extra)])
+        own = f"{framing}Date: {_date(int(now))}\r\n" if self._vendor.date else framing
+        if keep_alive != self._modern and "\nconnection:" not in f"\n{lines}".lower():
+            own += _connection(keep_alive)
         if self._vendor.lower_case:
             own = own.lower()
         return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")

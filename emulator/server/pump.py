@@ -1,8 +1,8 @@
 """Writes a stream's events when they are due, from the clock's timer: no task wakes for each of them."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain
 
@@ -37,7 +37,7 @@ class Sent:
     first: float = 0.0
     reached: float = -1.0
     tokens: int | None = None
-    lateness: list[float] = field(default_factory=list)
+    lateness: Sequence[float] = ()
     whole: bool = False
 
 
@@ -83,6 +83,8 @@ class Pump:
         self._held: Event | None = None
         self._joined = b""  # what goes out with the next event
         self._reached = -1.0
+        self._lateness: list[float] = []
+        sent.lateness = self._lateness
         self._over = False
         self._woken: asyncio.Future[_State] | None = None
 
@@ -184,7 +186,7 @@ class Pump:
             more = False
         self._joined = prefix
         if waiting:
-            sent.lateness.append(max(0.0, elapsed - _CLOSE - self._reached))
+            self._lateness.append(max(0.0, elapsed - _CLOSE - self._reached))
             if not sent.events:
                 sent.first = started + elapsed - _CLOSE
         sent.events += len(waiting) + joined

@@ -89,19 +89,26 @@ async def read_body(http: web.BaseRequest, limit: int) -> bytes:
     """
     if not http.body_exists:
         return b""
-    too_large = EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": limit})
+    content = http.content
+    if content.is_eof():  # it came with the head
+        whole = content.read_nowait()
+        if len(whole) > limit:
+            raise too_large(limit)
+        return whole
     if (http.content_length or 0) > limit:
-        raise too_large
+        raise too_large(limit)
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
         http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    first = await http.content.readany()
-    if http.content.at_eof():
-        return first
-    chunks = [first]
-    size = len(first)
-    while chunk := await http.content.readany():
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := await content.readany():
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
-            raise too_large
+            raise too_large(limit)
     return b"".join(chunks)
+
+
+def too_large(limit: int) -> EmulatedError:
+    """The refusal of a body of more than so many bytes."""
+    return EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE, details={"limit": limit})

@@ -1,17 +1,18 @@
 """What a scenario makes of each vendor: its settings, deployments and keys."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from emulator.core.call import Ask, Deployment
+from emulator.core.call import Ask, Deployment, Message, Tool
 from emulator.core.clock import Clock
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Vendors, VendorSettings
-from emulator.engine.prompt import count_prompt
-from emulator.engine.tokenizer import PROFILES, tokenizer_for
+from emulator.engine.profiles import PROFILES
+from emulator.engine.prompt import count_chat, count_prompt
+from emulator.engine.tokenizer import tokenizer_for
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
@@ -169,6 +170,7 @@ def serve(
         started=clock.now(),
         tokenizer=_tokenizer_of,
         count_prompt=_count_prompt,
+        count_chat=_count_chat,
         metrics=metrics,
     )
 
@@ -179,3 +181,7 @@ def _tokenizer_of(deployment: Deployment) -> Tokenizer:
 
 def _count_prompt(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
     return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+
+
+def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: Deployment) -> int:
+    return count_chat(messages, tools, tokenizer_for(deployment.tokenizer), deployment.tokenizer)

@@ -1,5 +1,10 @@
 """What the journal keeps, and what it lets go."""
 
+import weakref
+from dataclasses import dataclass
+
+import pytest
+
 from emulator.control.entry import Entry, Evidence, Kept
 from emulator.control.journal import Journal
 from emulator.core.wire import WireRequest
@@ -14,6 +19,24 @@ class Witness:
 
     def read(self, entry: Entry) -> Facts | None:
         return None
+
+
+@dataclass(eq=False)
+class Call:
+    """What an entry can be made of."""
+
+    name: str
+    size: int = 0
+    session: str = ""
+    seq: int = 0
+    read_before: bool = False
+
+    def read(self) -> Entry:
+        self.read_before = True
+        return make_entry(self.name)
+
+    def forget(self) -> None:
+        self.size = 0
 
 
 def make_entry(name: str, *, session: str = "", body: bytes | None = None) -> Entry:
@@ -121,3 +144,32 @@ def test_of_too_many_different_requests_the_longest_ago_is_forgotten() -> None:
     again, before = journal.follow("", b"seldom", "second")
     often, _ = journal.follow("", b"often", "last")
     assert (again.count, before, often.count) == (1, None, 20_001)
+
+
+def test_an_entry_is_made_when_somebody_reads_it() -> None:
+    journal = Journal()
+    silent, heard = Call("1"), Call("2")
+    journal.add(silent)
+    journal.listeners.append(lambda entry: None)
+    journal.add(heard)
+    assert (silent.read_before, heard.read_before) == (False, True)
+    assert [entry.id for entry in journal.since(0)] == ["1", "2"]
+    assert silent.read_before
+
+
+@pytest.mark.parametrize("size", [0, 10])
+def test_nothing_is_left_of_a_call_that_went(size: int) -> None:
+    journal = Journal()
+    calls = [Call(str(number), size) for number in range(5)]
+    gone = [weakref.ref(call) for call in calls[:3]]
+    while calls:
+        journal.add(calls.pop(0), 2)
+    assert [call() for call in gone] == [None, None, None]
+    assert [entry.id for entry in journal.since(0)] == names(journal) == ["3", "4"]
+
+
+def test_calls_of_all_sessions_go_in_the_order_in_which_they_came() -> None:
+    journal = Journal()
+    for name, session in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")):
+        journal.add(make_entry(name, session=session), 2)
+    assert [entry.id for entry in journal.since(0)] == names(journal) == ["2", "3", "4"]

@@ -1,10 +1,9 @@
 """Reading a plan: its texts, its tool calls, its totals."""
 
-from emulator.core.plan import NOTHING_USED, Choice, Span, Usage
+from emulator.core.plan import NOTHING_USED, Choice, Span, Usage, Words
 
 CHOICE = Choice(
-    tokens=("hm", "m", "Hel", "", "lo", '{"city"', ':"Ulm"}', "{}", " bye"),
-    ids=tuple(range(9)),
+    Words(("hm", "m", "Hel", "", "lo", '{"city"', ':"Ulm"}', "{}", " bye"), tuple(range(9))),
     due=[0.1] * 9,
     finish_reason="tool_calls",
     spans=(

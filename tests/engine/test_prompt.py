@@ -3,8 +3,9 @@
 import pytest
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk, Message, Tool, ToolCall
+from emulator.engine.profiles import PROFILES
 from emulator.engine.prompt import MEDIA_TOKENS, count_prompt
-from emulator.engine.tokenizer import PROFILES, tokenizer_for
+from emulator.engine.tokenizer import tokenizer_for
 
 LLAMA = PROFILES["llama3"]
 TOKENIZER = tokenizer_for("llama3")

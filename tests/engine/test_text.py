@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
+from emulator.engine.profiles import PROFILES
 from emulator.engine.prose import load_prose
-from emulator.engine.text import Passage, write_answer
-from emulator.engine.tokenizer import PROFILES, tokenizer_for
+from emulator.engine.text import Ids, Tokens, recite
+from emulator.engine.tokenizer import tokenizer_for
 
 LANGUAGES = ("en_US", "de_DE", "zh_CN", "fr_FR", "ja_JP", "ko_KR", "ru_RU", "pt_BR")
 KEYS = st.integers(0, 2**32).map(lambda number: derive("key", number))
@@ -22,7 +23,17 @@ SENTENCE_ENDS = (".", "。", "?", "!")
 HALF = 24  # tokens of half a long sentence: an answer ends at the sentence end nearest to its natural length
 
 
-def cut(tokenizer: Tokenizer, key: bytes, language: str, count: int, opening: str = "") -> Passage:
+def write_answer(
+    tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
+) -> tuple[Tokens, Ids, bool]:
+    """Texts and ids of an answer, and whether it ended by itself; its text is that of its tokens."""
+    said = recite(tokenizer, key, language, limit, ignore_eos, opening)
+    assert said.text == "".join(said.tokens)
+    assert len(said.tokens) == said.count
+    return said.tokens, said.ids, said.ended
+
+
+def cut(tokenizer: Tokenizer, key: bytes, language: str, count: int, opening: str = "") -> tuple[Tokens, Ids]:
     """Texts and ids of just ``count`` tokens."""
     return write_answer(tokenizer, key, language, count, True, opening)[:2]
 
@@ -98,9 +109,9 @@ def test_natural_lengths_are_spread_around_their_median() -> None:
 @pytest.mark.parametrize("language", ["en_US", "de_DE", "zh_CN"])
 def test_the_text_is_the_same_in_another_process(language: str) -> None:
     program = (
-        "import sys; from emulator.engine.text import write_answer;"
+        "import sys; from emulator.engine.text import recite;"
         "from emulator.engine.tokenizer import tokenizer_for;"
-        f"text = ''.join(write_answer(tokenizer_for('llama3'), b'key', '{language}', None)[0]);"
+        f"text = recite(tokenizer_for('llama3'), b'key', '{language}', None).text;"
         "sys.stdout.buffer.write(text.encode())"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
@@ -169,6 +180,9 @@ def test_an_unknown_locale_is_refused() -> None:
         pytest.param("日本の首都はどこですか。", "ja_JP", id="Japanese"),
         pytest.param("한국의 수도는 어디입니까?", "ko_KR", id="Korean"),
         pytest.param("Какая столица России?", "ru_RU", id="Russian"),
+        pytest.param("bonjour hola", "fr_FR", id="of two languages the first"),
+        pytest.param("hola bonjour", "es_ES", id="of two languages the first, the other way round"),
+        pytest.param("bonjour hello", "en_US", id="English wins a tie"),
         pytest.param("The quick brown fox. " * 200 + "Der die das und ist nicht. " * 900, "en_US", id="the beginning"),
     ],
 )

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.tokenizer import Tokenizer
-from emulator.engine.tokenizer import PROFILES, tokenizer_for
+from emulator.engine.profiles import PROFILES
+from emulator.engine.tokenizer import tokenizer_for
 
 EVERY = sorted(PROFILES)
 UNICODE = st.text(st.characters(codec="utf-8"))
@@ -268,6 +269,16 @@ def test_a_huge_text_comes_back(text: str) -> None:
     ids = tokenizer.encode(text)
     assert tokenizer.count(text) == len(ids)
     assert tokenizer.decode(ids) == text
+
+
+WORDS_AND_BLANKS = ["a", "Foo", "x1", "'s", "!", "日", "_", "\u00a0", "\t", "\r\n", "\n", "  ", *" " * 4]
+BLANKS = st.lists(st.sampled_from(WORDS_AND_BLANKS))
+
+
+@given(parts=BLANKS, name=st.sampled_from(EVERY))
+def test_words_are_counted_as_the_text_they_stand_in(parts: list[str], name: str) -> None:
+    tokenizer, text = tokenizer_for(name), "".join(parts)
+    assert tokenizer.count(text) == len(tokenizer.encode(text))
 
 
 def test_distinct_words_without_end_are_forgotten_again() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core.json import dump_json, dump_text
-from emulator.core.plan import Choice, Plan, Span
+from emulator.core.plan import Choice, Plan, Span, Words
 from emulator.core.wire import Event, FieldNames, Mark, WireResponse, WireStream
 from emulator.faults import measure
 from emulator.faults.json_text import find_texts
@@ -23,8 +23,7 @@ def plan_of(*choices: tuple[str, ...], due: float = 0.0) -> Plan:
         due=due,
         choices=tuple(
             Choice(
-                tokens=tokens,
-                ids=(0,) * len(tokens),
+                Words(tokens, (0,) * len(tokens)),
                 due=[float(number) for number in range(len(tokens))],
                 finish_reason="stop",
                 spans=(Span("text", 0, len(tokens)),),

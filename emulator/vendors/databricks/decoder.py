@@ -16,6 +16,7 @@ _BIGGEST = 2**63  # what does not fit an int64 is no integer to the decoder
 
 
 PythonTypes = frozenset[type]
+_NEVER: PythonTypes = frozenset()
 _NULL: PythonTypes = frozenset({type(None)})
 _EXACT: dict[str, PythonTypes] = {
     "string": _NULL | {str},
@@ -63,10 +64,18 @@ def either(*shapes: Shape) -> Either:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """An object with known fields."""
+    """An object with known fields.
+
+    Fields:
+        sure: of each field, the Python types whose values certainly fit.
+    """
 
     fields: Mapping[str, Shape] = field(default_factory=dict)
     exact: PythonTypes = _NULL
+    sure: Mapping[str, PythonTypes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sure", {name: shape.exact for name, shape in self.fields.items()})
 
 
 Shape = Scalar | Many | Either | Struct
@@ -149,15 +158,15 @@ def _check_items(values: list[JSON], shape: Shape, path: str, allow: Allow) -> N
 
 
 def _check_fields(value: dict[str, JSON], shape: Struct, path: str, allow: Allow) -> None:
-    known = shape.fields
+    sure = shape.sure
     for name, inner in value.items():
-        expected = known.get(name)
+        if type(inner) in sure.get(name, _NEVER):
+            continue
+        expected = shape.fields.get(name)
         if expected is None:
             if not allow(path, name):
                 raise unknown_field_refusal(name)
-        elif type(inner) not in expected.exact and not (
-            expected is INTEGER and type(inner) is int and -_BIGGEST <= inner < _BIGGEST
-        ):
+        elif expected is not INTEGER or type(inner) is not int or not -_BIGGEST <= inner < _BIGGEST:
             check_shape(inner, expected, f"{path}.{name}" if path else name, allow)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.core.call import Ask, Sampling
+from collections.abc import Sequence
+
+from emulator.core.call import Ask, Message, Sampling, Tool
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_number
 from emulator.dialects.openai import read_stop
@@ -178,3 +180,8 @@ def count(query: Query, ask: Ask) -> tuple[int, ...]:
     counts = query.service.count_prompt(ask, query.deployment)
     extra = query.habits.overhead
     return tuple([number + extra for number in counts]) if extra else counts
+
+
+def count_chat(query: Query, messages: Sequence[Message], tools: Sequence[Tool]) -> int:
+    """Tokens of a conversation, as :func:`count` counts them."""
+    return query.service.count_chat(messages, tools, query.deployment) + query.habits.overhead

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from emulator.core.json import dump_json
-from emulator.core.plan import Choice
+from emulator.core.plan import Choice, Words
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import Mark
@@ -45,8 +45,7 @@ def cut_at_id(choice: Choice, stops: Stops) -> Choice:
     last = choice.tokens[index] if stops.keep else ""
     return replace(
         choice,
-        tokens=(*choice.tokens[:index], last),
-        ids=choice.ids[: index + 1],
+        said=Words((*choice.tokens[:index], last), choice.ids[: index + 1]),
         due=choice.due[: index + 1],
         spans=tuple(replace(s, end=min(s.end, index + 1)) for s in choice.spans if s.start <= index),
         finish_reason="stop",

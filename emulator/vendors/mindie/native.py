@@ -152,7 +152,7 @@ class NativeCodec:
 def _shape_details(codec: NativeCodec, plan: Plan, choice: Choice, ids: Object) -> JSON:
     return {
         "finish_reason": name_finish(choice, codec.limit, codec.settings),
-        "generated_tokens": len(choice.ids),
+        "generated_tokens": choice.count,
         **ids,
         "seed": show_seed(plan.key, codec.seed),
     }

@@ -201,7 +201,7 @@ class TextCodec:
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         choice = plan.choices[0]
-        count = len(choice.ids)
+        count = choice.count
         details = b""
         if self.details:
             times: Object = {"batch_size": [1] * count, "queue_wait_time": [0] * count}

@@ -44,7 +44,7 @@ class CompletionCodec:
         if choice.logprobs is not None:
             prompt = plan.prompts[choice.prompt] if plan.prompts else None
             logprobs = _render_logprobs(choice.logprobs, prompt)
-        text = quote_long(self._echoed() + "".join(put_in_text(choice).tokens))
+        text = quote_long(self._echoed() + put_in_text(choice).said.text)
         reason = finish_reason(choice, self.settings.release)
         return b'{"finish_reason":%b,"index":%d,"logprobs":%b,"text":%b}' % (reason, index, logprobs, text)
 

@@ -153,7 +153,7 @@ class CompletionsCodec:
             _shape_choice(choice, choice.text(), name_finish(choice, self.limits[choice.prompt]))
             for choice in plan.choices
         ]
-        counts = sum(self.prompt_tokens), sum(len(choice.ids) for choice in plan.choices)
+        counts = sum(self.prompt_tokens), sum(choice.count for choice in plan.choices)
         body = self._shape(plan, choices, shape_usage(*report_counts(plan, *counts)))
         computed = answer_headers(plan, self.settings, counts[0], self.characters)
         headers = tuple([pair for pair in computed if pair[0] != "x-compute-time"])
@@ -180,7 +180,7 @@ class CompletionsCodec:
         for position, moment, token in zip(range(1, total), choice.due, choice.tokens, strict=False):
             yield moment, b"".join((before, quote(token), after)), position, PLAIN
         row = _shape_choice(choice, choice.tokens[-1], finish_reason(choice, self.limits[choice.prompt]))
-        usage = shape_usage(self.prompt_tokens[choice.prompt], len(choice.ids))
+        usage = shape_usage(self.prompt_tokens[choice.prompt], choice.count)
         yield choice.due[-1], frame(self._shape(plan, [row], usage)), total, _LAST
 
     def _shape(self, plan: Plan, choices: Sequence[JSON], usage: JSON) -> Object:

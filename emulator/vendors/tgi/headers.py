@@ -23,7 +23,7 @@ def answer_headers(plan: Plan, settings: TgiSettings, prompt: int, characters: i
         prompt: tokens of all prompts.
         characters: of all prompts as sent.
     """
-    own = sum(len(choice.ids) for choice in plan.choices[:1])
+    own = sum(choice.count for choice in plan.choices[:1])
     prompt, generated = report_counts(plan, prompt, own)
     milliseconds = str(int(plan.due * 1000))
     timed = (

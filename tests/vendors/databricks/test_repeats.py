@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.plan import Choice, Plan, Span, Usage
+from emulator.core.plan import Choice, Plan, Span, Usage, Words
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.engine.tokenizer import tokenizer_for
@@ -96,7 +96,7 @@ def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> Non
     call, request = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})
     due = [float(number) for number, _ in enumerate(tokens)]
     span = Span("text", 0, len(tokens))
-    choice = Choice(tokens=tokens, ids=(0,) * len(tokens), due=due, finish_reason="stop", spans=(span,))
+    choice = Choice(Words(tokens, (0,) * len(tokens)), due=due, finish_reason="stop", spans=(span,))
     plan = Plan(key=bytes(16), created=5.0, choices=(choice,), usage=Usage(9, len(tokens)))
     short, long = (list(one.codec.stream(plan, request).events) for one in (call, the_long_way(call)))
     assert short == long

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage
+from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage, Words
 from emulator.core.wire import Event, Mark
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server, make_request
@@ -23,8 +23,7 @@ def make_choice(
         spans.append(Span(kind, len(tokens), len(tokens) + len(texts), name))
         tokens += texts
     return Choice(
-        tokens=tuple(tokens),
-        ids=tuple(range(len(tokens))),
+        Words(tuple(tokens), tuple(range(len(tokens)))),
         due=tuple(start + position for position in range(len(tokens))),
         finish_reason=finish,
         spans=tuple(spans),

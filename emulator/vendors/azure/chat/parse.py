@@ -41,9 +41,9 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
         check_combinations(wire, extras)
     messages = tuple([read_message(message) for message in wire.messages])
     tools = read_tools(wire) or _read_functions(extras)
-    prompt_tokens = service.count_prompt(ChatAsk(messages=messages, tools=tools), deployment)
+    count = service.count_chat(messages, tools, deployment)
     requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
-    limit = limit_tokens(requested, habits.default_tokens, deployment, prompt_tokens[0], query.settings)
+    limit = limit_tokens(requested, habits.default_tokens, deployment, count, query.settings)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = read_sampling(wire, extras, limit, logprobs)
     if not extras.model_fields_set and _TOOLING.isdisjoint(query.fields) and not habits.reasoning:
@@ -61,7 +61,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
         ask=ask,
         codec=codec,
         stream=wire.stream is True,
-        prompt_tokens=prompt_tokens,
+        prompt_tokens=(count,),
         repeatable=True,
     )
 

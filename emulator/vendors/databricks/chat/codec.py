@@ -70,7 +70,7 @@ def _fill(plan: Plan, style: AnswerStyle, name: str) -> bytes:
         name.encode(),
         plan.created,
         quote(style.model),
-        dump_json("".join(choice.tokens)),
+        dump_json(choice.said.text),
         tail,
         choice.finish_reason.encode(),
         dump_usage(plan.usage, style),

@@ -5,8 +5,8 @@ Source: Databricks, "Foundation model REST API reference", chat task.
 
 from __future__ import annotations
 
-from emulator.core.call import ChatAsk, Message
-from emulator.core.json import JSON, Object, as_integer, as_object, as_text, dump_text
+from emulator.core.call import ChatAsk, Message, Tool
+from emulator.core.json import JSON, as_integer, as_object, as_text, dump_text
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
@@ -22,7 +22,7 @@ from emulator.vendors.databricks.sampling import (
     check_output_limit,
     check_positive,
     check_sampling,
-    count,
+    count_chat,
     length_refusal,
     limit_output,
     read_sampling,
@@ -145,14 +145,14 @@ def _effort(query: Query) -> str | None:
 
 
 def _make_call(query: Query, messages: list[JSON]) -> Call:
-    said = tuple([_read_message(as_object(message)) for message in messages])
-    ask, counts = _read_ask(query, said)
+    said = tuple([read_message(as_object(message)) for message in messages])
+    ask, count = _read_ask(query, said)
     return Call(
         deployment=query.deployment,
         ask=ask,
         codec=ChatCodec(query.settings, query.habits.style, query.served, query.wants_usage(), _marks_cache(query)),
         stream=query.wants_stream(),
-        prompt_tokens=counts,
+        prompt_tokens=(count,),
         repeatable=query.repeatable,
         served=query.served,
     )
@@ -163,15 +163,15 @@ def _marks_cache(query: Query) -> bool:
     return query.family == "claude" and b'"cache_control"' in query.request.body
 
 
-def _read_ask(query: Query, said: tuple[Message, ...]) -> tuple[ChatAsk, tuple[int, ...]]:
+def _read_ask(query: Query, said: tuple[Message, ...]) -> tuple[ChatAsk, int]:
     """What is asked, and the tokens of the prompt."""
     body = query.body
     tools = tuple([read_tool(as_object(tool)) for tool in query.get_array("tools")]) if "tools" in body else ()
-    counts, limit = _fit(query, ChatAsk(messages=said, tools=tools))
+    count, limit = _fit(query, said, tools)
     sampling = read_sampling(query, limit, (query.get_integer("top_logprobs") or 0) if body.get("logprobs") else None)
     parallel, effort = takes_parallel(query), _effort(query)
     if _TOOLING.isdisjoint(body):
-        return ChatAsk(messages=said, sampling=sampling, parallel=parallel, reasoning=effort), counts
+        return ChatAsk(messages=said, sampling=sampling, parallel=parallel, reasoning=effort), count
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
     kind, schema = read_format(query.get("response_format"))
     ask = ChatAsk(
@@ -185,17 +185,10 @@ def _read_ask(query: Query, said: tuple[Message, ...]) -> tuple[ChatAsk, tuple[i
         schema=schema,
         reasoning=effort,
     )
-    return ask, counts
+    return ask, count
 
 
-def _read_message(message: Object) -> Message:
-    content = message.get("content")
-    if len(message) == 2 and isinstance(content, str):
-        return Message(role=as_text(message["role"]), text=content)
-    return read_message(message)
-
-
-def _fit(query: Query, ask: ChatAsk) -> tuple[tuple[int, ...], int | None]:
+def _fit(query: Query, said: tuple[Message, ...], tools: tuple[Tool, ...]) -> tuple[int, int | None]:
     """Tokens of the prompt, and the most an answer may have; both within the endpoint's bounds."""
     name = "max_tokens"
     wanted = query.get_integer(name)
@@ -204,8 +197,8 @@ def _fit(query: Query, ask: ChatAsk) -> tuple[tuple[int, ...], int | None]:
         check_positive(query, name)
         wanted = query.get_integer(name)
     check_output_limit(query, name, wanted)
-    counts = count(query, ask)
+    count = count_chat(query, said, tools)
     context = query.deployment.context
-    if context is not None and counts[0] > context:
-        raise length_refusal(query, counts[0])
-    return counts, limit_output(query, wanted, counts[0])
+    if context is not None and count > context:
+        raise length_refusal(query, count)
+    return count, limit_output(query, wanted, count)

@@ -42,7 +42,7 @@ def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
         pick_id(plan.key).encode(),
         int(plan.created),
         quote(answer.model),
-        quote_clean("".join(choice.tokens)),
+        quote_clean(choice.said.text),
         answer.name_finish(choice).encode(),
         prompt,
         completion,

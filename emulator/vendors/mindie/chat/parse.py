@@ -24,7 +24,7 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
     deployment = check_ready(service.deployments[model])
     tools, choice, name = read_tools(fields)
     messages = read_messages(fields, settings.max_input_chars, len(request.body))
-    (count,) = service.count_prompt(ChatAsk(messages=messages, tools=tools), deployment)
+    count = service.count_chat(messages, tools, deployment)
     sampling = read_sampling(fields, settings, chat=True)
     read_boolean(fields, "use_beam_search")
     top = read_logprobs(fields)

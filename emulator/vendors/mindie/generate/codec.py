@@ -44,7 +44,7 @@ def _show_details(answer: GenerateAnswer, plan: Plan) -> bytes:
         prefill = b",".join(_fill_prefill(answer, plan))
     else:
         prefill, tokens = _show_ids(answer.prefill), _show_ids(choice.ids)
-    prompt, generated = report_counts(plan, answer.prompt_tokens, len(choice.ids))
+    prompt, generated = report_counts(plan, answer.prompt_tokens, choice.count)
     return (b'{"prompt_tokens":%d,"finish_reason":%b,"generated_tokens":%d,"prefill":[%b],"seed":%d,"tokens":[%b]}') % (
         prompt,
         answer.quote_finish(choice),

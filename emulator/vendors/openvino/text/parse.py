@@ -159,10 +159,10 @@ def ask_chat(
     accepted = read.accepted
     if read.plain:
         offer, reasoning = NO_OFFER, None
-    counted = accepted.service.count_prompt(ChatAsk(messages=messages, tools=offer.tools), accepted.deployment)
+    count = accepted.service.count_chat(messages, offer.tools, accepted.deployment)
     ask = ChatAsk(
         messages=messages,
-        sampling=settle_sampling(read, counted[0]),
+        sampling=settle_sampling(read, count),
         tools=offer.tools,
         tool_choice=offer.choice,
         tool_name=offer.name,
@@ -173,4 +173,4 @@ def ask_chat(
         around=(form.opening, form.closing),
         reasoning=reasoning,
     )
-    return ask, counted
+    return ask, (count,)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from emulator.core.plan import Choice, Plan, Span, SpanKind, Usage
+from emulator.core.plan import Choice, Plan, Span, SpanKind, Usage, Words
 from emulator.core.seed import draw_alphanumeric
 from emulator.dialects.floats import format_float
 from emulator.dialects.walk import gather, is_only
@@ -91,7 +91,7 @@ def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset(), markup: str 
     reason = choice.finish_reason
     if reason == "tool_calls" and "tool_call" not in apart:
         reason = "stop"
-    return replace(choice, tokens=tuple(tokens), spans=tuple(spans), finish_reason=reason)
+    return replace(choice, said=Words(tuple(tokens), choice.ids), spans=tuple(spans), finish_reason=reason)
 
 
 def _mark(tokens: list[str], span: Span, markup: str) -> None:

@@ -29,7 +29,7 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
     model = body.model
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
     ask = _read_ask(body)
-    (count,) = service.count_prompt(ask, deployment)
+    count = service.count_chat(ask.messages, ask.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
     valid = validate(service, deployment, prompt, _read_parameters(body), stream=body.stream, logprobs=logprobs)

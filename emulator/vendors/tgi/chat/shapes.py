@@ -58,7 +58,7 @@ def shape_usage(prompt: int, completion: int) -> JSON:
 
 
 def shape_chat_usage(plan: Plan, options: ChatOptions) -> JSON:
-    return shape_usage(*report_counts(plan, options.prompt_tokens, len(plan.choices[0].ids)))
+    return shape_usage(*report_counts(plan, options.prompt_tokens, plan.choices[0].count))
 
 
 def shape_logprobs(entries: Sequence[Logprob], top: int) -> JSON:

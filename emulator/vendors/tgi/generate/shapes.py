@@ -67,7 +67,7 @@ def write_summary(plan: Plan, choice: Choice, options: GenerateOptions, number: 
     """The first members of ``details``; ``number`` counts the answers to one prompt."""
     key = plan.key if number == 0 else plan.key + bytes((number,))
     seed = pick_seed(key, options.seed) if options.seeded else "null"
-    _, generated = report_counts(plan, 0, len(choice.ids))
+    _, generated = report_counts(plan, 0, choice.count)
     return f'"finish_reason":"{finish_reason(choice, options.limit)}","generated_tokens":{generated},"seed":{seed}'
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from emulator.core.plan import Choice, FinishReason, Plan, Span, Usage
+from emulator.core.plan import Choice, FinishReason, Plan, Span, Usage, Words
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireResponse
 from tests.parsed import JSON, parse_json
@@ -23,8 +23,8 @@ def say(*spans: tuple[str, Sequence[str]], finish: FinishReason = "stop", **fiel
         tokens += tuple(said)
         laid.append(Span("tool_call" if name == "call" else kind, start, len(tokens), tool))  # type: ignore[arg-type]
     due = tuple((i + 1) / 10 for i in range(len(tokens)))
-    ids = tuple(range(len(tokens)))
-    return Choice(tokens=tokens, ids=ids, due=due, finish_reason=finish, spans=tuple(laid), **fields)
+    words = Words(tokens, tuple(range(len(tokens))))
+    return Choice(words, due=due, finish_reason=finish, spans=tuple(laid), **fields)
 
 
 def plan_of(*choices: Choice) -> Plan:

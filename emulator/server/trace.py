@@ -1,0 +1,188 @@
+"""What an exchange leaves behind: as little as it takes to make its entry, once somebody reads the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck
+from emulator.core.plan import Choice, Usage
+from emulator.core.wire import Headers, WireRequest
+from emulator.scenario.match import Match
+from emulator.server.pump import Sent
+
+_POINTER = 8  # bytes that a token takes in an answer; its text is shared by all who say it
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """One call as the journal has it; :class:`Entry` says what its figures mean.
+
+    Fields:
+        ended: Unix seconds.
+        asked: rules were asked.
+        usage, choice, finish_reason: of the plan, if there was one; the latter two of its first choice.
+        headers: of the answer; ``extra``: those beside its own.
+        body: of an answer in one piece.
+        most: bytes that are kept of each body; 0: neither bodies nor headers are kept.
+    """
+
+    explainer: Explainer
+    vendor: str
+    wire: WireRequest
+    started: float
+    ended: float
+    arrival: int
+    identity: bytes
+    attempt: int
+    sent: Sent
+    sent_tokens: int
+    bytes_in: int
+    deployment: str | None
+    served: str
+    operation: str | None
+    stream: bool
+    match: Match | None
+    asked: bool
+    error: str | None
+    hint: str
+    limits: tuple[LimitCheck, ...]
+    usage: Usage | None
+    planned_ttft: float | None
+    planned_end: float | None
+    finish_reason: str | None
+    choice: Choice | None
+    headers: Headers
+    extra: Headers
+    body: bytes | None
+    most: int
+    number: int = 1
+    attempts: Attempts = field(default_factory=Attempts)
+    retry_of: str | None = None
+    seq: int = 0
+    size: int = 0
+    entry: Entry | None = None
+
+    @property
+    def session(self) -> str:
+        return self.wire.session
+
+    @property
+    def ttft(self) -> float | None:
+        """Seconds after admission at which the body began."""
+        return self.sent.first - self.started if self.sent.first else None
+
+    @property
+    def lateness(self) -> Sequence[float]:
+        """Seconds by which each write was late."""
+        return self.sent.lateness
+
+    @property
+    def duration(self) -> float:
+        """Seconds from admission to the end."""
+        return self.ended - self.started
+
+    @property
+    def events(self) -> int:
+        return self.sent.events
+
+    @property
+    def prompt_tokens(self) -> int:
+        return 0 if self.usage is None else self.usage.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        return 0 if self.usage is None else self.usage.completion_tokens
+
+    def cut(self) -> None:
+        """Keep of bodies what there is room for, and say how large that is."""
+        wire, most = self.wire, self.most
+        if not most:
+            self._empty()
+            return
+        wire.forget_json()
+        if len(wire.body) > most:
+            wire.body = wire.body[:most]
+        said = 0 if self.choice is None else self.choice.count * _POINTER
+        if self.body is not None:
+            said += min(most, len(self.body))
+        self.size = said + len(wire.body) + sum(map(len, wire.headers.values())) + sum(map(len, wire.query.values()))
+
+    def forget(self) -> None:
+        """Keep no more than the figures."""
+        self.size = self.most = 0
+        self.asked = False
+        self._empty()
+        if self.entry is not None:
+            self.entry.forget()
+
+    def _empty(self) -> None:
+        self.wire.forget()
+        self.headers = self.extra = ()
+        self.choice = self.body = None
+
+    def read(self) -> Entry:
+        """The entry, made when it is first asked for."""
+        if self.entry is None:
+            self.entry = self._make()
+            if self.most:
+                self.entry.kept = self._keep()
+            if self.asked or self.most:
+                match = self.match if self.asked else None
+                self.entry.evidence = Evidence(self.explainer, match, self.identity, self.attempt)
+        return self.entry
+
+    def _make(self) -> Entry:
+        wire, sent, match = self.wire, self.sent, self.match
+        return Entry(
+            id=wire.key.hex(),
+            time=self.started,
+            seq=self.seq,
+            arrival=self.arrival,
+            vendor=self.vendor,
+            method=wire.method,
+            path=wire.path,
+            status=sent.status,
+            deployment=self.deployment,
+            served=self.served,
+            operation=self.operation,
+            stream=self.stream,
+            principal=wire.principal,
+            session=wire.session,
+            attempts=self.attempts,
+            number=self.number,
+            retry_of=self.retry_of,
+            rule=None if match is None or match.rule is None else match.rule.name,
+            error=self.error,
+            finish_reason=self.finish_reason,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            sent_tokens=self.sent_tokens,
+            planned_ttft=self.planned_ttft,
+            ttft=self.ttft,
+            planned_end=self.planned_end,
+            duration=self.duration,
+            lateness=self.lateness,
+            whole=sent.whole,
+            faults=() if match is None else tuple([fault.type for fault in match.outcome.faults]),
+            hint=self.hint,
+            limits=self.limits,
+            events=sent.events,
+            bytes_in=self.bytes_in,
+            bytes_out=sent.size,
+        )
+
+    def _keep(self) -> Kept:
+        """Request and answer, each body up to ``most`` bytes."""
+        most, body = self.most, self.body
+        kept = Kept(self.wire, request_cut=self.bytes_in > len(self.wire.body), headers=(*self.headers, *self.extra))
+        if body is not None:
+            kept.body = body[:most]
+        choice = self.choice
+        if choice is not None:
+            text = choice.said.text if len(choice.spans) == 1 else choice.text()
+            kept.text, kept.tool_calls = text[:most], choice.tool_calls
+            kept.response_cut = len(text) > most
+        kept.response_cut |= body is not None and len(body) > most
+        kept.size = self.size
+        return kept
