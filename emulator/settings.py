@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf
 from pathlib import Path
+from typing import Literal
 
 from emulator.core.duration import parse_duration
 
@@ -47,6 +48,7 @@ class Settings:
     itl: str | None = None
     header_faults: bool = True
     state_url: str = "memory://"
+    state_loss: Literal["refuse", "local"] = "refuse"
     log_level: str = "info"
     log_format: str = "auto"
     tls: bool = False
@@ -76,6 +78,7 @@ _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("auto", "text", "json")
+STATE_LOSSES = ("refuse", "local")
 
 
 def variable(name: str) -> str:
@@ -130,7 +133,7 @@ def _convert(name: str, value: object, source: str) -> object:
         if text.lower() not in _BOOLEANS:
             raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
         return _BOOLEANS[text.lower()]
-    choices = {"log_level": LOG_LEVELS, "log_format": LOG_FORMATS}.get(name)
+    choices = {"log_level": LOG_LEVELS, "log_format": LOG_FORMATS, "state_loss": STATE_LOSSES}.get(name)
     if choices and text not in choices:
         raise SettingsError(f"{source} takes {', '.join(choices)}, not {text!r}")
     return Path(text) if name in _PATHS else text

@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -135,7 +136,7 @@ def test_the_lock_file_has_what_the_package_needs() -> None:
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     locked = dict(re.findall(r"^([a-z0-9-]+)==([0-9.]+)", text, re.MULTILINE))
     extras = PROJECT["optional-dependencies"]
-    for requirement in [*PROJECT["dependencies"], *extras["tls"], *extras["speed"]]:
+    for requirement in [*PROJECT["dependencies"], *extras["redis"], *extras["tls"], *extras["speed"]]:
         name, bounds = re.match(r"([A-Za-z0-9-]+)([^;]*)", requirement).groups()  # type: ignore[union-attr]  # all do
         assert in_bounds(locked[name.lower()], bounds), requirement
 
@@ -196,3 +197,28 @@ def test_the_build_gets_what_it_copies_and_nothing_else() -> None:
 @pytest.mark.parametrize("file", re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE))
 def test_what_is_copied_is_there(file: str) -> None:
     assert all((ROOT / name).exists() for name in file.split())
+
+
+def test_replicas_share_a_store_and_stand_behind_one_balancer() -> None:
+    services = COMPOSE["services"]
+    replica, balancer = services["replica"], services["balancer"]
+    settings = load_settings({}, replica["environment"])
+    assert settings.unknown == ()
+    assert urlsplit(settings.state_url).hostname in services
+    assert {name for name, service in services.items() if service.get("profiles") == ["replicas"]} == {
+        "replica",
+        "store",
+        "balancer",
+    }
+    assert balancer["ports"] == [f"127.0.0.1:4110-{LAST_PORT + 100}:{FRONT_PORT}-{LAST_PORT}"]
+    words = COMPOSE["configs"]["balancer"]["content"]
+    assert f"bind :{FRONT_PORT}-{LAST_PORT}" in words
+    assert f"server-template replica {replica['deploy']['replicas']} replica" in words
+
+
+@pytest.mark.parametrize("name", ["replica", "store", "balancer"])
+def test_every_service_has_few_rights(name: str) -> None:
+    service = COMPOSE["services"][name]
+    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert "mem_limit" in service

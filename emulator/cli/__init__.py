@@ -10,7 +10,16 @@ from typing import NoReturn
 
 from emulator import __version__
 from emulator.cli.names import MODES, SHELLS, VENDOR_NAMES
-from emulator.settings import FRONT_PORT, LOG_FORMATS, LOG_LEVELS, Settings, SettingsError, load_settings, variable
+from emulator.settings import (
+    FRONT_PORT,
+    LOG_FORMATS,
+    LOG_LEVELS,
+    STATE_LOSSES,
+    Settings,
+    SettingsError,
+    load_settings,
+    variable,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,6 +118,8 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     flag("--control-token", metavar="TOKEN", help=text)
     _add_times(flag)
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
+    text = _text("calls while that store is away: refused, or counted here alone", "state_loss", "refuse")
+    flag("--state-loss", choices=STATE_LOSSES, help=text)
     flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
     flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
     flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port", "tls", "false"))

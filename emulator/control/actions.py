@@ -49,7 +49,12 @@ class Actions(RequestActions, LookActions):
         else:
             loaded = self._select(query.name)
         self._target.put(loaded, query.session, query.seed)
+        await self._forget(query.session)
         return await self.get_scenario(query, b"", "")
+
+    async def _forget(self, session: str) -> None:
+        """Counters and quotas begin anew, where others share them too."""
+        await self._target.of(session).emulator.state.reset(session or None)
 
     def _select(self, name: str) -> LoadedScenario:
         library = self._target.library
@@ -81,6 +86,7 @@ class Actions(RequestActions, LookActions):
             self._target.reset_session(query.session)
         else:
             self._target.reset()
+        await self._forget(query.session)
         return await self.get_scenario(query, b"", "")
 
     async def list_sessions(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionList:

@@ -31,11 +31,17 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one call takes of a quota; ``scope`` names whose share of it."""
+    """What one call takes of a quota.
+
+    Fields:
+        scope: names whose share of it.
+        least: what it comes to if nothing is answered, as when the process dies that was to answer.
+    """
 
     quota: Quota
     scope: str
     cost: int
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)

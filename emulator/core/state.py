@@ -7,6 +7,33 @@ from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
 
 
+class StoreLostError(Exception):
+    """The store does not answer."""
+
+
+class Store(Protocol):
+    """Where states are kept, each a world of its own; every process that reaches the same store shares them."""
+
+    def open(self, world: str) -> "State":
+        """What there is of a world; in the memory of a process that is nothing."""
+
+    async def begin(self, world: str, now: float) -> float:
+        """When a world began, Unix seconds: the first that asks says it.
+
+        Raises:
+            StoreLostError: it cannot be reached, or its clock is far from this process's.
+        """
+
+    async def tend(self) -> bool:
+        """Say, every few seconds, that this process lives; take back what those held that have died.
+
+        False if the store has lost what it held, and all begins anew.
+        """
+
+    async def close(self) -> None:
+        """Give back what it takes to reach it."""
+
+
 class State(Protocol):
     """Counters, quotas and documents shared by every process that answers as one.
 

@@ -99,8 +99,9 @@ class Gate:
         quotas = (*self._select(call.deployment.vendor, call.deployment.name, principal), *call.quotas)
         if not quotas:
             return ()
-        costs = _cost(sum(call.prompt_tokens), reserve_output(call))
-        return [Charge(quota, _scope(quota, call, principal), costs[quota.unit]) for quota in quotas]
+        prompt = sum(call.prompt_tokens)
+        costs, least = _cost(prompt, reserve_output(call)), {**_cost(prompt, 0), "concurrency": 0}
+        return [Charge(q, _scope(q, call, principal), costs[q.unit], least[q.unit]) for q in quotas]
 
 
 def reserve_output(call: Call) -> int:

@@ -44,3 +44,8 @@ class ActiveScenario:
     apps: Mapping[str, VendorApp]
     keys: frozenset[str]
     hints: Hints
+
+    @property
+    def world(self) -> str:
+        """Its name in a store: the same scenario under the same seed is the same for every process."""
+        return f"{self.loaded.digest}.{self.emulator.seed}"

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from urllib.parse import quote
 
 from aiohttp import web
@@ -111,15 +112,19 @@ class VendorApp:
         except EmulatedError as error:
             exchange.error, exchange.refusal = error.kind, error
             exchange.plan = None
-            if not any(wire.key):
-                await self._reader.identify(exchange)
+            await self._name(exchange)
             response = self._decider.refuse(error, exchange)
         except AskedError as error:
             exchange.error, exchange.hint = "asked", str(error)
-            if not any(wire.key):
-                await self._reader.identify(exchange)
+            await self._name(exchange)
             return refuse_asked(error)
         return self._decider.bend(response, exchange)
+
+    async def _name(self, exchange: Exchange) -> None:
+        """A request that was refused early has a name all the same."""
+        if not any(exchange.wire.key):
+            with suppress(EmulatedError):  # the store is away: it counts as the first attempt
+                await self._reader.identify(exchange)
 
     async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None]:
         """What each rule says to a request, and the kind of refusal it meets; nothing is sent or recorded."""

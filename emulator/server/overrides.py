@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from emulator.latency import Latency
 from emulator.scenario import schema
-from emulator.state import DEFAULT
+from emulator.state import DEFAULT, Loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +16,7 @@ class Overrides:
     strict: bool = False
     header_faults: bool = True
     state_url: str = DEFAULT
+    state_loss: Loss = "refuse"
 
     def apply(self, scenario: schema.Scenario) -> schema.Scenario:
         changes: dict[str, object] = {}

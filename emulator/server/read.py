@@ -57,9 +57,11 @@ class Reader:
         """Give the request its key: identity and attempt."""
         wire, emulator = exchange.wire, self._emulator
         exchange.identity = identify(self._vendor.name, wire) if known is None else known.identity
-        exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
-        wire.attempt = exchange.attempt
-        wire.key = derive(emulator.seed, "answer", exchange.identity, exchange.attempt)
+        try:
+            exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
+        finally:  # a request that is refused for want of the store has a name all the same
+            wire.attempt = exchange.attempt
+            wire.key = derive(emulator.seed, "answer", exchange.identity, exchange.attempt)
 
     def parse_again(self, wire: WireRequest) -> Parsed:
         """What a request asks that was read before."""

@@ -12,12 +12,14 @@ from emulator.control.guard import Guard
 from emulator.control.models import ReportAsked
 from emulator.control.report import make_report
 from emulator.core.duration import parse_duration
+from emulator.core.state import StoreLostError
 from emulator.latency import Latency
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server import garbage, loop
 from emulator.server.complain import explain_file
+from emulator.server.join import joined
 from emulator.server.lifetime import PortFile, allow_connections, stop_signals, stoppable
 from emulator.server.listen import Listeners, PortInUse, number_ports
 from emulator.server.log import AccessLog, configure_logging
@@ -53,6 +55,7 @@ def _run(settings: Settings, port_file: PortFile) -> int:
             strict=settings.strict,
             header_faults=settings.header_faults,
             state_url=settings.state_url,
+            state_loss=settings.state_loss,
         )
     except StoreError as error:
         raise SettingsError(f"--state-url: {error}") from None
@@ -63,6 +66,8 @@ def _run(settings: Settings, port_file: PortFile) -> int:
     ports = _number_ports(settings.port)
     try:
         stopped = loop.run(_serve(settings, loaded, built, ports, tls, port_file))
+    except StoreLostError as error:
+        raise SettingsError(f"--state-url: {error}") from None
     except PortInUse as error:
         print(f"emulator: error: {error}", file=sys.stderr)
         return 2
@@ -100,7 +105,7 @@ async def _serve(
         built.journal.listeners.append(access)
     limits = TimeLimits(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     listeners = Listeners(built.runtime, built.control, settings.drain, limits)
-    async with stop_signals() as stops:
+    async with stop_signals() as stops, joined(built.runtime):
         names = (*settings.allow_host, *settings.tls_name)
         built.control.guard = Guard(tuple(map(str.lower, names)), settings.control_token)
         if tls.authority is not None:

@@ -25,7 +25,7 @@ from emulator.server.metrics import VendorMetrics
 from emulator.server.overrides import Overrides
 from emulator.server.serving import check_vendors, read_settings, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
-from emulator.state import DEFAULT, open_state
+from emulator.state import DEFAULT, Loss, open_store
 from emulator.vendors import VENDORS
 
 
@@ -54,6 +54,7 @@ class Runtime:
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
+        self.store = open_store(overrides.state_url, overrides.state_loss)
         self._began = time.monotonic()
         self._metrics = {name: VendorMetrics() for name in vendors}
         self.active = self._build(loaded, make_clock(loaded.scenario.clock))
@@ -209,11 +210,12 @@ class Runtime:
     ) -> ActiveScenario:
         scenario = self._overrides.apply(loaded.scenario)
         served = check_vendors(loaded, self.vendors)
+        seed = scenario.seed if seed is None else seed
         emulator = Emulator(
             scenario,
             clock=clock,
-            state=state or open_state(self._overrides.state_url),
-            seed=scenario.seed if seed is None else seed,
+            state=state or self.store.open(f"{loaded.digest}.{seed}"),
+            seed=seed,
             latency=scenario.latency,
             started=started,
         )
@@ -271,6 +273,7 @@ def build(
     strict: bool = False,
     header_faults: bool = True,
     state_url: str = DEFAULT,
+    state_loss: Loss = "refuse",
     vendors: Vendors = VENDORS,
 ) -> Built:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
@@ -279,6 +282,13 @@ def build(
         ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
         StoreError: no store has such a URL.
     """
-    overrides = Overrides(seed=seed, latency=latency, strict=strict, header_faults=header_faults, state_url=state_url)
+    overrides = Overrides(
+        seed=seed,
+        latency=latency,
+        strict=strict,
+        header_faults=header_faults,
+        state_url=state_url,
+        state_loss=state_loss,
+    )
     runtime = Runtime(loaded, library or {}, overrides, vendors)
     return Built(runtime, ControlPlane(runtime))

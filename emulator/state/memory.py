@@ -14,9 +14,26 @@ _MOST_COUNTERS = 200_000
 _NO_DOCUMENTS: Mapping[str, JSON] = {}
 
 
-def open_memory(url: SplitResult) -> "MemoryState":
+def open_memory(url: SplitResult) -> "MemoryStore":
     """``memory://``: a store of this process alone."""
-    return MemoryState()
+    return MemoryStore()
+
+
+class MemoryStore:
+    """Every world it opens is a new one."""
+
+    def open(self, world: str) -> "MemoryState":
+        return MemoryState()
+
+    async def begin(self, world: str, now: float) -> float:
+        return now
+
+    async def tend(self) -> bool:
+        """What dies with the process needs no care."""
+        return True
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
 
 
 @dataclass(slots=True, eq=False)

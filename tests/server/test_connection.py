@@ -190,8 +190,8 @@ async def test_one_that_does_not_read_its_answer_ends() -> None:
         for _ in range(8):
             writer.write(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
         await served.until(Phase.UNREAD)
-        served.wait(600)
         while served.listeners.clients():
+            served.wait(600)
             await asyncio.sleep(0)
         writer.close()
 

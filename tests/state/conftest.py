@@ -1,22 +1,45 @@
 """Every store passes the same tests."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import count
 
 import pytest
 
 from emulator.core.state import State
-from emulator.state import STORES, open_state
+from emulator.state import open_store
+from tests.state.servers import KINDS, find_server, running
 
-NewState = Callable[[], State]
+NewState = Callable[[], AbstractAsyncContextManager[State]]
 
 
-@pytest.fixture(params=[f"{scheme}://" for scheme in STORES], scope="session")
-def new_state(request: pytest.FixtureRequest) -> NewState:
-    """Opens an empty store."""
-    url: str = request.param
-    return lambda: open_state(url)
+@pytest.fixture(params=["memory", *KINDS], scope="session")
+def store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    kind: str = request.param
+    if kind == "memory":
+        yield "memory://"
+        return
+    if find_server(kind) is None:
+        pytest.skip(f"{KINDS[kind]} is not installed")
+    with running(kind, tmp_path_factory.mktemp(kind)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def new_state(store_url: str) -> NewState:
+    """Opens an empty world."""
+    numbers = count()
+
+    @asynccontextmanager
+    async def open_world() -> AsyncIterator[State]:
+        store = open_store(store_url)
+        yield store.open(f"world{next(numbers)}")
+        await store.close()
+
+    return open_world
 
 
 @pytest.fixture
-def state(new_state: NewState) -> State:
-    return new_state()
+async def state(new_state: NewState) -> AsyncIterator[State]:
+    async with new_state() as state:
+        yield state

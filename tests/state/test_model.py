@@ -137,7 +137,12 @@ def test_the_store_agrees_with_the_reference(
         Quota(name=str(i), unit=q.unit, amount=q.amount, window=q.window, strategy=q.strategy)
         for i, q in enumerate(quotas)
     ]
-    asyncio.run(Race(new_state(), named).run(schedule))
+    asyncio.run(_race(new_state, named, schedule))
+
+
+async def _race(new_state: NewState, quotas: Sequence[Quota], schedule: Sequence[Spend | Settle | int]) -> None:
+    async with new_state() as state:
+        await Race(state, quotas).run(schedule)
 
 
 @settings(max_examples=20, deadline=None)
@@ -149,22 +154,25 @@ def test_no_window_gives_more_than_its_amount(
     new_state: NewState, strategy: str, arrivals: list[tuple[int, int, int]]
 ) -> None:
     quota = Quota(name="q", unit="tokens", amount=20, window=4.0, strategy=strategy)  # type: ignore[arg-type]
-    given_out = asyncio.run(_give_out(new_state(), quota, arrivals))
+    given_out = asyncio.run(_give_out(new_state, quota, arrivals))
     most = 40 if strategy == "bucket" else 20
     starts = {at // 32 * 32 if strategy == "fixed" else at for at, _ in given_out}
     assert all(sum(cost for at, cost in given_out if start <= at < start + 32) <= most for start in starts)
 
 
-async def _give_out(state: State, quota: Quota, arrivals: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+async def _give_out(
+    new_state: NewState, quota: Quota, arrivals: Sequence[tuple[int, int, int]]
+) -> list[tuple[int, int]]:
     """When (eighths of a second) how much was really sent, each call settled at once."""
     given_out = []
     now = 0
-    for number, (pause, reserved, sent) in enumerate(arrivals):
-        now += pause
-        ticket = b"%d" % number
-        (balance,) = await state.spend("", ticket, [Charge(quota, "", reserved)], now / 8)
-        if balance.wait is None:
-            cost = min(sent, reserved)
-            await state.settle("", ticket, [cost], now / 8)
-            given_out.append((now, cost))
+    async with new_state() as state:
+        for number, (pause, reserved, sent) in enumerate(arrivals):
+            now += pause
+            ticket = b"%d" % number
+            (balance,) = await state.spend("", ticket, [Charge(quota, "", reserved)], now / 8)
+            if balance.wait is None:
+                cost = min(sent, reserved)
+                await state.settle("", ticket, [cost], now / 8)
+                given_out.append((now, cost))
     return given_out

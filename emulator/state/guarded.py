@@ -1,0 +1,114 @@
+"""A shared store that may be away: calls are refused meanwhile, or counted by this process alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal, TypeVar
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON
+from emulator.core.quota import Balance, Charge, Level
+from emulator.core.state import State, Store, StoreLostError
+from emulator.state.memory import MemoryState
+
+T = TypeVar("T")
+Loss = Literal["refuse", "local"]
+log = logging.getLogger("emulator")
+
+
+class Guarded:
+    """A store, and what takes its place while it is away."""
+
+    def __init__(self, store: Store, loss: Loss) -> None:
+        self._store = store
+        self.loss = loss
+        self._away = False
+
+    def open(self, world: str) -> GuardedState:
+        return GuardedState(self, self._store.open(world))
+
+    async def begin(self, world: str, now: float) -> float:
+        return await self._store.begin(world, now)
+
+    async def tend(self) -> bool:
+        try:
+            known = await self._store.tend()
+        except StoreLostError as error:
+            self.miss(error)
+            return True
+        self._find()
+        if not known:
+            log.warning("the store came back empty: counters and quotas begin anew")
+        return known
+
+    async def close(self) -> None:
+        await self._store.close()
+
+    def miss(self, error: StoreLostError) -> None:
+        """Say once that the store is away."""
+        if not self._away:
+            what = "calls are refused" if self.loss == "refuse" else "this process counts alone"
+            log.error("the store does not answer, %s until it does: %s", what, error)
+        self._away = True
+
+    def _find(self) -> None:
+        """Say once that it is back."""
+        if self._away:
+            log.warning("the store answers again")
+        self._away = False
+
+
+class GuardedState:
+    """One world of it."""
+
+    def __init__(self, guard: Guarded, state: State) -> None:
+        self._guard = guard
+        self._state = state
+        self._local = MemoryState()
+
+    async def count(self, session: str, scope: str, key: bytes) -> int:
+        return await self._ask(lambda state: state.count(session, scope, key))
+
+    async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        return await self._ask(lambda state: state.spend(session, ticket, charges, now))
+
+    async def levels(self, session: str, now: float) -> Sequence[Level]:
+        return await self._ask(lambda state: state.levels(session, now))
+
+    async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
+        return await self._ask(lambda state: state.fetch(session, shelf))
+
+    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
+        return await self._ask(lambda state: state.store(session, shelf, key, document, before))
+
+    async def expect(self, session: str, ticket: bytes, end: float) -> None:
+        await self._tell(lambda state: state.expect(session, ticket, end))
+
+    async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
+        await self._tell(lambda state: state.settle(session, ticket, costs, now))
+
+    async def reset(self, session: str | None = None) -> None:
+        await self._tell(lambda state: state.reset(session))
+
+    async def _ask(self, question: Callable[[State], Awaitable[T]]) -> T:
+        """The store's answer, or while it is away this process's own.
+
+        Raises:
+            EmulatedError: ``NOT_READY``: it is away, and calls are refused meanwhile.
+        """
+        try:
+            return await question(self._state)
+        except StoreLostError as error:
+            self._guard.miss(error)
+            if self._guard.loss == "refuse":
+                raise EmulatedError(ErrorKind.NOT_READY) from None
+            return await question(self._local)
+
+    async def _tell(self, news: Callable[[State], Awaitable[None]]) -> None:
+        """What is told both: a call may have been let in by either. A store that is away finds out by its lease."""
+        await news(self._local)
+        try:
+            await news(self._state)
+        except StoreLostError as error:
+            self._guard.miss(error)

@@ -1,0 +1,255 @@
+"""A store that replicas share: everything is kept in one server, by scripts that run there one after the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from importlib.resources import files
+from math import inf
+from typing import Literal, Protocol, TypedDict, TypeVar
+from urllib.parse import SplitResult, parse_qs, quote
+
+from emulator.core.json import JSON, canonical_json, parse_json
+from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
+from emulator.core.state import StoreLostError
+
+T = TypeVar("T")
+
+MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
+LEASE = 10.0  # real seconds after which a process that says nothing is taken to be dead
+_A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
+_PATIENCE = 1.0  # real seconds for one answer
+_CONNECTIONS = 16  # of one process
+_TURN = 5.0  # real seconds that a call waits for one of them
+_NOT_A_PREFIX = set("*?[]{}")
+_SCRIPTS = ("count", "spend", "expect", "settle", "levels", "store", "reset")
+
+
+class _Script(Protocol):
+    """Runs on the server, whole before anybody else has a turn."""
+
+    def __call__(self, keys: Sequence[str], args: Sequence[str] = ()) -> Awaitable[list[str]]: ...
+
+
+class Server(Protocol):
+    """What is used of :class:`redis.asyncio.Redis` with decoded answers."""
+
+    def register_script(self, script: str) -> _Script: ...
+
+    def hgetall(self, name: str) -> Awaitable[dict[str, str]]: ...
+
+    def smembers(self, name: str) -> Awaitable[set[str]]: ...
+
+    def sadd(self, name: str, *values: str) -> Awaitable[int]: ...
+
+    def srem(self, name: str, *values: str) -> Awaitable[int]: ...
+
+    def get(self, name: str) -> Awaitable[str | None]: ...
+
+    def set(self, name: str, value: str, *, px: int | None = None, nx: bool = False) -> Awaitable[bool]: ...
+
+    def time(self) -> Awaitable[tuple[int, int]]: ...
+
+    def exists(self, *names: str) -> Awaitable[int]: ...
+
+    def scan_iter(self, match: str) -> AsyncIterator[str]: ...
+
+    async def aclose(self) -> None: ...
+
+
+class _Share(TypedDict):
+    """A charge as the scripts read it; ``key`` names the share, ``least`` is what it comes to if its caller dies."""
+
+    key: str
+    name: str
+    scope: str
+    unit: Unit
+    amount: int
+    window: float
+    strategy: Strategy | Literal["places"]
+    per: Per | None
+    cost: int
+    least: int
+
+
+def open_redis(url: SplitResult) -> RedisStore:
+    """``redis://[[user]:password@]host[:port][/number][?prefix=name]``, or ``rediss://`` for TLS.
+
+    Raises:
+        ValueError: the prefix has a letter that patterns use, or there is no client for such a store.
+    """
+    prefix = parse_qs(url.query).get("prefix", ["emulator"])[-1]
+    if not prefix or set(prefix) & _NOT_A_PREFIX:
+        raise ValueError(f"the prefix {prefix!r} cannot be the beginning of keys")
+    try:
+        from redis.asyncio import BlockingConnectionPool, Redis
+    except ImportError:
+        raise ValueError("this store needs the extra redis: pip install 'llm-emulator[redis]'") from None
+    patience = {"socket_timeout": _PATIENCE, "socket_connect_timeout": _PATIENCE}
+    pool = BlockingConnectionPool.from_url(  # a burst of calls waits for its turn
+        url._replace(query="").geturl(), max_connections=_CONNECTIONS, timeout=_TURN, decode_responses=True, **patience
+    )
+    connect: Callable[..., Server] = Redis.from_pool  # type: ignore[assignment]  # its types know no decoded answers
+    return RedisStore(connect(pool), prefix)
+
+
+class RedisStore:
+    """One server, and what this process is called among those that share it.
+
+    Args:
+        prefix: how every key begins.
+        owner: names this process.
+    """
+
+    def __init__(self, server: Server, prefix: str, owner: str | None = None) -> None:
+        self.server = server
+        self.prefix = prefix
+        self.owner = f"{prefix}:owner:{owner or os.urandom(8).hex()}"
+        self._began: dict[str, str] = {}
+        folder = files(__package__)
+        accounts = folder.joinpath("accounts.lua").read_text(encoding="utf-8")
+        self.scripts: Mapping[str, _Script] = {
+            name: server.register_script(accounts + folder.joinpath(f"{name}.lua").read_text(encoding="utf-8"))
+            for name in _SCRIPTS
+        }
+
+    def open(self, world: str) -> RedisState:
+        return RedisState(self, f"{self.prefix}:world:{world}")
+
+    async def begin(self, world: str, now: float) -> float:
+        seconds, micros = await ask(self.server.time())
+        skew = time.time() - seconds - micros / 1e6
+        if abs(skew) > MOST_SKEW:
+            raise StoreLostError(f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed")
+        key = f"{self.prefix}:world:{world}:began"
+        await ask(self.server.set(key, repr(now), nx=True, px=_A_DAY))
+        self._began[key] = began = await ask(self.server.get(key)) or repr(now)
+        return float(began)
+
+    async def tend(self) -> bool:
+        server = self.server
+        known = await ask(server.exists(*self._began)) == len(self._began) if self._began else True
+        for key, began in self._began.items():
+            await ask(server.set(key, began, nx=True, px=_A_DAY))
+        await ask(server.set(f"{self.owner}:alive", "1", px=int(LEASE * 1000)))
+        await ask(server.sadd(f"{self.prefix}:owners", self.owner))
+        for owner in await ask(server.smembers(f"{self.prefix}:owners")):
+            if not await ask(server.exists(f"{owner}:alive")):
+                await self._bury(owner)
+        return known
+
+    async def _bury(self, owner: str) -> None:
+        """Take back what a process held that has died."""
+        for record, base in (await ask(self.server.hgetall(owner))).items():
+            ticket = record.removeprefix(f"{base}:ticket:")
+            await ask(self.scripts["settle"](keys=[base], args=[ticket, "", "", owner]))
+        await ask(self.server.srem(f"{self.prefix}:owners", owner))
+
+    async def close(self) -> None:
+        await self.server.aclose()
+
+
+class RedisState:
+    """Counters, quotas and documents of one world; every key begins with ``base``."""
+
+    def __init__(self, store: RedisStore, base: str) -> None:
+        self._store = store
+        self._root = base
+
+    async def count(self, session: str, scope: str, key: bytes) -> int:
+        [before] = await self._run("count", session, f"{scope}:{key.hex()}")
+        return int(before)
+
+    async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
+        shares = [_write(charge) for charge in charges]
+        each = [json.dumps(share) for share in shares]
+        answer = await self._run("spend", session, ticket.hex(), now, f"[{','.join(each)}]", self._store.owner, *each)
+        balances = zip(charges, answer[::2], answer[1::2], strict=True)
+        return tuple(Balance(charge.quota, int(left), _read_wait(wait)) for charge, left, wait in balances)
+
+    async def expect(self, session: str, ticket: bytes, end: float) -> None:
+        await self._run("expect", session, ticket.hex(), end)
+
+    async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
+        await self._run("settle", session, ticket.hex(), now, canonical_json(list(costs)).decode(), self._store.owner)
+
+    async def levels(self, session: str, now: float) -> Sequence[Level]:
+        answer = await self._run("levels", session, now)
+        return [_read_level(*row) for row in zip(answer[::3], answer[1::3], answer[2::3], strict=True)]
+
+    async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
+        found = await ask(self._store.server.hgetall(f"{self._base(session)}:shelf:{shelf}"))
+        numbered = {key: text.split(" ", 1) for key, text in found.items()}
+        order = sorted(numbered, key=lambda key: int(numbered[key][0]))
+        return {key: parse_json(numbered[key][1]) for key in order}
+
+    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
+        texts = ["" if value is None else canonical_json(value).decode() for value in (document, before)]
+        [stored] = await self._run("store", session, shelf, key, *texts)
+        return stored == "1"
+
+    async def reset(self, session: str | None = None) -> None:
+        if session is not None:
+            await self._run("reset", session)
+            return
+        async for key in self._store.server.scan_iter(f"{self._root}:session:*:keys"):
+            await ask(self._store.scripts["reset"](keys=[key.removesuffix(":keys")]))
+
+    def _base(self, session: str) -> str:
+        return f"{self._root}:session:{quote(session, safe='')}"
+
+    async def _run(self, script: str, session: str, *arguments: str | float) -> list[str]:
+        values = [argument if isinstance(argument, str) else repr(float(argument)) for argument in arguments]
+        return await ask(self._store.scripts[script](keys=[self._base(session)], args=values))
+
+
+async def ask(question: Awaitable[T]) -> T:
+    """What the server says.
+
+    Raises:
+        StoreLostError: it says nothing.
+    """
+    from redis.exceptions import ConnectionError as Gone
+    from redis.exceptions import TimeoutError as Late
+
+    try:
+        return await question
+    except (Gone, Late, OSError) as error:
+        raise StoreLostError(str(error)) from None
+
+
+def _write(charge: Charge) -> _Share:
+    quota = charge.quota
+    return {
+        "key": f"{quote(quota.name, safe='')}:{quote(charge.scope, safe='')}",
+        "name": quota.name,
+        "scope": charge.scope,
+        "unit": quota.unit,
+        "amount": quota.amount,
+        "window": quota.window,
+        "strategy": "places" if quota.unit == "concurrency" else quota.strategy,
+        "per": quota.per,
+        "cost": charge.cost,
+        "least": charge.least,
+    }
+
+
+def _read_level(text: str, left: str, wait: str) -> Level:
+    share: _Share = json.loads(text)
+    strategy: Strategy = "bucket" if share["strategy"] == "places" else share["strategy"]
+    quota = Quota(
+        name=share["name"],
+        unit=share["unit"],
+        amount=share["amount"],
+        window=share["window"],
+        strategy=strategy,
+        per=share["per"],
+    )
+    seconds = _read_wait(wait)
+    return Level(quota, share["scope"], int(left), None if seconds == inf else seconds or 0.0)
+
+
+def _read_wait(text: str) -> float | None:
+    return float(text) if text else None

@@ -1,0 +1,147 @@
+"""What several processes share through one server, and what becomes of it when one of them or the server dies."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.quota import Charge, Quota, Unit
+from emulator.core.state import Store
+from emulator.state import open_store
+from tests.state.servers import KINDS, find_server, free_port, running
+
+MINUTE = Quota(name="minute", unit="requests", amount=60, window=60.0)
+EIGHT = Quota(name="eight", unit="concurrency", amount=8)
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def server_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if find_server(request.param) is None:
+        pytest.skip(f"{KINDS[request.param]} is not installed")
+    with running(request.param, tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+@pytest.fixture
+async def three(server_url: str, request: pytest.FixtureRequest) -> AsyncIterator[list[Store]]:
+    """The same store as three processes reach it."""
+    async with AsyncExitStack() as stack:
+        stores = [open_store(f"{server_url}?prefix={abs(hash(request.node.nodeid))}") for _ in range(3)]
+        for store in stores:
+            stack.push_async_callback(store.close)
+            await store.tend()
+        yield stores
+
+
+@pytest.mark.parametrize(
+    ("quota", "most"), [pytest.param(MINUTE, 60, id="a minute"), pytest.param(EIGHT, 8, id="at once")]
+)
+@pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
+async def test_three_processes_admit_exactly_what_one_would(
+    three: list[Store], quota: Quota, most: int, strategy: str
+) -> None:
+    shared = Quota(name=quota.name, unit=quota.unit, amount=quota.amount, window=quota.window, strategy=strategy)  # type: ignore[arg-type]
+    states = [store.open("world") for store in three]
+
+    async def buy(number: int) -> bool:
+        ticket = b"%d" % number
+        (balance,) = await states[number % 3].spend("", ticket, [Charge(shared, "", 1)], 0.0)
+        return balance.wait is None
+
+    assert sum(await asyncio.gather(*(buy(number) for number in range(192)))) == most
+
+
+async def test_a_world_began_when_the_first_process_says(three: list[Store]) -> None:
+    assert [await store.begin("world", now) for store, now in zip(three, (10.0, 20.0, 30.0), strict=True)] == [10.0] * 3
+    assert await three[0].begin("other", 40.0) == 40.0
+
+
+async def test_counters_and_documents_are_the_same_for_all(three: list[Store]) -> None:
+    states = [store.open("world") for store in three]
+    assert [await state.count("", "rule", b"a") for state in states] == [0, 1, 2]
+    await states[0].store("", "shelf", "a", {"n": 1}, None)
+    assert await states[2].fetch("", "shelf") == {"a": {"n": 1}}
+    await states[1].reset()
+    assert [await state.count("", "rule", b"a") for state in states] == [0, 1, 2]
+    assert await states[2].fetch("", "shelf") == {}
+
+
+@pytest.mark.parametrize(
+    ("unit", "cost", "least", "left"),
+    [
+        pytest.param("requests", 1, 1, 9, id="a request that was admitted stays spent"),
+        pytest.param("output_tokens", 8, 0, 10, id="tokens that were reserved and not sent come back"),
+        pytest.param("tokens", 8, 3, 7, id="a prompt stays spent"),
+        pytest.param("concurrency", 1, 0, 10, id="a place comes back"),
+    ],
+)
+async def test_what_a_process_held_comes_back_when_its_lease_is_over(
+    server_url: str, unit: Unit, cost: int, least: int, left: int
+) -> None:
+    quota = Quota(name="q", unit=unit, amount=10, window=0.0 if unit == "concurrency" else 60.0, strategy="fixed")
+    prefix = f"lease-{unit}"
+    dead, alive = (open_store(f"{server_url}?prefix={prefix}") for _ in range(2))
+    try:
+        for store in (dead, alive):
+            await store.tend()
+        await dead.open("world").spend("", b"t", [Charge(quota, "", cost, least)], 1.0)
+        await alive.tend()
+        assert [level.left for level in await alive.open("world").levels("", 2.0)] == [10 - cost]
+        async with Redis.from_url(server_url) as server:  # the sign of life runs out
+            owners = [key async for key in server.scan_iter(f"{prefix}:owner:*:alive")]
+            await server.delete(*owners)
+        await alive.tend()
+        assert [level.left for level in await alive.open("world").levels("", 2.0)] == [left]
+    finally:
+        for store in (dead, alive):
+            await store.close()
+
+
+CHARGES = [Charge(MINUTE, "", 1)]
+
+
+async def test_while_the_store_is_away_calls_are_refused() -> None:
+    store = open_store(f"redis://127.0.0.1:{free_port()}", "refuse")
+    state = store.open("world")
+    for question in (state.spend("", b"t", CHARGES, 0.0), state.count("", "rule", b"a"), state.fetch("", "shelf")):
+        with pytest.raises(EmulatedError) as refused:
+            await question
+        assert refused.value.kind is ErrorKind.NOT_READY
+    await state.settle("", b"t", [1], 0.0)
+    await state.expect("", b"t", 1.0)
+    await store.close()
+
+
+async def test_or_each_process_counts_alone() -> None:
+    store = open_store(f"redis://127.0.0.1:{free_port()}", "local")
+    state = store.open("world")
+    assert [await state.count("", "rule", b"a") for _ in range(2)] == [0, 1]
+    assert [balance.left for balance in await state.spend("", b"t", CHARGES, 0.0)] == [59]
+    await store.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_store_that_comes_back_is_used_again_and_begins_anew(
+    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if find_server(kind) is None:
+        pytest.skip(f"{KINDS[kind]} is not installed")
+    port = free_port()
+    with running(kind, tmp_path, port) as url:
+        store = open_store(url)
+        state = store.open("world")
+        await store.begin("world", 5.0)
+        assert await state.count("", "rule", b"a") == 0
+    with pytest.raises(EmulatedError):
+        await state.count("", "rule", b"a")
+    with running(kind, tmp_path, port):
+        await store.tend()
+        assert await state.count("", "rule", b"a") == 0
+        await store.close()
+    said = [record.message for record in caplog.records]
+    assert said[0].startswith("the store does not answer, calls are refused until it does")
+    assert said[1:] == ["the store answers again", "the store came back empty: counters and quotas begin anew"]
