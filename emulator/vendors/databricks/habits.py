@@ -17,6 +17,7 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.workspace.limits import list_presets
 
 _STRICT = ("open", "gpt-oss")
+_EASY = ("open", "gemini")  # families that take a text as it is, and any limit within bounds
 _HARMS = (
     "HARM_CATEGORY_HATE_SPEECH",
     "HARM_CATEGORY_DANGEROUS_CONTENT",
@@ -62,6 +63,7 @@ class Habits:
         entities: what stands behind the endpoint, and each one's share of the traffic.
         rules: for unknown fields.
         chat_fields: what a chat request may hold.
+        plain: a chat with no more than texts and a limit can be refused for these alone.
         overhead: tokens that a server-side template adds to each prompt.
         quotas: what every call is charged to, whatever the management API was told.
         behind: habits of each served entity, where they may differ from one to the next.
@@ -76,6 +78,7 @@ class Habits:
     entities: Mapping[str, float]
     rules: FieldRules
     chat_fields: Struct
+    plain: bool
     overhead: int
     style: AnswerStyle
     quotas: tuple[Quota, ...] = ()
@@ -106,6 +109,7 @@ def prepare(deployment: Deployment, settings: DatabricksSettings) -> Habits:
         entities=_list_entities(deployment, traits),
         rules=rules,
         chat_fields=list_fields(rules),
+        plain=family in _EASY and not traits.get("reasoning") and not settings.alternate_roles,
         overhead=overhead if isinstance(overhead, int) else 0,
         style=_find_style(deployment, settings, family, traits),
         quotas=list_presets(deployment, settings.rate_limits),
