@@ -4,6 +4,7 @@
 every process, on every machine and Python version.
 """
 
+from base64 import urlsafe_b64encode
 from hashlib import blake2b
 
 _ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -39,6 +40,11 @@ def draw_uuid(key: bytes, *name: Part) -> str:
     """A version 4 UUID in the usual form."""
     text = derive(key, *name).hex()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89ab'[int(text[16], 16) % 4]}{text[17:20]}-{text[20:]}"
+
+
+def draw_opaque(key: bytes, *name: Part) -> str:
+    """128 characters that mean something only to a service: signatures, encrypted texts."""
+    return urlsafe_b64encode(b"".join([derive(key, *name, part) for part in range(6)])).decode()
 
 
 def draw_alphanumeric(key: bytes, count: int, *name: Part) -> str:

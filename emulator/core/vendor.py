@@ -33,6 +33,8 @@ class Call:
         quotas: what it is charged to beside the scenario's limits.
         served: which of several behind the deployment answers.
         fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
+        keep: what is kept of the answer, a key and a document, once it is decided.
+        at_once: the answer says only that it will be kept, so it does not wait for the model.
     """
 
     deployment: Deployment
@@ -44,6 +46,8 @@ class Call:
     quotas: tuple[Quota, ...] = ()
     served: str = ""
     fallback: Callable[[], Call] | None = None
+    keep: Callable[[Plan, WireRequest], tuple[str, JSON]] | None = None
+    at_once: bool = False
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -162,12 +166,14 @@ class Endpoint(Generic[S, H]):
             the change that is asked for.
             Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
         open: asks for no credential.
+        keeps: its requests can change something, or need what was kept; a parser sees that.
     """
 
     method: str
     path: str
     parse: Callable[[WireRequest, Service[S, H]], Parsed]
     open: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -187,7 +193,7 @@ class Vendor(Generic[S, H]):
         date: the vendor sends a ``Date`` header.
         lower_case: it writes the names of the framing headers (``content-length``, …) in lower case.
         reads: request headers that have a say in how a request is read; a parser sees no others.
-        keeps: its requests can change something; a parser sees what was kept before.
+        keeps: so it is with all its endpoints.
     """
 
     name: str

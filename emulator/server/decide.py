@@ -13,6 +13,7 @@ from emulator.control.explain import describe_nearest
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
+from emulator.core.plan import Plan
 from emulator.core.vendor import AnyService, AnyVendor, Call, Change, Parsed
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.faults import measure
@@ -30,6 +31,7 @@ log = logging.getLogger("emulator")
 _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
+_MOST_KEPT = 1000  # documents of a vendor in a session
 NO_WAIT = {"retry-after-ms": "1"}
 """Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they obey.
 
@@ -76,8 +78,11 @@ class Decider:
             exchange.plan = emulator.decide(parsed, match, wire.key, started, None, repeated)
         else:
             exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
+        plan = exchange.plan
+        if parsed.keep is not None:
+            await self._keep(parsed, plan, exchange)
         codec = parsed.codec
-        return (codec.stream if parsed.stream else codec.render)(exchange.plan, wire)
+        return (codec.stream if parsed.stream else codec.render)(plan, wire)
 
     async def _match(self, exchange: Exchange, parsed: Parsed) -> Match:
         emulator, wire = self._emulator, exchange.wire
@@ -100,6 +105,19 @@ class Decider:
             raise error.to_error()
         assert isinstance(parsed, WireResponse)
         return parsed
+
+    async def _keep(self, call: Call, plan: Plan, exchange: Exchange) -> None:
+        """Keep what is to be kept of an answer, before anyone reads it; past a bound the oldest is forgotten."""
+        state, shelf, session = self._emulator.state, self._vendor.name, exchange.wire.session
+        assert call.keep is not None
+        key, document = call.keep(plan, exchange.wire)
+        documents = await state.fetch(session, shelf)
+        if len(documents) >= _MOST_KEPT:
+            oldest = next(iter(documents))
+            await state.store(session, shelf, oldest, None, documents[oldest])
+        await state.store(session, shelf, key, document, documents.get(key))
+        if call.at_once:
+            exchange.plan = replace(plan, due=0.0)
 
     async def _apply(self, change: Change, wire: WireRequest) -> WireResponse:
         state, shelf = self._emulator.state, self._vendor.name

@@ -40,7 +40,7 @@ class Reader:
             missing = error
         if endpoint is None or not endpoint.open:
             wire.principal = self._vendor.authenticate(wire, self._service)
-        if self._vendor.keeps:
+        if self._vendor.keeps or (endpoint is not None and endpoint.keeps):
             wire.documents = await self._emulator.state.fetch(wire.session, self._vendor.name)
         known = None if wire.documents else self._memo.find(wire)
         await self.identify(exchange, known)

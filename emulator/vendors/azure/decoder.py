@@ -58,8 +58,8 @@ class WireModel(BaseModel):
 M = TypeVar("M", bound=WireModel)
 
 
-def validate(model: type[M], body: JSON) -> M:
-    """The body as ``model``.
+def validate(model: type[M], body: JSON, place: tuple[str | int, ...] = ()) -> M:
+    """The body as ``model``; ``place``: where it stands in the request's own.
 
     Raises:
         EmulatedError: ``INVALID_PARAMETER`` with all violations.
@@ -68,7 +68,8 @@ def validate(model: type[M], body: JSON) -> M:
         # ``from_attributes`` words a wrong type as the container does
         validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
     except ValidationError as error:
-        raise refusals.breaks_schema(error.errors(include_url=False)) from None
+        errors = error.errors(include_url=False)
+        raise refusals.breaks_schema([{**each, "loc": (*place, *each["loc"])} for each in errors]) from None
     return validated
 
 

@@ -79,7 +79,7 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
     query = admit(request, service, "embeddings")
     deployment = query.deployment
     if not query.habits.supports("images"):
-        raise refusals.wrong_route("images", deployment.task, deployment.name)
+        raise refusals.wrong_route("image_embeddings", deployment.task, deployment.name)
     wire = validate(StrictImageEmbeddingRequest if query.settings.strict_types else ImageEmbeddingRequest, query.body)
     read_extras(query, _KNOWN, _NATIVE)
     check_vectors(wire, len(wire.input), query)

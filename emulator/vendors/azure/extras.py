@@ -10,6 +10,8 @@ from pydantic import ConfigDict, Field
 from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
 
 Number = Annotated[Integer, Field(ge=1, le=128)]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+Verbosity = Literal["low", "medium", "high"]
 
 
 class StreamOptions(WireModel):
@@ -46,7 +48,7 @@ class ChatExtras(SharedExtras):
     top_logprobs: Annotated[Integer, Field(ge=0, le=20)] | None = None
     parallel_tool_calls: bool | None = None
     max_completion_tokens: Count | None = None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    reasoning_effort: Effort | None = None
 
 
 class CompletionExtras(SharedExtras):

@@ -10,7 +10,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.request import check_api_version, find_any
-from emulator.vendors.azure.surface import read_surface
+from emulator.vendors.azure.surface import INFERENCE, read_surface
 
 _LIFETIME = 3599  # seconds that Entra ID gives a token of an application
 
@@ -19,7 +19,7 @@ def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
     """``GET /info``: which model a client speaks to; resources with many models have none."""
     surface = read_surface(request)
     settings = surface.settings(service.settings)
-    if settings.profile in ("foundry", "aoai") or not surface.has_route(request):
+    if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE):
         raise refusals.no_such_path(request.path)
     check_api_version(request, surface, settings)
     deployment = find_any(request, service)

@@ -15,7 +15,7 @@ from emulator.vendors.azure.decoder import read_body
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.surface import Surface, read_surface
+from emulator.vendors.azure.surface import INFERENCE, RESPONSES, Kind, Surface, read_surface
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
 _OPTIONS = {
@@ -84,27 +84,48 @@ def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
-def admit(request: WireRequest, service: AzureService, task: Task) -> Query:
+def check_place(
+    request: WireRequest, service: AzureService, kinds: Collection[Kind] = RESPONSES
+) -> tuple[Surface, AzureSettings]:
+    """Where a request arrives, and the settings there.
+
+    Raises:
+        EmulatedError: nothing of the kind is there, or not in this version.
+    """
+    surface = read_surface(request)
+    settings = surface.settings(service.settings)
+    if not surface.has_route(request, kinds):
+        raise refusals.no_such_path(request.path)
+    check_api_version(request, surface, settings)
+    return surface, settings
+
+
+def admit(
+    request: WireRequest,
+    service: AzureService,
+    task: Task,
+    kinds: Collection[Kind] = INFERENCE,
+    route: str = "",
+) -> Query:
     """Who answers, and the body: routing first, as far as path and headers tell, then what is sent.
 
     A deployment is named by the path, the deployment header or the model; else the first that serves the route.
 
+    Args:
+        route: what it is called, if not as the task.
+
     Raises:
         EmulatedError: a version or a name nobody has, a deployment of another task, a body that is no JSON.
     """
-    surface = read_surface(request)
-    settings = surface.settings(service.settings)
-    if not surface.has_route(request):
-        raise refusals.no_such_path(request.path)
-    check_api_version(request, surface, settings)
+    surface, settings = check_place(request, service, kinds)
     deployment = _find_addressed(request, surface, service)
     if deployment is not None:
-        _check_route(deployment, task)
+        _check_route(deployment, task, route, service)
         body = read_body(request, settings)
     else:
         body = read_body(request, settings)
         deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
-        _check_route(deployment, task)
+        _check_route(deployment, task, route, service)
     return Query(
         request=request,
         service=service,
@@ -194,9 +215,13 @@ def look_up(service: AzureService, name: str) -> Deployment | None:
     return next((d for d in service.deployments.values() if d.name.casefold() == folded), None)
 
 
-def _check_route(deployment: Deployment, task: Task) -> None:
+def _check_route(deployment: Deployment, task: Task, route: str, service: AzureService) -> None:
+    route = route or task
     if deployment.task != task:
-        raise refusals.wrong_route(task, deployment.task, deployment.name)
+        raise refusals.wrong_route(route, deployment.task, deployment.name)
+    only = service.habits[deployment.name][service.settings.profile].traits.get("api")
+    if task == "chat" and only is not None and only != route:
+        raise refusals.wrong_route(route, deployment.task, deployment.name)
     if deployment.state == "retired":
         raise refusals.unknown_deployment(deployment.name)
     if deployment.state != "ready":

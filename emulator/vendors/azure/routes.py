@@ -13,6 +13,8 @@ from emulator.vendors.azure.errors.render import render_error, render_late_error
 from emulator.vendors.azure.habits import AzureService, ByProfile, prepare
 from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger, parse_token
 from emulator.vendors.azure.request import authenticate
+from emulator.vendors.azure.responses.kept import cancel, delete, list_input, retrieve
+from emulator.vendors.azure.responses.parse import parse_responses
 from emulator.vendors.azure.settings import AzureSettings
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
@@ -39,6 +41,11 @@ VENDOR = Vendor(
             for base in ("", "/endpoints/{deployment}")
             for route, parse in (("/", parse_health), ("/health", parse_health), ("/swagger.json", parse_swagger))
         ),
+        Endpoint(method="POST", path="/{prefix:path}/responses", parse=parse_responses, keeps=True),
+        Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, keeps=True),
+        Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, keeps=True),
+        Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, keeps=True),
+        Endpoint(method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, keeps=True),
         Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=parse_token, open=True),
     ),
     settings=AzureSettings,

@@ -8,6 +8,7 @@ Sources: learn.microsoft.com, "Azure OpenAI REST API reference" (``/openai/deplo
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal
 
@@ -16,6 +17,10 @@ from emulator.core.wire import WireRequest
 from emulator.vendors.azure.settings import AzureSettings
 
 Kind = Literal["root", "models", "endpoint", "deployment", "v1", "dated", "project", "anthropic"]
+
+INFERENCE: frozenset[Kind] = frozenset({"root", "models", "endpoint", "deployment", "v1"})
+"""Where chat, completions and embeddings are."""
+RESPONSES: frozenset[Kind] = frozenset({"v1", "dated"})
 
 _BASES = (
     re.compile(r"/(?P<base>endpoints/(?P<deployment>[^/]+))(/.*)?"),
@@ -52,14 +57,14 @@ class Surface:
         """It asks for an ``api-version`` with a date."""
         return self.kind not in ("v1", "anthropic")
 
-    def has_route(self, request: WireRequest) -> bool:
-        """What a model answers stands right below the base; at the root anything may stand before it."""
+    def has_route(self, request: WireRequest, kinds: Collection[Kind]) -> bool:
+        """A route of services of these kinds stands right below the base; at the root anything may stand before it."""
         if self.kind == "root":
-            return True
+            return "root" in kinds
         prefix = request.params.get("prefix")
         if self.kind == "endpoint" and prefix == f"{self.base}/v1":  # the engine's own routes
-            return True
-        return self.kind in ("endpoint", "deployment", "v1", "models") and prefix == self.base
+            return "endpoint" in kinds
+        return self.kind in kinds and prefix == self.base
 
     def settings(self, settings: AzureSettings) -> AzureSettings:
         """The vendor's settings in the dialect that is spoken here."""

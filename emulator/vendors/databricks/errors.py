@@ -15,10 +15,10 @@ from emulator.core.record import record
 from emulator.core.seed import draw_uuid
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.sse import frame
+from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
 from emulator.vendors.databricks.native.errors import frame_native, shape_native
-from emulator.vendors.databricks.responses.shapes import draw_response_id
 from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.workspace.external import word_external
 

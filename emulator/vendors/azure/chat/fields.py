@@ -31,7 +31,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _FORMATS: Mapping[str, Format] = {"text": "text", "json_object": "json_object", "json_schema": "json_schema"}
 
 
-def _check_name(name: str) -> str:
+def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, "
@@ -166,7 +166,7 @@ class ChatMessage(WireModel):
 
 
 class FunctionObject(WireModel):
-    name: Annotated[str, AfterValidator(_check_name)]
+    name: Annotated[str, AfterValidator(check_name)]
     description: str | None = None
     parameters: dict[str, JSON] | None = None
 

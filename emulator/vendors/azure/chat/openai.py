@@ -30,7 +30,7 @@ from emulator.vendors.azure.chat.fields import (
 )
 from emulator.vendors.azure.decoder import WireModel
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extras import OF_ENGINES, StrictChatExtras
+from emulator.vendors.azure.extras import OF_ENGINES, StrictChatExtras, Verbosity
 
 _ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
 _MOST_METADATA = 16
@@ -115,6 +115,9 @@ def _check_metadata(metadata: dict[str, str]) -> dict[str, str]:
     return metadata
 
 
+Metadata = Annotated[dict[str, str], AfterValidator(_check_metadata)]
+
+
 class OpenAIChatExtras(StrictChatExtras):
     """The fields that Model Inference does not have."""
 
@@ -123,7 +126,7 @@ class OpenAIChatExtras(StrictChatExtras):
     audio: Voice | None = None
     function_call: Literal["none", "auto"] | ChosenFunction | None = None
     functions: Annotated[list[FunctionObject], Field(min_length=1)] | None = None
-    metadata: Annotated[dict[str, str], AfterValidator(_check_metadata)] | None = None
+    metadata: Metadata | None = None
     moderation: dict[str, JSON] | None = None
     prediction: Prediction | None = None
     prompt_cache_key: str | None = None
@@ -132,7 +135,7 @@ class OpenAIChatExtras(StrictChatExtras):
     safety_identifier: str | None = None
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None = None
     store: bool | None = None
-    verbosity: Literal["low", "medium", "high"] | None = None
+    verbosity: Verbosity | None = None
     web_search_options: dict[str, JSON] | None = None
     data_sources: list[dict[str, JSON]] | None = None
     user_security_context: dict[str, JSON] | None = None

@@ -117,7 +117,8 @@ def word_managed(envelope: Envelope) -> Worded:
     if envelope.kind is ErrorKind.NOT_FOUND and "task" in envelope.details:
         task = as_text(envelope.details["deployment_task"])
         there = _TASK_TYPES.get(task, task)
-        route = _ROUTES[as_text(envelope.details["task"])]
+        name = as_text(envelope.details["task"])
+        route = _ROUTES.get(name, f"{name} API")
         return Worded(_wrap(400, "Bad Request", f"task_type {there} not available with {route}."), status=400)
     if envelope.kind is ErrorKind.CONTENT_FILTER:
         code = _CODES.get(envelope.status, "Unknown Status Code")

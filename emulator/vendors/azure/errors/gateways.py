@@ -27,8 +27,20 @@ _OPERATIONS = {
     "chat": "chatCompletion",
     "completions": "completion",
     "embeddings": "embeddings",
-    "images": "imageEmbeddings",
+    "images": "imageGenerations",
+    "image_embeddings": "imageEmbeddings",
+    "responses": "responses",
+    "anthropic": "messages",
+    "rerank": "rerank",
 }
+_THROTTLED_OPERATIONS = (
+    ("/chat/completions", "ChatCompletions_Create"),
+    ("/completions", "Completions_Create"),
+    ("/embeddings", "Embeddings_Create"),
+    ("/responses", "Responses_Create"),
+    ("/images/generations", "ImageGenerations_Create"),
+    ("/messages", "Messages_Create"),
+)
 _ADVICE = (
     " To learn more about our content filtering policies please read our documentation: "
     "https://go.microsoft.com/fwlink/?linkid=2198766"
@@ -149,7 +161,7 @@ def _word_azure_openai(envelope: Envelope) -> Worded:
 
 def _word_throttled(envelope: Envelope) -> str:
     request = envelope.request
-    operation = "Embeddings_Create" if request.path.endswith("/embeddings") else "ChatCompletions_Create"
+    operation = next((name for route, name in _THROTTLED_OPERATIONS if request.path.endswith(route)), "Inference")
     version = request.query.get("api-version", "v1")
     limit = "call" if envelope.limit in ("requests", "concurrency") else "token"
     return _THROTTLED.format(operation=operation, version=version, limit=limit, wait=envelope.wait)

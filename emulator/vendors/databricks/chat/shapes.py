@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from dataclasses import replace
 
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
-from emulator.core.seed import derive, draw_hex, draw_uuid
+from emulator.core.seed import draw_hex, draw_opaque, draw_uuid
 from emulator.dialects.walk import CallOpened, SaidCall, is_only
 from emulator.vendors.databricks.habits import AnswerStyle
 
@@ -60,9 +59,9 @@ def sign(key: bytes, number: int) -> str:
     return draw_opaque(key, "signature", number)
 
 
-def draw_opaque(key: bytes, *name: str | int) -> str:
-    """128 characters that mean something only to the service: signatures, encrypted ids."""
-    return urlsafe_b64encode(b"".join([derive(key, *name, part) for part in range(6)])).decode()
+def draw_response_id(key: bytes) -> str:
+    """The service encrypts the id, so it is longer than OpenAI's own."""
+    return "resp_" + draw_opaque(key, "response")
 
 
 def shape_usage(usage: Usage, style: AnswerStyle) -> Object:

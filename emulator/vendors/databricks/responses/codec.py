@@ -6,9 +6,9 @@ from emulator.core.json import dump_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.responses.shapes import ResponseOptions, shape_output, shape_response, status_of
+from emulator.dialects.responses.stream import stream_response
 from emulator.vendors.databricks.headers import answer_headers
-from emulator.vendors.databricks.responses.shapes import ResponseOptions, shape_output, shape_response, status_of
-from emulator.vendors.databricks.responses.stream import stream_response
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 

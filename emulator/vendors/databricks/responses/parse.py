@@ -13,7 +13,9 @@ from emulator.core.json import JSON, Object, as_number, as_object
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.dialects.openai import read_format, read_tool, read_tool_choice
+from emulator.dialects.responses.shapes import ResponseOptions
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
+from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
     ANY,
     BOOLEAN,
@@ -31,7 +33,6 @@ from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
 from emulator.vendors.databricks.responses.codec import ResponsesCodec
 from emulator.vendors.databricks.responses.input import read_input
-from emulator.vendors.databricks.responses.shapes import ResponseOptions
 from emulator.vendors.databricks.sampling import (
     check_alternatives,
     check_output_limit,
@@ -253,6 +254,7 @@ def _read_options(query: Query) -> ResponseOptions:
     direct = query.request.path.rstrip("/").endswith("/invocations")
     return ResponseOptions(
         model=query.habits.style.model,
+        draw_id=draw_response_id,
         echo=_read_echo(query),
         chat_usage=settings.responses_usage == "both",
         stream_usage=settings.responses_always_usage or query.wants_usage(),

@@ -1,23 +1,23 @@
 """A response object and its output items.
 
-Sources: Databricks, "Foundation model REST API reference", Responses API; databricks-ai-bridge fixtures for
-``usage``; openai-python for the fields its client expects.
+Sources: openai-python, ``types/responses``; Databricks, "Foundation model REST API reference", Responses API, and
+databricks-ai-bridge fixtures for ``usage``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan, SpanKind, Usage
 from emulator.core.record import record
-from emulator.core.seed import draw_hex
+from emulator.core.seed import draw_hex, draw_opaque
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.walk import CallOpened, Run, walk
-from emulator.vendors.databricks.chat.shapes import draw_opaque
 
-Status = Literal["in_progress", "completed", "incomplete"]
+Status = Literal["queued", "in_progress", "completed", "incomplete"]
 
 
 @record(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,6 +26,7 @@ class ResponseOptions:
 
     Fields:
         model: the endpoint's.
+        draw_id: the response's id, from the key of the answer.
         chat_usage: ``usage`` also has the names it has in chat.
         stream_usage: the stream's last event has usage.
         events, done: ``event:`` lines; a closing ``[DONE]``.
@@ -33,6 +34,7 @@ class ResponseOptions:
     """
 
     model: str
+    draw_id: Callable[[bytes], str]
     echo: Object
     chat_usage: bool
     stream_usage: bool
@@ -84,7 +86,7 @@ def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, outp
         filtered = any(choice.finish_reason == "content_filter" for choice in plan.choices)
         reason = {"reason": "content_filter" if filtered else "max_output_tokens"}
     return {
-        "id": draw_response_id(plan.key),
+        "id": options.draw_id(plan.key),
         "object": "response",
         "created_at": int(plan.created),
         "status": status,
@@ -95,11 +97,6 @@ def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, outp
         **options.echo,
         "usage": shape_usage(plan.usage, options) if usage else None,
     }
-
-
-def draw_response_id(key: bytes) -> str:
-    """The service encrypts the id, so it is longer than OpenAI's own."""
-    return "resp_" + draw_opaque(key, "response")
 
 
 def shape_usage(usage: Usage, options: ResponseOptions) -> Object:

@@ -12,9 +12,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.wire import Event, Mark
 from emulator.dialects.openai import shape_logprob
-from emulator.dialects.sse import DONE, frame, quote
-from emulator.dialects.walk import FINISH, PLAIN, first_due, last_due
-from emulator.vendors.databricks.responses.shapes import (
+from emulator.dialects.responses.shapes import (
     Item,
     ResponseOptions,
     item_id,
@@ -26,6 +24,8 @@ from emulator.vendors.databricks.responses.shapes import (
     shape_response,
     status_of,
 )
+from emulator.dialects.sse import DONE, frame, quote
+from emulator.dialects.walk import FINISH, PLAIN, first_due, last_due
 
 _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
 

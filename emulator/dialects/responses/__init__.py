@@ -1,0 +1,1 @@
+"""The Responses API, as vendors that serve GPT models speak it."""

@@ -1,0 +1,59 @@
+"""A response in one piece and as events, and what is kept of it."""
+
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.plan import Plan
+from emulator.core.record import record
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.responses.shapes import ResponseOptions, shape_output, shape_response, status_of
+from emulator.dialects.responses.stream import stream_response
+from emulator.dialects.walk import ends
+from emulator.vendors.azure.habits import Habits
+from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.responses.input import identify
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class ResponsesCodec:
+    """Words chat plans as response objects.
+
+    Fields:
+        items: the request's own.
+        before: what was said in the responses that it goes on from.
+        background: the answer is fetched later, so at first it is only queued.
+    """
+
+    habits: Habits
+    options: ResponseOptions
+    items: tuple[Object, ...]
+    before: tuple[Object, ...]
+    background: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        body = self.queue(plan) if self.background else self.shape(plan)
+        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(stream_response(plan, self.options), answer_headers(plan, request, self.habits, stream=True))
+
+    def shape(self, plan: Plan) -> Object:
+        """The whole response."""
+        output = shape_output(plan, self.options)
+        return shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
+
+    def queue(self, plan: Plan) -> Object:
+        """The response before anyone has begun with it."""
+        return shape_response(plan, self.options, status="queued", output=[], usage=False)
+
+    def keep(self, plan: Plan, request: WireRequest) -> tuple[str, JSON]:
+        """The document to keep: the response, what it was asked, and when it is finished (Unix seconds)."""
+        response = self.shape(plan)
+        items = identify(self.items, plan.key)
+        document: Object = {
+            "response": response,
+            "input": items,
+            "before": list(self.before),
+            "background": self.background,
+            "ends": plan.created + max(plan.due, ends(plan)),
+            "principal": request.principal,
+        }
+        return str(response["id"]), document

@@ -1,0 +1,99 @@
+"""Bodies of the Responses API. Source: openai-python, ``types/responses/response_create_params.py``."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, TypeAdapter
+
+from emulator.core.json import JSON, Object
+from emulator.vendors.azure.chat.fields import check_name
+from emulator.vendors.azure.chat.openai import Metadata
+from emulator.vendors.azure.decoder import Fraction, Integer, WireModel
+from emulator.vendors.azure.extras import Effort, Verbosity
+from emulator.vendors.azure.sampling import Temperature
+
+LEAST_TOKENS = 16
+_STRICT = ConfigDict(strict=True)
+_ITEMS = TypeAdapter(Annotated[list[dict[str, JSON]], Field(min_length=1)])
+
+
+def _read_input(value: JSON) -> str | list[Object]:
+    return value if isinstance(value, str) else _ITEMS.validate_python(value)
+
+
+class Thinking(WireModel):
+    """``reasoning``."""
+
+    model_config = _STRICT
+
+    effort: Effort | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+    generate_summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class TextFormat(WireModel):
+    """``text.format``; the schema stands in it."""
+
+    model_config = _STRICT
+
+    type: Literal["text", "json_object", "json_schema"]
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")] | None = None
+    schema_: dict[str, JSON] | None = Field(None, alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
+class TextOptions(WireModel):
+    model_config = _STRICT
+
+    format: TextFormat | None = None
+    verbosity: Verbosity | None = None
+
+
+class OfferedFunction(WireModel):
+    """An entry of ``tools`` that is a function."""
+
+    model_config = _STRICT
+
+    type: Literal["function"]
+    name: Annotated[str, AfterValidator(check_name)]
+    description: str | None = None
+    parameters: dict[str, JSON] | None = None
+    strict: bool | None = None
+
+
+class ResponseRequest(WireModel):
+    """``POST /responses``."""
+
+    model_config = _STRICT
+
+    input: Annotated[str | list[Object], PlainValidator(_read_input)]
+    model: str | None = None
+    instructions: str | None = None
+    background: bool | None = None
+    context_management: list[dict[str, JSON]] | None = None
+    conversation: str | dict[str, JSON] | None = None
+    include: list[str] | None = None
+    max_output_tokens: Annotated[Integer, Field(ge=LEAST_TOKENS)] | None = None
+    max_tool_calls: Annotated[Integer, Field(ge=1)] | None = None
+    metadata: Metadata | None = None
+    moderation: dict[str, JSON] | None = None
+    parallel_tool_calls: bool | None = None
+    previous_response_id: str | None = None
+    prompt: dict[str, JSON] | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: dict[str, JSON] | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    reasoning: Thinking | None = None
+    safety_identifier: str | None = None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None = None
+    store: bool | None = None
+    stream: bool | None = None
+    stream_options: dict[str, JSON] | None = None
+    temperature: Temperature | None = None
+    text: TextOptions | None = None
+    tool_choice: str | dict[str, JSON] | None = None
+    tools: list[dict[str, JSON]] | None = None
+    top_logprobs: Annotated[Integer, Field(ge=0, le=20)] | None = None
+    top_p: Fraction | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    user: str | None = None

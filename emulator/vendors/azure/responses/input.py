@@ -1,0 +1,151 @@
+"""``input`` of the Responses API: items of a conversation, and what they say.
+
+Source: openai-python, ``types/responses/response_input_item_param.py``.
+"""
+
+from collections.abc import Sequence
+
+from emulator.core.call import Message, ToolCall
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, Object, dump_text
+from emulator.core.seed import draw_hex
+from emulator.vendors.azure.errors import refusals
+
+Place = tuple[str | int, ...]
+
+_ROLES = ("assistant", "system", "developer", "user")
+_TEXTS = ("input_text", "output_text", "text", "summary_text")
+_MEDIA = ("input_image", "input_file", "input_audio")
+_REST = (
+    "reasoning", "item_reference", "custom_tool_call", "custom_tool_call_output", "computer_call",
+    "computer_call_output", "file_search_call", "web_search_call", "image_generation_call", "code_interpreter_call",
+    "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
+    "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "mcp_call",
+    "compaction",
+)  # fmt: skip
+_KINDS = ("message", "function_call", "function_call_output", *_REST)
+
+
+def list_items(given: str | Sequence[Object]) -> list[Object]:
+    """``input`` as items, a bare text as a message."""
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]}]
+    return [_complete(item) for item in given]
+
+
+def _complete(item: Object) -> Object:
+    """A message in the form in which the service lists it."""
+    if item.get("type", "message") != "message":
+        return item
+    content = item.get("content")
+    if isinstance(content, str):
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        content = [{"type": kind, "text": content, **({"annotations": []} if kind == "output_text" else {})}]
+    return {"type": "message", **item, "content": content}
+
+
+def identify(items: Sequence[Object], key: bytes) -> list[Object]:
+    """Items with the ids and the state that the service gives them."""
+    return [_identify(item, key, number) for number, item in enumerate(items)]
+
+
+def _identify(item: Object, key: bytes, number: int) -> Object:
+    kind = item.get("type")
+    prefix = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}.get(str(kind), "msg")
+    name = item.get("id") or f"{prefix}_{draw_hex(key, 'input', number)}{draw_hex(key, 'input', number, 1, digits=16)}"
+    state = {"status": "completed"} if kind in ("message", "function_call", "function_call_output") else {}
+    return {"id": name, **state, **{field: value for field, value in item.items() if value is not None}}
+
+
+def read_items(items: Sequence[Object]) -> list[Message]:
+    """The conversation.
+
+    Raises:
+        EmulatedError: the first item that is refused.
+    """
+    return [message for position, item in enumerate(items) for message in _read_item(item, ("input", position))]
+
+
+def _read_item(item: Object, place: Place) -> list[Message]:
+    kind = item.get("type")
+    if kind == "message":
+        return [_read_message(item, place)]
+    if kind == "function_call":
+        arguments = _require(item, "arguments", place)
+        call = ToolCall(_require(item, "call_id", place), _require(item, "name", place), arguments)
+        return [Message(role="assistant", tool_calls=(call,))]
+    if kind == "function_call_output":
+        return [Message(role="tool", text=_read_output(item, place), tool_call_id=_require(item, "call_id", place))]
+    if kind not in _REST:
+        raise _none_of(kind, (*place, "type"), _KINDS)
+    return []
+
+
+def _require(item: Object, name: str, place: Place) -> str:
+    value = item.get(name)
+    if isinstance(value, str):
+        return value
+    raise _missing((*place, name), item) if value is None else _mistyped((*place, name), value, "string_type")
+
+
+def _read_output(item: Object, place: Place) -> str:
+    output = item.get("output")
+    if output is None:
+        raise _missing((*place, "output"), item)
+    return output if isinstance(output, str) else dump_text(output)
+
+
+def _read_message(item: Object, place: Place) -> Message:
+    role = item.get("role")
+    if role not in _ROLES:
+        raise _none_of(role, (*place, "role"), _ROLES)
+    content = item.get("content")
+    if not isinstance(content, list):
+        raise _missing((*place, "content"), item) if content is None else _mistyped((*place, "content"), content)
+    texts: list[str] = []
+    media = 0
+    for position, part in enumerate(content):
+        text = _read_part(part, (*place, "content", position))
+        media += text is None
+        texts += [text] if text else []
+    return Message(role=str(role), text="\n".join(texts), media=media)
+
+
+def _read_part(part: JSON, place: Place) -> str | None:
+    """The text of a part; a picture, a file and a sound have none."""
+    if not isinstance(part, dict):
+        raise _mistyped(place, part, "dict_type")
+    kind = part.get("type")
+    if kind in _TEXTS:
+        return _require(part, "text", place)
+    if kind == "refusal":
+        return _require(part, "refusal", place)
+    if kind not in _MEDIA:
+        raise _none_of(kind, (*place, "type"), ("input_text", "input_image", "output_text", "refusal", "input_file"))
+    url = part.get("image_url")
+    if isinstance(url, str) and not url.startswith(("http://", "https://", "data:")):
+        text = f"Invalid '{_name(place)}.image_url'. Expected a valid URL, but got a value with an invalid format."
+        raise refusals.contradicts(text, f"{_name(place)}.image_url", "invalid_value")
+    return None
+
+
+def _name(place: Place) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+
+
+def _missing(place: Place, item: Object) -> EmulatedError:
+    return refusals.breaks_schema([{"type": "missing", "loc": place, "msg": "Field required", "input": item}])
+
+
+def _mistyped(place: Place, value: JSON, kind: str = "list_type") -> EmulatedError:
+    return refusals.breaks_schema([{"type": kind, "loc": place, "msg": "Input has the wrong type", "input": value}])
+
+
+def _none_of(value: JSON, place: Place, known: Sequence[str]) -> EmulatedError:
+    if value is None:
+        return _missing(place, {})
+    expected = ", ".join([f"'{name}'" for name in known[:-1]]) + f", and '{known[-1]}'"
+    context = {"expected": expected}
+    return refusals.breaks_schema(
+        [{"type": "enum", "loc": place, "msg": f"Input should be {expected}", "input": value, "ctx": context}]
+    )

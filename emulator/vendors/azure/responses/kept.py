@@ -1,0 +1,122 @@
+"""Responses that were kept: looking at them, forgetting them, stopping them, listing what they were asked.
+
+Source: learn.microsoft.com, "Azure OpenAI Responses API"; openai-python, ``resources/responses``. Texts of refusals as
+the OpenAI API words them, unverified for Azure.
+"""
+
+from collections.abc import Mapping
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, Object, as_array, as_number, as_object, dump_json
+from emulator.core.vendor import Change, Write
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.request import check_place
+
+_EARLY = 1e-6  # seconds; what is over but for the rounding of Unix time is over
+_PAGE, _MOST = 20, 100
+
+
+def missing_refusal(name: str) -> EmulatedError:
+    """404."""
+    text = f"Response with id '{name}' not found."
+    return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+
+
+def find_kept(documents: Mapping[str, JSON], name: str, request: WireRequest) -> Object | None:
+    """The document of a response that the same principal asked for."""
+    found = documents.get(name)
+    document = as_object(found) if found is not None else None
+    return document if document is not None and document["principal"] == request.principal else None
+
+
+def retrieve(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /responses/{response}``: as it is by now."""
+    check_place(request, service)
+    document = _find(request.documents, request)
+    if request.query.get("stream") == "true":
+        raise refusals.contradicts("Streaming a response that was kept is not supported.", "stream")
+    return _answer(show(document, service.clock.now()), request)
+
+
+def show(document: Object, now: float) -> Object:
+    """A response as it is at a time."""
+    response = as_object(document["response"])
+    if document.get("cancelled"):
+        return {**response, "status": "cancelled", "output": [], "incomplete_details": None, "usage": None}
+    if now < as_number(document["ends"]) - _EARLY:
+        return {**response, "status": "in_progress", "output": [], "incomplete_details": None, "usage": None}
+    return response
+
+
+def delete(request: WireRequest, service: AzureService) -> Change:
+    """``DELETE /responses/{response}``."""
+    check_place(request, service)
+
+    def make(documents: Mapping[str, JSON]) -> Write:
+        _find(documents, request)
+        name = request.params["response"]
+        return Write(_answer({"id": name, "object": "response", "deleted": True}, request), name, None)
+
+    return Change(make)
+
+
+def cancel(request: WireRequest, service: AzureService) -> Change:
+    """``POST /responses/{response}/cancel``: of one in the background; one that is over stays as it is."""
+    check_place(request, service)
+
+    def make(documents: Mapping[str, JSON]) -> Write:
+        document = _find(documents, request)
+        if not document["background"]:
+            raise refusals.contradicts("Cannot cancel a synchronous response.", None)
+        now = service.clock.now()
+        if now < as_number(document["ends"]) - _EARLY:
+            document = {**document, "cancelled": True}
+        return Write(_answer(show(document, now), request), request.params["response"], document)
+
+    return Change(make)
+
+
+def list_input(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /responses/{response}/input_items``: a page of them, the newest first."""
+    check_place(request, service)
+    document = _find(request.documents, request)
+    items = [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]))]
+    return _answer(list_page(items, request.query), request)
+
+
+def list_page(items: list[Object], query: Mapping[str, str]) -> Object:
+    """A page of a list, as ``limit``, ``order`` and ``after`` say; items stand in the order in which they came."""
+    limit = query.get("limit", str(_PAGE))
+    if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
+        text = (
+            f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MOST}, but got {limit} instead."
+        )
+        raise refusals.contradicts(text, "limit")
+    ordered = items if query.get("order") == "asc" else items[::-1]
+    names = [item.get("id") for item in ordered]
+    after = query.get("after")
+    start = names.index(after) + 1 if after in names else 0
+    page = ordered[start : start + int(limit)]
+    return {
+        "object": "list",
+        "data": page,
+        "first_id": page[0]["id"] if page else None,
+        "last_id": page[-1]["id"] if page else None,
+        "has_more": start + len(page) < len(ordered),
+    }
+
+
+def _find(documents: Mapping[str, JSON], request: WireRequest) -> Object:
+    name = request.params["response"]
+    document = find_kept(documents, name, request)
+    if document is None:
+        raise missing_refusal(name)
+    return document
+
+
+def _answer(body: JSON, request: WireRequest) -> WireResponse:
+    headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
+    return WireResponse(200, dump_json(body), headers)
