@@ -147,6 +147,23 @@ def frame_error(kind: str, message: str) -> bytes:
     return _frame("error", shape_error(kind, message))
 
 
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+
+
+def name_error(status: int) -> str:
+    """The type of an error with such a status."""
+    return _ERRORS.get(status, "api_error")
+
+
 def shape_error(kind: str, message: str) -> Object:
     """An error in place of an answer."""
     return {"type": "error", "error": {"type": kind, "message": message}}

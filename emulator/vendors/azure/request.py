@@ -33,7 +33,7 @@ def authenticate(request: WireRequest, service: AzureService) -> str:
     Raises:
         EmulatedError: ``UNAUTHENTICATED``.
     """
-    for token in (bearer_token(request), request.headers.get("api-key")):
+    for token in (bearer_token(request), request.headers.get("api-key"), request.headers.get("x-api-key")):
         principal = service.principal(token)
         if principal is not None:
             return principal
@@ -177,13 +177,13 @@ def _find_model(
     if model is None:
         return None
     if not model:
-        if surface.is_openai:
+        if surface.is_openai or surface.kind == "anthropic":
             raise refusals.missing("model", body)
         if settings.require_model:
             raise refusals.no_model()
         return None
     deployment = look_up(service, model)
-    if deployment is None and settings.profile == "aoai":
+    if deployment is None and (settings.profile == "aoai" or surface.kind == "anthropic"):
         raise refusals.unknown_deployment(model)
     if deployment is None and settings.require_model:
         raise refusals.unknown_model(model)

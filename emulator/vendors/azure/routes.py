@@ -11,8 +11,13 @@ from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
 from emulator.vendors.azure.habits import AzureService, ByProfile, prepare
-from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger, parse_token
+from emulator.vendors.azure.native.anthropic import count_tokens, parse_messages
 from emulator.vendors.azure.request import authenticate
+from emulator.vendors.azure.resource.entra import describe_instance, describe_tenant, list_keys, parse_token
+from emulator.vendors.azure.resource.info import parse_health, parse_info, parse_swagger
+from emulator.vendors.azure.resource.models import list_models, retrieve_model
+from emulator.vendors.azure.resource.project import get_connection, get_deployment, list_connections, open_connection
+from emulator.vendors.azure.resource.project import list_deployments as list_of_project
 from emulator.vendors.azure.responses.kept import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.responses.parse import parse_responses
 from emulator.vendors.azure.settings import AzureSettings
@@ -46,6 +51,28 @@ VENDOR = Vendor(
         Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, keeps=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, keeps=True),
         Endpoint(method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, keeps=True),
+        Endpoint(method="GET", path="/{prefix:path}/models", parse=list_models),
+        Endpoint(method="GET", path="/{prefix:path}/models/{model}", parse=retrieve_model),
+        Endpoint(method="POST", path="/{prefix:path}/messages", parse=parse_messages),
+        Endpoint(method="POST", path="/{prefix:path}/messages/count_tokens", parse=count_tokens),
+        Endpoint(method="GET", path="/api/projects/{project}/deployments", parse=list_of_project),
+        Endpoint(method="GET", path="/api/projects/{project}/deployments/{name}", parse=get_deployment),
+        Endpoint(method="GET", path="/api/projects/{project}/connections", parse=list_connections),
+        Endpoint(method="GET", path="/api/projects/{project}/connections/{name}", parse=get_connection),
+        Endpoint(
+            method="POST",
+            path="/api/projects/{project}/connections/{name}/getConnectionWithCredentials",
+            parse=open_connection,
+        ),
+        *(
+            Endpoint(method="GET", path=path, parse=parse, open=True)
+            for path, parse in (
+                ("/common/discovery/instance", describe_instance),
+                ("/{tenant}/.well-known/openid-configuration", describe_tenant),
+                ("/{tenant}/v2.0/.well-known/openid-configuration", describe_tenant),
+                ("/{tenant}/discovery/v2.0/keys", list_keys),
+            )
+        ),
         Endpoint(method="POST", path="/{tenant}/oauth2/v2.0/token", parse=parse_token, open=True),
     ),
     settings=AzureSettings,

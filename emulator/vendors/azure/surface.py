@@ -27,7 +27,7 @@ _BASES = (
     re.compile(r"/(?P<base>(?:.*/)?openai/deployments/(?P<deployment>[^/]+))/.*"),
     re.compile(r"/(?P<base>(?:.*/)?openai/v1)/.*"),
     re.compile(r"/(?P<base>(?:.*/)?openai)/.*"),
-    re.compile(r"/(?P<base>(?:.*/)?anthropic)/.*"),
+    re.compile(r"/(?P<base>(?:.*/)?anthropic/v1)/.*"),
     re.compile(r"/(?P<base>api/projects/[^/]+)/.*"),
     re.compile(r"/(?P<base>models)/.*"),
 )

@@ -16,13 +16,13 @@ from emulator.vendors.azure.chat.openai import (
     OpenAIChatRequest,
     check_combinations,
 )
+from emulator.vendors.azure.chat.tools import read_choice, read_tool, read_tools
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.extras import NO_EXTRAS, ChatExtras, StrictChatExtras
 from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.parameters import check_parameters
 from emulator.vendors.azure.request import Query, admit, read_extras
 from emulator.vendors.azure.sampling import limit_tokens, read_sampling
-from emulator.vendors.azure.tools import read_choice, read_tool, read_tools
 
 _KNOWN = frozenset(ChatRequest.model_fields)
 _OF_MODELS = frozenset(ChatExtras.model_fields)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.core.wire import Headers
+from emulator.dialects.anthropic.codec import name_error, shape_error
 from emulator.vendors.azure.errors.envelope import BRANCHES, Envelope
 from emulator.vendors.azure.errors.gateways import word_aoai, word_foundry, word_invalid
 from emulator.vendors.azure.errors.wording import Worded, Words, model_error_headers, word_filtered
@@ -143,6 +144,30 @@ def _wrap(status: int, code: str, message: str) -> Object:
     return {"error": {"code": code, "message": message, "status": status}}
 
 
+def word_anthropic(envelope: Envelope) -> Worded:
+    """As Anthropic's API behind Foundry's gateway."""
+    gateway = word_foundry(envelope)
+    known = envelope.kind in (ErrorKind.INVALID_PARAMETER, ErrorKind.CONTEXT_LENGTH)
+    status = 400 if known else gateway.status or envelope.status
+    text = envelope.message or _explain_natively(envelope)
+    return Worded(shape_error(name_error(status), text), gateway.headers, status)
+
+
+def _explain_natively(envelope: Envelope) -> str:
+    """The message of an error that has none of its own."""
+    details = envelope.details
+    if "errors" in details:
+        violation = envelope.violation
+        return f"{'.'.join(str(part) for part in violation.loc[1:])}: {violation.text}"
+    if "deployment" in details:
+        return f"model: {details['deployment']}"
+    if "context" in details:
+        return f"prompt is too long: {details['prompt_tokens']} tokens > {details['context']} maximum"
+    if envelope.kind is ErrorKind.UNAUTHENTICATED:
+        return "invalid x-api-key"
+    return "Not Found" if envelope.kind is ErrorKind.NOT_FOUND else envelope.text
+
+
 SHAPES: Mapping[str, Words] = {
     "seed": word_seed,
     "docs": word_docs,
@@ -150,4 +175,5 @@ SHAPES: Mapping[str, Words] = {
     "managed": word_managed,
     "foundry": word_foundry,
     "aoai": word_aoai,
+    "anthropic": word_anthropic,
 }

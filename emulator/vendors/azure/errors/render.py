@@ -38,7 +38,8 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: Azure
         text = " ".join((error.message or WORDS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
     body = _word(make_envelope(error, request, openai=_is_openai(request, service)), error, shape).body
-    return sse.frame({"error": {"message": body}} if isinstance(body, str) else body)
+    framed = sse.frame({"error": {"message": body}} if isinstance(body, str) else body)
+    return b"event: error\n" + framed if shape == "anthropic" else framed
 
 
 def _is_openai(request: WireRequest, service: AzureService) -> bool:
@@ -49,7 +50,8 @@ def _is_openai(request: WireRequest, service: AzureService) -> bool:
 
 
 def _shape(request: WireRequest, service: AzureService) -> str:
-    return read_surface(request).settings(service.settings).shape
+    surface = read_surface(request)
+    return "anthropic" if surface.kind == "anthropic" else surface.settings(service.settings).shape
 
 
 def _word(envelope: Envelope, error: EmulatedError, shape: str) -> Worded:

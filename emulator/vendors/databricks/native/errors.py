@@ -9,17 +9,6 @@ from emulator.dialects.anthropic import codec as anthropic
 from emulator.dialects.gemini import codec as gemini
 from emulator.dialects.sse import frame
 
-_KINDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    503: "overloaded_error",
-    504: "timeout_error",
-}
-
 
 def _is_anthropic(request: WireRequest) -> bool:
     return "/anthropic/v1/" in request.path
@@ -32,14 +21,14 @@ def _is_gemini(request: WireRequest) -> bool:
 def shape_native(error: EmulatedError, status: int, message: str, request: WireRequest) -> Object | None:
     """A refusal as the maker of the model words it; ``None``: the path speaks Databricks' own API."""
     if _is_anthropic(request):
-        return anthropic.shape_error(_KINDS.get(status, "api_error"), message)
+        return anthropic.shape_error(anthropic.name_error(status), message)
     return gemini.shape_error(status, message, error.param) if _is_gemini(request) else None
 
 
 def frame_native(status: int, message: str, request: WireRequest) -> bytes | None:
     """The same inside a stream."""
     if _is_anthropic(request):
-        return anthropic.frame_error(_KINDS.get(status, "api_error"), message)
+        return anthropic.frame_error(anthropic.name_error(status), message)
     if not _is_gemini(request):
         return None
     body = gemini.shape_error(status, message)

@@ -1,7 +1,6 @@
-"""Routes that need no model to answer: ``/info``, health, the API's description, and tokens for Entra ID users."""
+"""Routes of an endpoint that need no model to answer: ``/info``, health and the API's description."""
 
 import json
-from urllib.parse import parse_qs
 
 from emulator.core.json import JSON, dump_json
 from emulator.core.wire import WireRequest, WireResponse
@@ -11,8 +10,6 @@ from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
 from emulator.vendors.azure.request import check_api_version, find_any
 from emulator.vendors.azure.surface import INFERENCE, read_surface
-
-_LIFETIME = 3599  # seconds that Entra ID gives a token of an application
 
 
 def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
@@ -58,22 +55,3 @@ def _profile_at(request: WireRequest, service: AzureService) -> str:
 
 def _describe(summary: str) -> JSON:
     return {"summary": summary, "responses": {"200": {"description": "OK"}}}
-
-
-def parse_token(request: WireRequest, service: AzureService) -> WireResponse:
-    """``POST /{tenant}/oauth2/v2.0/token``: the client credentials flow of Entra ID.
-
-    The token is the client secret itself: whatever keys the scenario lists also decide who gets in this way.
-    """
-    form = parse_qs(request.body.decode("utf-8", "replace"))
-    secret = form.get("client_secret", [""])[0]
-    if form.get("grant_type") != ["client_credentials"]:
-        return _deny_token(400, "unsupported_grant_type", "The grant type is not client_credentials.")
-    if service.principal(secret) is None:
-        return _deny_token(401, "invalid_client", "The client secret is not valid.")
-    body: JSON = {"token_type": "Bearer", "expires_in": _LIFETIME, "ext_expires_in": _LIFETIME, "access_token": secret}
-    return WireResponse(200, dump_json(body), (JSON_TYPE,))
-
-
-def _deny_token(status: int, code: str, description: str) -> WireResponse:
-    return WireResponse(status, dump_json({"error": code, "error_description": description}), (JSON_TYPE,))
