@@ -42,9 +42,7 @@ def test_a_project(live_tls: Running) -> None:
         identity.ClientSecretCredential(
             "tenant", "client", SECRET, authority=url, disable_instance_discovery=True, connection_verify=certificate
         ) as credential,
-        projects.AIProjectClient(
-            f"{url}/api/projects/mine", credential, connection_verify=certificate
-        ) as client,
+        projects.AIProjectClient(f"{url}/api/projects/mine", credential, connection_verify=certificate) as client,
     ):
         deployments = {found.name: found for found in client.deployments.list()}
         assert deployments["gpt-4o"].model_publisher == "OpenAI"

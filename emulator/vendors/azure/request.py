@@ -69,7 +69,7 @@ def check_api_version(request: WireRequest, surface: Surface, settings: AzureSet
 
     Source: Azure OpenAI v1 API, which has no dated versions: nothing is asked under ``/openai/v1/``.
     """
-    if not surface.is_dated:
+    if not surface.is_dated or request.path.endswith("/rerank"):  # which is Cohere's own
         return
     given = request.query.get("api-version")
     known = settings.api_versions

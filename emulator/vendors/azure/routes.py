@@ -11,7 +11,9 @@ from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
 from emulator.vendors.azure.habits import AzureService, ByProfile, prepare
+from emulator.vendors.azure.images import fetch_image, parse_images
 from emulator.vendors.azure.native.anthropic import count_tokens, parse_messages
+from emulator.vendors.azure.native.rerank import parse_rerank
 from emulator.vendors.azure.request import authenticate
 from emulator.vendors.azure.resource.entra import describe_instance, describe_tenant, list_keys, parse_token
 from emulator.vendors.azure.resource.info import parse_health, parse_info, parse_swagger
@@ -40,6 +42,7 @@ VENDOR = Vendor(
         *_everywhere("POST", "/completions", parse_completions),
         *_everywhere("POST", "/images/embeddings", parse_image_embeddings),
         *_everywhere("POST", "/embeddings", parse_embeddings),
+        *_everywhere("POST", "/images/generations", parse_images),
         *_everywhere("GET", "/info", parse_info),
         *(
             Endpoint(method="GET", path=f"{base}{route}", parse=parse)
@@ -51,6 +54,8 @@ VENDOR = Vendor(
         Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, keeps=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, keeps=True),
         Endpoint(method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, keeps=True),
+        Endpoint(method="POST", path="/{prefix:path}/rerank", parse=parse_rerank),
+        Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, open=True),
         Endpoint(method="GET", path="/{prefix:path}/models", parse=list_models),
         Endpoint(method="GET", path="/{prefix:path}/models/{model}", parse=retrieve_model),
         Endpoint(method="POST", path="/{prefix:path}/messages", parse=parse_messages),

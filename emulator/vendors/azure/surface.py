@@ -62,7 +62,7 @@ class Surface:
         if self.kind == "root":
             return "root" in kinds
         prefix = request.params.get("prefix")
-        if self.kind == "endpoint" and prefix == f"{self.base}/v1":  # the engine's own routes
+        if self.kind == "endpoint" and prefix in (f"{self.base}/v1", f"{self.base}/v2"):  # the engine's own routes
             return "endpoint" in kinds
         return self.kind in kinds and prefix == self.base
 

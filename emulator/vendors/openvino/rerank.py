@@ -12,11 +12,10 @@ from emulator.core.record import record
 from emulator.core.vendor import Call
 from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
 from emulator.dialects.floats import format_float
+from emulator.dialects.rerank import DIMENSIONS, score_documents
 from emulator.vendors.openvino.decoder import is_int32, promote, quote_long
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted
-
-_DIMENSIONS = 16  # of the vectors that tell documents apart that share as many words with the query
 
 
 @record(frozen=True, slots=True)
@@ -44,22 +43,8 @@ class RerankCodec:
         return WireResponse(200, b'{"results":[%b]}' % b",".join(results), self.headers)
 
     def _score(self, plan: Plan) -> list[float]:
-        """A float32 in 0…1 per document: shared words first, then what the vectors say.
-
-        The last vector is the query's. Only correctly rounded operations: every machine gives the same bits.
-        """
-        if plan.vectors is None:
-            return [0.0] * len(self.documents)
-        rows: list[list[float]] = plan.vectors.tolist()
-        query = rows[-1]
-        words = set(self.query.lower().split())
-        scores = []
-        for row, text in zip(rows, self.documents, strict=False):
-            found = words & set(text.lower().split())
-            likeness = sum(a * b for a, b in zip(query, row, strict=True))
-            weight = 8.0 * (len(found) / len(words) if words else 0.0) + 2.0 * likeness - 3.0
-            scores.append(promote(0.5 + 0.5 * weight / (1.0 + abs(weight))))
-        return scores
+        """A float32 in 0…1 per document."""
+        return [promote(score) for score in score_documents(plan, self.query, self.documents)]
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         response = self.render(plan, request)
@@ -91,7 +76,7 @@ def parse_rerank(accepted: Accepted) -> Call:
     limit = accepted.servable.max_allowed_chunks
     if len(documents) > limit:
         raise refusal("Number of documents exceeds max_allowed_chunks", word="INTERNAL")
-    ask = EmbeddingAsk(inputs=(*documents, query), dimensions=_DIMENSIONS)
+    ask = EmbeddingAsk(inputs=(*documents, query), dimensions=DIMENSIONS)
     counted = accepted.service.count_prompt(ask, accepted.deployment)
     _check_chunks(accepted, counted, limit)
     shown = len(documents) if top is None else max(0, top)

@@ -1,0 +1,200 @@
+"""``POST /images/generations``: small PNGs of the size that was asked for.
+
+Sources: openai-python, ``types/image_generate_params.py`` (Azure OpenAI); Azure/azure-rest-api-specs,
+specification/ai/ModelInference, versions of 2025 in draft (all other paths).
+"""
+
+from base64 import b64encode
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, PlainValidator
+
+from emulator.core.call import EmbeddingAsk
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.plan import Plan
+from emulator.core.record import record
+from emulator.core.seed import derive, draw_integer, draw_uuid
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.png import draw_png
+from emulator.vendors.azure.decoder import Integer, WireModel, validate
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import AzureService, Habits
+from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.request import Query, admit, read_extras
+
+_LARGEST = 4096  # pixels of a side
+_DIMENSIONS = 1  # of the vectors that nobody sees
+_TOKENS = {"low": 272, "medium": 1056, "high": 4160}  # of a square picture of gpt-image-1
+_STRICT = ConfigDict(strict=True)
+
+
+def _read_size(value: JSON) -> tuple[int, int]:
+    """``1024x1024``, or width and height by name."""
+    if isinstance(value, dict):
+        sides = [value.get("width"), value.get("height")]
+    elif isinstance(value, str):
+        sides = [int(side) if side.isdecimal() else None for side in value.split("x")]
+    else:
+        sides = []
+    if value == "auto":
+        return 1024, 1024
+    width, height = sides if len(sides) == 2 else (None, None)
+    if not isinstance(width, int) or not isinstance(height, int):
+        raise ValueError("expected a size such as 1024x1024.")
+    if not (1 <= width <= _LARGEST and 1 <= height <= _LARGEST):
+        raise ValueError(f"each side must have 1 to {_LARGEST} pixels.")
+    return width, height
+
+
+class ImageRequest(WireModel):
+    """What both services take."""
+
+    model_config = _STRICT
+
+    prompt: Annotated[str, Field(min_length=1)]
+    n: Annotated[Integer, Field(ge=1, le=10)] | None = None
+    size: Annotated[tuple[int, int], PlainValidator(_read_size)] | None = None
+    model: str | None = None
+
+
+class OpenAIImageRequest(ImageRequest):
+    """As Azure OpenAI takes it."""
+
+    background: Literal["transparent", "opaque", "auto"] | None = None
+    moderation: Literal["low", "auto"] | None = None
+    output_compression: Annotated[Integer, Field(ge=0, le=100)] | None = None
+    output_format: Literal["png", "jpeg", "webp"] | None = None
+    partial_images: Annotated[Integer, Field(ge=0, le=3)] | None = None
+    quality: Literal["standard", "hd", "low", "medium", "high", "auto"] | None = None
+    response_format: Literal["url", "b64_json"] | None = None
+    stream: bool | None = None
+    style: Literal["vivid", "natural"] | None = None
+    user: str | None = None
+
+
+class DraftImageRequest(ImageRequest):
+    """As Model Inference takes it."""
+
+    negative_prompt: str | None = None
+    image_prompt: dict[str, JSON] | None = None
+    output_format: Literal["png", "jpg"] | None = None
+    quality: Literal["standard", "hd"] | None = None
+    seed: Integer | None = None
+
+
+def parse_images(request: WireRequest, service: AzureService) -> Call:
+    """Pictures of a prompt; only PNG is ever drawn, so other formats are refused as not supported."""
+    query = admit(request, service, "images")
+    openai = query.settings.profile == "aoai"
+    wire = validate(OpenAIImageRequest if openai else DraftImageRequest, query.body)
+    known = type(wire).model_fields
+    if read_extras(query, known, ()) and openai:
+        raise refusals.unrecognized([name for name in query.fields if name not in known])
+    _check(wire, query)
+    count = wire.n or 1
+    prompt_tokens = service.count_prompt(EmbeddingAsk(inputs=(wire.prompt,)), query.deployment)
+    return Call(
+        deployment=query.deployment,
+        ask=EmbeddingAsk(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
+        codec=ImageCodec(
+            habits=query.habits,
+            wire=wire,
+            size=wire.size or (1024, 1024),
+            count=count,
+        ),
+        prompt_tokens=prompt_tokens,
+        repeatable=True,
+    )
+
+
+def _check(wire: ImageRequest, query: Query) -> None:
+    form = getattr(wire, "output_format", None)
+    if form not in (None, "png"):
+        raise refusals.unsupported_value(("output_format",), form, ("png",))
+    if isinstance(wire, OpenAIImageRequest):
+        if wire.stream or wire.partial_images:
+            raise refusals.not_supported(("stream",), True)
+        of_dalle = query.habits.model.startswith("dall-e")
+        if wire.response_format is not None and not of_dalle:
+            raise refusals.contradicts("Unknown parameter: 'response_format'.", "response_format", "unknown_parameter")
+        if of_dalle and (wire.n or 1) > 1 and query.habits.model.startswith("dall-e-3"):
+            text = "Invalid value for 'n': you must provide n=1 for this model."
+            raise refusals.contradicts(text, "n", "invalid_value")
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class ImageCodec:
+    """Words pictures, which are drawn from the key of the answer alone."""
+
+    habits: Habits
+    wire: ImageRequest
+    size: tuple[int, int]
+    count: int
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        body = self._shape_openai(plan, request) if isinstance(self.wire, OpenAIImageRequest) else self._shape(plan)
+        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        raise AssertionError("pictures are never streamed")
+
+    def _draw(self, plan: Plan, number: int) -> str:
+        return b64encode(draw_png(derive(plan.key, "picture", number), *self.size)).decode()
+
+    def _shape_openai(self, plan: Plan, request: WireRequest) -> Object:
+        wire = self.wire
+        assert isinstance(wire, OpenAIImageRequest)
+        if not self.habits.model.startswith("dall-e"):
+            data: list[JSON] = [{"b64_json": self._draw(plan, number)} for number in range(self.count)]
+            return {"created": int(plan.created), "data": data, **self._count(plan, wire)}
+        revised = {"revised_prompt": wire.prompt}
+        if wire.response_format == "b64_json":
+            drawn: list[JSON] = [{**revised, "b64_json": self._draw(plan, n)} for n in range(self.count)]
+        else:
+            width, height = self.size
+            place = f"{request.base_url}/openai/generated/{width}x{height}"
+            keys = [derive(plan.key, "picture", number).hex() for number in range(self.count)]
+            drawn = [{**revised, "url": f"{place}/{key}.png"} for key in keys]
+        return {"created": int(plan.created), "data": drawn}
+
+    def _count(self, plan: Plan, wire: OpenAIImageRequest) -> Object:
+        quality = wire.quality if wire.quality in _TOKENS else "high"
+        output = _TOKENS[str(quality)] * self.count
+        width, height = self.size
+        tokens = plan.usage.prompt_tokens
+        return {
+            "background": "opaque" if wire.background in (None, "auto") else wire.background,
+            "output_format": "png",
+            "quality": quality,
+            "size": f"{width}x{height}",
+            "usage": {
+                "input_tokens": tokens,
+                "input_tokens_details": {"image_tokens": 0, "text_tokens": tokens},
+                "output_tokens": output,
+                "total_tokens": tokens + output,
+            },
+        }
+
+    def _shape(self, plan: Plan) -> Object:
+        seed = getattr(self.wire, "seed", None)
+        seeds = [seed if seed is not None else draw_integer(plan.key, 2**31, "seed", n) for n in range(self.count)]
+        return {
+            "id": draw_uuid(plan.key, "image"),
+            "created": int(plan.created),
+            "model": self.habits.model,
+            "data": [{"image": self._draw(plan, n), "seed": seeds[n]} for n in range(self.count)],
+            "usage": {"image_generations": self.count},
+            "object": "image.generation",
+        }
+
+
+def fetch_image(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /openai/generated/{size}/{key}.png``: where the URL of an answer leads."""
+    try:
+        width, height = _read_size(request.params["size"])
+        key = bytes.fromhex(request.params["key"])
+    except ValueError:
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path}) from None
+    return WireResponse(200, draw_png(key, width, height), (("Content-Type", "image/png"),))
