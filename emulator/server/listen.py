@@ -20,6 +20,9 @@ from emulator.server.patience import Patience, TimeLimits, keep_house
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
+_BACKLOG = 2048  # connections that wait to be accepted
+_LONGEST_SHAKE = 60.0  # seconds for TLS to begin
+_FAREWELL = 1.0  # seconds for a client to agree that TLS ends; one that rests in a pool does not listen
 DRAIN = 30.0  # seconds that open answers get after SIGTERM
 _CONTROL = "/_emulator"
 
@@ -129,7 +132,19 @@ class Listeners:
     async def _listen(self, port: Port, number: int) -> _Socket:
         web = ConnectionServer(port.serve)
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(web, self._host, number, ssl=self._context, backlog=2048)
+        if self._context is None:
+            server = await loop.create_server(web, self._host, number, backlog=_BACKLOG)
+        else:
+            shake = min(self._limits.head, _LONGEST_SHAKE)
+            server = await loop.create_server(
+                web,
+                self._host,
+                number,
+                ssl=self._context,
+                backlog=_BACKLOG,
+                ssl_handshake_timeout=shake,
+                ssl_shutdown_timeout=_FAREWELL,
+            )
         sock = _Socket(server, web, int(server.sockets[0].getsockname()[1]))
         self._sockets.append(sock)
         return sock

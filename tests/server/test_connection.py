@@ -5,17 +5,21 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from math import inf
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
 
 from emulator.scenario.load import load_text
+from emulator.server.authority import keep_authority
 from emulator.server.connection import Connection, ConnectionServer
+from emulator.server.leaf import make_context
 from emulator.server.listen import Listeners, number_ports
 from emulator.server.patience import Patience, Phase, TimeLimits
 from emulator.server.runtime import build
 from tests.conftest import FROZEN
+from tests.server.shakes import trusting
 from tests.server.toy import TOY
 
 SECRET = b"dapi-never-to-be-told"
@@ -237,6 +241,19 @@ async def test_an_answer_is_sent_to_its_last_byte_before_the_end() -> None:
         _, rest = await asyncio.gather(served.end(drain=60), reader.read())
         assert b"Content-Length: %d\r\n" % len(rest) in head
         writer.close()
+
+
+async def test_a_client_at_rest_keeps_tls_from_its_end_no_longer_than_a_moment(tmp_path: Path) -> None:
+    authority = keep_authority(tmp_path)
+    built = build(load_text(FROZEN), vendors={"toy": TOY})
+    listeners = Listeners(built.runtime, built.control, drain=inf)
+    await listeners.open("127.0.0.1", number_ports(["toy"], 0), make_context(authority, ["127.0.0.1"]))
+    url = urlsplit(listeners.urls["toy"])
+    _, writer = await asyncio.open_connection(url.hostname, url.port, ssl=trusting(authority.path))
+    writer.transport.pause_reading()  # type: ignore[attr-defined]  # of every transport that reads
+    await listeners.close()  # would never come to its end
+    assert not listeners.clients()
+    writer.transport.abort()
 
 
 async def test_a_second_order_to_end_does_not_wait() -> None:
