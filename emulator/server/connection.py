@@ -17,7 +17,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from emulator.core.reasons import reason_phrase
-from emulator.server.patience import Phase, Sight
+from emulator.server.patience import Phase
 from emulator.server.player import END
 
 log = logging.getLogger("emulator")
@@ -44,16 +44,18 @@ class Connection(RequestHandler):
     """Reads requests and has each answered before the next.
 
     Fields:
-        seen, since: what :class:`Patience` saw it do last, and when first.
+        since: when :class:`Patience` first saw it do what it does.
     """
 
-    __slots__ = ("_half_head", "_lost", "seen", "since")
+    __slots__ = ("_half_head", "_lost", "_seen_phase", "_seen_request", "_seen_unread", "since")
 
     def __init__(self, server: ConnectionServer, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(server, loop=loop, keepalive_timeout=_FOREVER, access_log=None)  # type: ignore[arg-type]
         self._half_head = False
         self._lost: asyncio.Future[None] | None = None
-        self.seen: Sight | None = None
+        self._seen_phase: Phase | None = None
+        self._seen_request = 0
+        self._seen_unread = 0
         self.since = 0.0
 
     @property
@@ -76,13 +78,18 @@ class Connection(RequestHandler):
         if self._lost is not None and not self._lost.done():
             self._lost.set_result(None)
 
-    def look(self) -> Sight:
-        """What it does."""
-        transport = self.transport
+    def has_moved(self) -> bool:
+        """Whether it does anything else, in another request, or the client has read some of its answer since."""
+        phase, request, transport = self.phase, self._request_count, self.transport
         unread = transport.get_write_buffer_size() if self._paused and transport is not None else 0
-        return Sight(self._phase(), self._request_count, unread)
+        if phase is self._seen_phase and request == self._seen_request and unread == self._seen_unread:
+            return False
+        self._seen_phase, self._seen_request, self._seen_unread = phase, request, unread
+        return True
 
-    def _phase(self) -> Phase:
+    @property
+    def phase(self) -> Phase:
+        """What it waits for."""
         if self._paused:
             return Phase.UNREAD
         if self._awaits_body():

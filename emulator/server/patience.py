@@ -48,15 +48,6 @@ class TimeLimits:
         return inf if phase is Phase.ANSWER else self.idle
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """What a connection does: in which of its requests, and how many bytes of answers the client has yet to take."""
-
-    phase: Phase
-    request: int = 0
-    unread: int = 0
-
-
 async def keep_house(limits: TimeLimits, chores: Iterable[Callable[[], None]]) -> None:
     """Do them again and again, often enough for the limits, until cancelled."""
     every = min(_RARELY, *(limit / _LOOKS for limit in (limits.head, limits.body, limits.idle)))
@@ -70,15 +61,18 @@ async def keep_house(limits: TimeLimits, chores: Iterable[Callable[[], None]]) -
 
 
 class Client(Protocol):
-    """A connection that can be looked at and ended."""
+    """A connection that can be looked at and ended; ``since``: when it was first seen to do what it does."""
 
-    seen: Sight | None
     since: float
 
     @property
     def peer(self) -> str: ...
 
-    def look(self) -> Sight: ...
+    @property
+    def phase(self) -> Phase: ...
+
+    def has_moved(self) -> bool:
+        """Whether it does anything else than when this was last asked."""
 
     def end(self, phase: Phase) -> None:
         """Hang up on a client that took too long."""
@@ -95,9 +89,8 @@ class Patience:
         """End those that have done the same for too long."""
         now = self._now()
         for client in clients:
-            sight = client.look()
-            if sight != client.seen:
-                client.seen, client.since = sight, now
-            elif now - client.since >= self._limits.of(sight.phase):
-                log.info("ended the connection of %s: %s in time", client.peer, sight.phase.value)
-                client.end(sight.phase)
+            if client.has_moved():
+                client.since = now
+            elif now - client.since >= self._limits.of(phase := client.phase):
+                log.info("ended the connection of %s: %s in time", client.peer, phase.value)
+                client.end(phase)

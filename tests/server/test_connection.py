@@ -56,7 +56,7 @@ class Served:
         while True:
             await asyncio.sleep(0)
             clients = self.listeners.clients()
-            if clients and clients[0].look().phase is phase:
+            if clients and clients[0].phase is phase:
                 return clients[0]
 
     def wait(self, seconds: float) -> None:
@@ -197,6 +197,24 @@ async def test_one_that_does_not_read_its_answer_ends() -> None:
         while served.listeners.clients():
             served.wait(600)
             await asyncio.sleep(0)
+        writer.close()
+
+
+async def test_what_counts_as_doing_something() -> None:
+    async with serving() as served:
+        reader, writer = await served.connect()
+        connection = await served.until(Phase.IDLE)
+        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        writer.write(b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        await served.until(Phase.IDLE)
+        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        writer.write(b"G")
+        await served.until(Phase.HEAD)
+        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        writer.write(b"E")
+        await asyncio.sleep(0)
+        assert not connection.has_moved()
         writer.close()
 
 
