@@ -54,6 +54,11 @@ class Evidence:
     attempt: int
 
 
+def find_p99(late: Sequence[float]) -> float:
+    """What 99 % of them do not exceed."""
+    return sorted(late)[min(len(late) - 1, int(0.99 * len(late)))]
+
+
 @dataclass(slots=True, eq=False)
 class Attempts:
     """Equal requests of a session, one after the other; ``latest`` is the id of the one that came last."""
@@ -189,8 +194,7 @@ class Entry:
     @property
     def lateness_p99(self) -> float | None:
         """Seconds that 99 % of the writes were late at most."""
-        late = sorted(self.lateness)
-        return late[min(len(late) - 1, int(0.99 * len(late)))] if late else None
+        return find_p99(self.lateness) if self.lateness else None
 
     def explain(self) -> tuple[Verdict, ...]:
         """What each rule said, up to the one that took the call."""

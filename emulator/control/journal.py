@@ -12,6 +12,7 @@ from emulator.control.entry import Attempts, Entry, Recorded
 LATEST = 10_000  # entries kept of a session
 _MOST_ENTRIES = 100_000  # of all sessions
 _MOST_FOLLOWED = 20_000  # different requests of a session of which attempts are counted
+_MOST_ERAS = 20_000  # sessions that were cleared, of which calls may still be under way
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
 Listener = Callable[[Entry], None]
 
@@ -33,7 +34,8 @@ class Journal:
         self._arrivals = count(1)
         self.latest = 0
         self._era = 0
-        self._eras: dict[str, int] = {}
+        self._eras: OrderedDict[str, int] = OrderedDict()
+        self._clears = count(1)
         self._attempts: dict[str, OrderedDict[bytes, Attempts]] = {}
         self.listeners: list[Listener] = []
         self.watchers: list[Listener] = []
@@ -167,8 +169,12 @@ class Journal:
         """Forget one session's calls, or all."""
         if session is None:
             self._era += 1
+            self._eras.clear()
         else:
-            self._eras[session] = self._eras.get(session, 0) + 1
+            self._eras.pop(session, None)
+            self._eras[session] = next(self._clears)
+            if len(self._eras) > _MOST_ERAS:
+                self._eras.popitem(last=False)
         for name in [*self._sessions] if session is None else [session]:
             for call in self._sessions.pop(name, ()):
                 self._forget(call)

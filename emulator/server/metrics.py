@@ -1,12 +1,25 @@
 """Running totals of one vendor."""
 
-from collections import Counter, deque
+from array import array
+from collections import Counter
 from collections.abc import Sequence
+from math import nan
 
 from emulator.core.vendor import Call
 from emulator.server.trace import Trace
 
-_LATEST = 10_000
+_LATEST = 10_000  # calls of which figures are kept: nothing that was asked or answered, nor the scenario that was met
+_COLUMNS = (
+    "deployment",
+    "served",
+    "duration",
+    "ttft",
+    "prompt_tokens",
+    "completion_tokens",
+    "events",
+)  # of a row of them
+_WIDTH = len(_COLUMNS)
+_MOST = _LATEST * _WIDTH * 5 // 4
 
 
 class VendorMetrics:
@@ -21,7 +34,8 @@ class VendorMetrics:
         self._completion_tokens = 0
         self._errors: Counter[str] = Counter()
         self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # and who served, and class of status
-        self._calls: deque[Trace] = deque(maxlen=_LATEST)
+        self._figures = array("d")
+        self._names: dict[str, int] = {}
         self._working: Counter[str] = Counter()
         self.running = 0
 
@@ -37,7 +51,23 @@ class VendorMetrics:
             if usage is not None:
                 self._prompt_tokens += usage.prompt_tokens
                 self._completion_tokens += usage.completion_tokens
-            self._calls.append(trace)
+            self._note(trace, trace.deployment)
+
+    def _note(self, trace: Trace, deployment: str) -> None:
+        names, figures, ttft = self._names, self._figures, trace.ttft
+        figures.extend(
+            (
+                names.setdefault(deployment, len(names)),
+                names.setdefault(trace.served, len(names)),
+                trace.duration,
+                nan if ttft is None else ttft,
+                trace.prompt_tokens,
+                trace.completion_tokens,
+                trace.events,
+            )
+        )
+        if len(figures) > _MOST:
+            del figures[: -_LATEST * _WIDTH]
 
     def total(self, name: str, **labels: str) -> float:
         """A counter; ``failed`` also by ``error``, a kind of refusal, and some by ``deployment`` and ``served``."""
@@ -58,13 +88,15 @@ class VendorMetrics:
         return totals.get(name, 0)
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
-        """The latest calls' values of one figure of :class:`Trace`, or ``itl``; those that have one.
+        """The latest calls' values of one of their figures, or ``itl``; those that have one.
 
         ``labels`` are figures, too, and only calls with the same are looked at.
         """
-        calls = (call for call in self._calls if all(getattr(call, label) == labels[label] for label in labels))
-        values = (_itl(call) if name == "itl" else getattr(call, name) for call in calls)
-        return tuple(value for value in values if value is not None)
+        wanted = [(_COLUMNS.index(label), self._names.get(text, -1)) for label, text in labels.items()]
+        latest = self._figures[-_LATEST * _WIDTH :]
+        rows = (latest[start : start + _WIDTH] for start in range(0, len(latest), _WIDTH))
+        values = (_read(row, name) for row in rows if all(row[column] == number for column, number in wanted))
+        return tuple(value for value in values if value == value)
 
     def work(self, call: Call | None, step: int) -> None:
         """The answer to a call begins to go out (1), or is over (-1)."""
@@ -78,8 +110,9 @@ class VendorMetrics:
         return self.running
 
 
-def _itl(call: Trace) -> float | None:
-    """Mean gap between two tokens of a call, seconds."""
-    if call.ttft is None or call.completion_tokens < 2:
-        return None
-    return (call.duration - call.ttft) / (call.completion_tokens - 1)
+def _read(row: Sequence[float], name: str) -> float:
+    """One figure of a call; of ``itl`` the mean gap between two tokens, in seconds. Not a number: it has none."""
+    if name != "itl":
+        return row[_COLUMNS.index(name)]
+    _, _, duration, ttft, _, tokens, _ = row
+    return nan if tokens < 2 else (duration - ttft) / (tokens - 1)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck
+from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99
 from emulator.core.plan import Choice, Usage
 from emulator.core.wire import Headers, WireRequest
 from emulator.scenario.match import Match
 from emulator.server.pump import Sent
 
-_POINTER = 8  # bytes that a token takes in an answer; its text is shared by all who say it
+_TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
+_NUMBER = 32  # bytes of a time in a list
+_AROUND = 1024  # bytes of what holds all this
+_PAIR = 2 * 49  # bytes of two texts beside their letters
+
+
+def _size_of(pairs: Mapping[str, str]) -> int:
+    """Bytes of names and values: a client chooses both."""
+    return _PAIR * len(pairs) + sum(map(len, pairs.keys())) + sum(map(len, pairs.values()))
 
 
 @dataclass(slots=True, eq=False)
@@ -103,15 +111,20 @@ class Trace:
         wire.forget_json()
         if len(wire.body) > most:
             wire.body = wire.body[:most]
-        said = 0 if self.choice is None else self.choice.count * _POINTER
+        said = 0 if self.choice is None else self.choice.count * _TOKEN
         if self.body is not None:
             said += min(most, len(self.body))
-        self.size = said + len(wire.body) + sum(map(len, wire.headers.values())) + sum(map(len, wire.query.values()))
+        late = len(self.sent.lateness) * _NUMBER
+        self.size = _AROUND + said + late + len(wire.body) + _size_of(wire.headers)
+        if wire.query:
+            self.size += _size_of(wire.query)
 
     def forget(self) -> None:
         """Keep no more than the figures."""
         self.size = self.most = 0
         self.asked = False
+        if len(self.sent.lateness) > 1:
+            self.sent.lateness = [find_p99(self.sent.lateness)]
         self._empty()
         if self.entry is not None:
             self.entry.forget()

@@ -10,7 +10,8 @@ from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota
 from emulator.state.accounts import Account, open_account
 
-_MOST_COUNTERS = 200_000
+_MOST_COUNTERS = 200_000  # of all sessions
+_MOST_ACCOUNTS = 20_000  # of one: who asks is up to clients
 _NO_DOCUMENTS: Mapping[str, JSON] = {}
 
 
@@ -40,7 +41,7 @@ class MemoryStore:
 class _Quotas:
     """One session's accounts, and what its running calls have taken of them and when."""
 
-    accounts: dict[tuple[str, str], tuple[Quota, Account]] = field(default_factory=dict)
+    accounts: OrderedDict[tuple[str, str], tuple[Quota, Account]] = field(default_factory=OrderedDict)
     taken: dict[bytes, tuple[float, list[tuple[Account, int]]]] = field(default_factory=dict)
 
     def find(self, charge: Charge) -> Account:
@@ -48,6 +49,8 @@ class _Quotas:
         found = self.accounts.get(key)
         if found is None:
             found = self.accounts[key] = charge.quota, open_account(charge.quota)
+            if len(self.accounts) > _MOST_ACCOUNTS:
+                self.accounts.popitem(last=False)
         return found[1]
 
 
@@ -60,7 +63,7 @@ class MemoryState:
     """Counters, accounts and documents in dictionaries per session; the oldest counters are forgotten past a bound."""
 
     def __init__(self, most: int = _MOST_COUNTERS) -> None:
-        self._most = most
+        self._most = self._room = most
         self._sessions: dict[str, OrderedDict[tuple[str, bytes], int]] = defaultdict(OrderedDict)
         self._quotas: dict[str, _Quotas] = defaultdict(_Quotas)
         self._documents: dict[str, dict[str, Mapping[str, JSON]]] = defaultdict(dict)
@@ -69,9 +72,18 @@ class MemoryState:
         counters = self._sessions[session]
         before = counters.get((scope, key), 0)
         counters[scope, key] = before + 1
-        if len(counters) > self._most:
-            counters.popitem(last=False)  # of a plain dict, to find the first takes the longer the more were deleted
+        if not before:
+            self._room -= 1
+            if self._room < 0:
+                self._forget_one(counters)
         return before
+
+    def _forget_one(self, counters: OrderedDict[tuple[str, bytes], int]) -> None:
+        """Forget the oldest of a session with more than its share, else of the oldest session."""
+        if len(counters) <= self._most // len(self._sessions):
+            counters = next(found for found in self._sessions.values() if found)
+        counters.popitem(last=False)  # a plain dictionary would look for its first key past all that went before
+        self._room += 1
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
         quotas = self._quotas[session]
@@ -115,9 +127,10 @@ class MemoryState:
     async def reset(self, session: str | None = None) -> None:
         if session is None:
             self._sessions.clear()
+            self._room = self._most
             self._quotas.clear()
             self._documents.clear()
         else:
-            self._sessions.pop(session, None)
+            self._room += len(self._sessions.pop(session, ()))
             self._quotas.pop(session, None)
             self._documents.pop(session, None)

@@ -173,3 +173,18 @@ def test_calls_of_all_sessions_go_in_the_order_in_which_they_came() -> None:
     for name, session in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")):
         journal.add(make_entry(name, session=session), 2)
     assert [entry.id for entry in journal.since(0)] == names(journal) == ["2", "3", "4"]
+
+
+def test_sessions_that_were_cleared_are_not_remembered_without_end() -> None:
+    journal = Journal()
+    eras = [journal.era("a")]
+    for number in range(30_000):
+        journal.clear(f"session {number}")
+    journal.clear("a")
+    eras.append(journal.era("a"))
+    journal.clear("a")
+    eras.append(journal.era("a"))
+    journal.clear()
+    eras.append(journal.era("a"))
+    assert len(set(eras)) == 4
+    assert len(journal._eras) <= 20_000

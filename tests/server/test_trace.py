@@ -51,3 +51,23 @@ async def test_what_is_kept_counts_by_its_bytes(start: Start) -> None:
     entry = trace.read()
     assert entry.kept is not None
     assert entry.size == trace.size >= len(entry.kept.request.body) + len(entry.kept.body or b"")
+
+
+async def test_headers_queries_and_times_count_too(start: Start) -> None:
+    running = await start(RULES, vendors=[TOY])
+    sizes = []
+    for headers, target in (({}, ""), ({f"x-{'n' * 500}": "v"}, ""), ({"x-n": "v" * 500}, ""), ({}, f"?{'q' * 500}=v")):
+        await running.ask("toy", f"/chat{target}", {"prompt": "Hi", "max": 3}, headers={"x-key": "k", **headers})
+        sizes.append(running.built.journal.recorded[-1].size)
+    assert [size - sizes[0] > 500 for size in sizes] == [False, True, True, True]
+
+
+async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
+    running = await start(RULES, vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
+    (trace,) = running.built.journal.recorded
+    assert isinstance(trace, Trace)
+    trace.sent.lateness = [0.001] * 98 + [0.5, 0.7]
+    trace.forget()
+    assert trace.sent.lateness == [0.7]
+    assert trace.read().lateness_p99 == 0.7
