@@ -19,7 +19,7 @@ _COLUMNS = (
     "events",
 )  # of a row of them
 _WIDTH = len(_COLUMNS)
-_MOST = _LATEST * _WIDTH * 5 // 4
+_FRESH = 500  # calls of which figures wait to be packed
 
 
 class VendorMetrics:
@@ -34,6 +34,7 @@ class VendorMetrics:
         self._completion_tokens = 0
         self._errors: Counter[str] = Counter()
         self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # and who served, and class of status
+        self._fresh: list[tuple[str, str, float, float, int, int, int]] = []
         self._figures = array("d")
         self._names: dict[str, int] = {}
         self._working: Counter[str] = Counter()
@@ -51,23 +52,21 @@ class VendorMetrics:
             if usage is not None:
                 self._prompt_tokens += usage.prompt_tokens
                 self._completion_tokens += usage.completion_tokens
-            self._note(trace, trace.deployment)
+            ttft, asked, said = trace.ttft, trace.prompt_tokens, trace.completion_tokens
+            figures = (nan if ttft is None else ttft, asked, said, trace.sent.events)
+            self._fresh.append((trace.deployment, trace.served, trace.duration, *figures))
+            if len(self._fresh) >= _FRESH:
+                self._pack()
 
-    def _note(self, trace: Trace, deployment: str) -> None:
-        names, figures, ttft = self._names, self._figures, trace.ttft
-        figures.extend(
-            (
-                names.setdefault(deployment, len(names)),
-                names.setdefault(trace.served, len(names)),
-                trace.duration,
-                nan if ttft is None else ttft,
-                trace.prompt_tokens,
-                trace.completion_tokens,
-                trace.events,
-            )
-        )
-        if len(figures) > _MOST:
-            del figures[: -_LATEST * _WIDTH]
+    def _pack(self) -> None:
+        """Put the freshest figures with the others, where they take a third of the room."""
+        names, figures = self._names, self._figures
+        for deployment, served, *numbers in self._fresh:
+            figures.append(names.setdefault(deployment, len(names)))
+            figures.append(names.setdefault(served, len(names)))
+            figures.extend(numbers)
+        self._fresh.clear()
+        del figures[: -_LATEST * _WIDTH]
 
     def total(self, name: str, **labels: str) -> float:
         """A counter; ``failed`` also by ``error``, a kind of refusal, and some by ``deployment`` and ``served``."""
@@ -92,9 +91,10 @@ class VendorMetrics:
 
         ``labels`` are figures, too, and only calls with the same are looked at.
         """
+        self._pack()
         wanted = [(_COLUMNS.index(label), self._names.get(text, -1)) for label, text in labels.items()]
-        latest = self._figures[-_LATEST * _WIDTH :]
-        rows = (latest[start : start + _WIDTH] for start in range(0, len(latest), _WIDTH))
+        figures = self._figures
+        rows = (figures[start : start + _WIDTH] for start in range(0, len(figures), _WIDTH))
         values = (_read(row, name) for row in rows if all(row[column] == number for column, number in wanted))
         return tuple(value for value in values if value == value)
 

@@ -1,8 +1,10 @@
 """What totals hold on to: figures, and nothing of calls, worlds and evidence."""
 
 import gc
+import sys
 import weakref
 
+from emulator.server.metrics import VendorMetrics
 from emulator.server.trace import Trace
 from tests.conftest import Start
 from tests.server.toy import TOY
@@ -39,3 +41,18 @@ async def test_a_world_that_was_replaced_is_gone(start: Start) -> None:
     await running.ask("front", "/_emulator/reset", method="POST")
     gc.collect()
     assert world() is None
+
+
+async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    await fill(running)
+    metrics = running.built.runtime.metrics["toy"]
+    assert isinstance(metrics, VendorMetrics)
+    trace = running.built.journal.recorded[-1]
+    assert isinstance(trace, Trace)
+    for _ in range(10_700):
+        metrics.add(trace)
+    assert len(metrics.samples("duration")) == 10_000
+    assert set(metrics.samples("events", deployment="toy", served=trace.served)) == {trace.events}
+    assert metrics.samples("events", deployment="other") == ()
+    assert sys.getsizeof(metrics._figures) < 1_000_000

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from tests.bench.load import cpu_seconds
 from tests.soak.__main__ import read_memory, serving
 from tests.soak.load import CHATS
 
@@ -85,13 +86,15 @@ async def run(urls: Mapping[str, str], pid: int, count: int, rate: float) -> lis
     loop = asyncio.get_running_loop()
     streams = [Stream() for _ in range(count)]
     ends = [loop.create_future() for _ in streams]
-    began = loop.time()
+    began, used = loop.time(), cpu_seconds(pid)
     begun = []
     for number, (stream, done) in enumerate(zip(streams, ends, strict=True)):
         await asyncio.sleep(max(0.0, began + number / rate - loop.time()))
         begun.append(asyncio.ensure_future(begin(urls["databricks"], request, stream, done)))
     await asyncio.gather(*begun)
-    print(f"all begun after {loop.time() - began:.1f} s; the server has {read_memory(pid):.0f} MiB")
+    took = loop.time() - began
+    share = (cpu_seconds(pid) - used) / took
+    print(f"all begun after {took:.1f} s; the server took {share:.0%} of a core and has {read_memory(pid):.0f} MiB")
     await asyncio.wait(ends, timeout=120)
     return streams
 
