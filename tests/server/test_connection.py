@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from math import inf
@@ -188,16 +189,19 @@ async def test_a_slow_client_ends(data: bytes, phase: Phase, limit: float, told:
 async def test_one_that_does_not_read_its_answer_ends() -> None:
     many = "rules: [{name: much, reply: {text: '" + "word " * 200_000 + "'}}]\n"
     async with serving(many) as served:
-        _, writer = await served.connect()
-        writer.transport.pause_reading()  # type: ignore[attr-defined]  # of every transport that reads
+        url = urlsplit(served.listeners.urls["toy"])
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # what the kernel takes for a client grows else
+        sock.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(sock, (url.hostname, url.port))
         body = b'{"prompt": "a", "max": 1000000}'
-        for _ in range(8):
-            writer.write(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        request = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        await asyncio.get_running_loop().sock_sendall(sock, request * 16)
         await served.until(Phase.UNREAD)
         while served.listeners.clients():
             served.wait(600)
             await asyncio.sleep(0)
-        writer.close()
+        sock.close()
 
 
 async def test_what_counts_as_doing_something() -> None:
