@@ -183,6 +183,7 @@ class Vendor(Generic[S, H]):
     Fields:
         catalogue: the deployments it serves before a scenario adds its own.
         prepare: what no request changes of how a deployment reads and answers; found out once.
+        check_traits: what is wrong with a scenario's traits of a deployment, in a sentence; empty: nothing.
         authenticate: names the principal or raises ``UNAUTHENTICATED``.
         render_error: words any refusal, the vendor's own and injected ones; total over ``ErrorKind``.
             A path no endpoint matches arrives as ``NOT_FOUND`` with ``details["path"]``; a known path with a
@@ -211,6 +212,7 @@ class Vendor(Generic[S, H]):
     lower_case: bool = False
     reads: tuple[str, ...] = ()
     keeps: bool = False
+    check_traits: Callable[[Deployment], str] = lambda deployment: ""
 
 
 def no_habits(deployment: Deployment, settings: VendorSettings) -> None:

@@ -53,10 +53,12 @@ def read_settings(vendor: AnyVendor, scenario: Scenario) -> VendorSettings:
     return settings
 
 
-def _check_deployments(loaded: LoadedScenario, vendors: Iterable[str]) -> Iterator[Row]:
+def _check_deployments(loaded: LoadedScenario, vendors: Vendors) -> Iterator[Row]:
     for position, entry in enumerate(loaded.scenario.deployments):
         if entry.vendor not in vendors:
             yield _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, vendors)
+        elif entry.traits and (text := vendors[entry.vendor].check_traits(entry.to_deployment(None))):
+            yield loaded.row(("deployments", position, "traits"), text)
         if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
             text = f"unknown tokenizer {entry.tokenizer!r}"
             yield loaded.row(("deployments", position, "tokenizer"), text, nearest(entry.tokenizer, PROFILES))

@@ -15,6 +15,7 @@ from emulator.dialects.auth import bearer_token
 from emulator.vendors.openvino import catalogue
 from emulator.vendors.openvino.classic.kserve import parse_infer
 from emulator.vendors.openvino.classic.predict import parse_predict
+from emulator.vendors.openvino.classic.tensors import check_tensors
 from emulator.vendors.openvino.completions import parse_completions
 from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import (
@@ -207,6 +208,7 @@ VENDOR = Vendor(
     authenticate=authenticate,
     render_error=render_error,
     prepare=prepare,
+    check_traits=check_tensors,
     fields=openai.FIELDS,
     body_limit=1024**3,
     date=False,

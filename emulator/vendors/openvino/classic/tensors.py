@@ -85,6 +85,32 @@ def list_tensors(deployment: Deployment, trait: str) -> tuple[TensorInfo, ...]:
     return tuple(sorted([info for info in found if info is not None], key=lambda info: info.name))
 
 
+def check_tensors(deployment: Deployment) -> str:
+    """What is wrong with the tensors a scenario declares; empty: nothing."""
+    declared = {trait: deployment.traits[trait] for trait in ("inputs", "outputs") if trait in deployment.traits}
+    for trait, entries in declared.items():
+        if not isinstance(entries, list | tuple):
+            return f"{trait} is a list of tensors, each with a name, a datatype and a shape"
+        if reason := next(filter(None, map(_check_entry, entries)), ""):
+            return f"{trait}: {reason}"
+    if len(declared) == 1:
+        return "a model has inputs and outputs"
+    return ""
+
+
+def _check_entry(entry: JSON) -> str:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
+        return "a tensor has a name"
+    name, datatype, shape = entry["name"], entry.get("datatype", "FP32"), entry.get("shape")
+    if datatype not in _TYPES:
+        return f"the datatype of {name} is none of {', '.join(_TYPES)}"
+    if not isinstance(shape, list | tuple) or not all(type(size) is int and size >= -1 for size in shape):
+        return f"the shape of {name} is a list of whole numbers, -1 for any size"
+    if strangers := set(entry) - {"name", "datatype", "shape"}:
+        return f"a tensor has no {min(map(str, strangers))}"
+    return ""
+
+
 def _read_info(entry: JSON) -> TensorInfo | None:
     if not isinstance(entry, Mapping):
         return None
