@@ -74,6 +74,7 @@ _EXTRA = (
     DeploymentEntry(vendor="openvino", name="eyes", kind="vision"),
     DeploymentEntry(vendor="openvino", name="ears", kind="omni"),
     DeploymentEntry(vendor="openvino", name="draws", kind="image", traits={"max_num_images_per_prompt": 4}),
+    DeploymentEntry(vendor="openvino", name="fills", kind="image", traits={"pipelines": ["inpainting"]}),
     DeploymentEntry(vendor="openvino", name="speaks", kind="tts", traits={"voices": ["alloy"]}),
     DeploymentEntry(vendor="openvino", name="listens", kind="stt", traits={"enable_word_timestamps": True}),
     DeploymentEntry(vendor="openvino", name="hears", kind="stt", traits={"loopback": False}),

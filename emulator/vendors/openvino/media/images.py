@@ -83,6 +83,7 @@ def parse_images(accepted: Accepted) -> Call:
     else:
         raise refusal(f"Unsupported URI: {path}")
     _check_bounds(accepted, options)
+    _check_pipeline(accepted)
     width, height = _find_size(accepted, options)
     if width * height > _MOST:
         raise refusal("Error during images generation", word="INTERNAL")
@@ -171,8 +172,6 @@ def _read_edit(accepted: Accepted) -> tuple[str, Options]:
     options = read_options(accepted.release, lambda name, kind: take_text(form, name, kind))
     _check_fields(accepted, form)
     _default_size(accepted, options)
-    if mask := form.file("mask"):
-        _check_picture(mask)
     return prompt, options
 
 
@@ -216,6 +215,17 @@ def _check_bounds(accepted: Accepted, options: Options) -> None:
         raise refusal("strength is greater than maxStrength: 1")
     if strength < 0:
         raise refusal("strength is less than minStrength: 0")
+
+
+def _check_pipeline(accepted: Accepted) -> None:
+    """What draws has to be built: by the graph's trait ``pipelines``, a list of names; all three without it."""
+    mask = accepted.form.file("mask") if accepted.form is not None else b""
+    name = "Text-to-image" if accepted.form is None else "Inpainting" if mask else "Image-to-image"
+    built = accepted.deployment.traits.get("pipelines")
+    if isinstance(built, list) and name.lower() not in built and accepted.release.since(2026, 1):
+        raise refusal(f"{name} pipeline is not available for this model", word="FAILED_PRECONDITION")
+    if mask:
+        _check_picture(mask)
 
 
 def _check_count(accepted: Accepted, options: Options) -> None:

@@ -15,7 +15,7 @@ _BITRATES = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)  
 _ID3_HEAD = 10  # bytes
 _OMNI_RATE = 24000  # samples a second
 _SECONDS_A_LETTER = 0.05
-_SLOWEST = 0.05  # below which speed would make a sound without end
+_LONGEST = 60.0  # seconds; a model of speech has an end to its context, too
 
 
 @record(frozen=True, slots=True)
@@ -115,7 +115,8 @@ def speak(text: str, voice: str, speed: float, rate: int) -> bytes:
     period = 60 + sum(voice.encode()) % 60  # samples
     half = period // 2
     wave = [(step if step < half else period - step) / period - 0.25 for step in range(period)]
-    count = int(max(1, len(text)) * _SECONDS_A_LETTER / max(speed, _SLOWEST) * rate)
+    seconds = max(1, len(text)) * _SECONDS_A_LETTER / speed if speed > 0 else _LONGEST
+    count = int(min(seconds, _LONGEST) * rate)
     whole = pack(f"<{period}f", *wave) * (count // period + 1)
     return whole[: 4 * count]
 

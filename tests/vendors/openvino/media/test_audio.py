@@ -39,6 +39,11 @@ def test_speech_is_a_wav_file() -> None:
     assert speak({"voice": "alloy"}) != wav
 
 
+@pytest.mark.parametrize("speed", [1e-300, 0, -1.0])
+def test_no_sound_is_without_end(speed: float) -> None:
+    assert measure_wav(speak({"speed": speed})) == pytest.approx(60)
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

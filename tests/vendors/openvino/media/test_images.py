@@ -247,3 +247,17 @@ _JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc4\x00\x03c\xff\xc2\x00\x0b\x08\x00\x2
 )
 def test_an_edit_is_as_large_as_its_picture(picture: bytes, size: tuple[int, int]) -> None:
     assert sizes(draw(make_form(*_FIELDS[:2], ("image", picture)), path=_EDITS, headers=HEADERS)) == [size]
+
+
+def test_what_draws_has_to_be_built() -> None:
+    def send(release: str, *fields: tuple[str, bytes]) -> Refusal | None:
+        form = make_form(("model", "fills"), ("prompt", "a hat"), ("image", _PNG), *fields)
+        return make_server(release).refusal(form, _EDITS, headers=HEADERS)
+
+    text = "Mediapipe graph precondition failed - FAILED_PRECONDITION: CalculatorGraph::Run() failed: \n"
+    text += f'Calculator::Process() for node "{_NODE}" failed: %s pipeline is not available for this model'
+    assert LATEST.refusal({"model": "fills", "prompt": "a hat"}, _PATH) == Refusal(412, text % "Text-to-image")
+    assert send("latest") == Refusal(412, text % "Image-to-image")
+    assert send("latest", ("mask", _PNG)) is None
+    assert send("latest", ("mask", b"none")) is not None
+    assert send("2026.0") is None
