@@ -227,6 +227,7 @@ def test_metrics_have_every_family_once() -> None:
         ["ovms_requests_fail", "counter"],
         ["ovms_request_time_us", "histogram"],
         ["ovms_inference_time_us", "histogram"],
+        ["ovms_wait_for_infer_req_time_us", "histogram"],
     ]
     assert 'ovms_graph_processing_time_us_bucket{method="Unary",name="llama3",le="32.4"} 0' in body
 

@@ -97,3 +97,37 @@ async def test_what_is_running_stands_under_its_graph(start: Start) -> None:
         await asyncio.sleep(0)
     task.cancel()
     assert found == {"current_graphs second": 1}
+
+
+_MODEL = """
+vendors: {openvino: {profile: "2026.2", metrics_enable: true}}
+deployments:
+  - vendor: openvino
+    name: dummy
+    kind: classic
+    traits: {inputs: [{name: b, shape: [1, 2]}], outputs: [{name: a, shape: [1, 2]}], nireq: 3}
+"""
+
+
+async def test_inferences_of_a_classic_model_by_the_way_they_were_asked_for(start: Start) -> None:
+    running = await start(_MODEL, vendors=(VENDOR,))
+    tensor = {"name": "b", "datatype": "FP32", "shape": [1, 2], "data": [1, 2]}
+    for inputs in ([tensor], [tensor], [{**tensor, "shape": [1, 3]}]):
+        await running.ask("openvino", "/v2/models/dummy/infer", {"inputs": inputs})
+    await running.ask("openvino", "/v1/models/dummy:predict", {"instances": [{"b": [1, 2]}]})
+    await running.ask("openvino", "/v1/models/dummy:predict", {"instances": [{"c": [1, 2]}]})
+    await running.ask("openvino", "/v2/models/dummy", method="GET")
+    found = await count(running)
+    sums = {name: found.pop(name) for name in list(found) if "_us" in name}
+    assert found == {
+        "streams dummy": 1,
+        "infer_req_queue_size dummy": 3,
+        "requests_success ModelInfer dummy": 2,
+        "requests_fail ModelInfer dummy": 1,
+        "requests_success Predict dummy": 1,
+        "requests_fail Predict dummy": 1,
+    }
+    assert {name: sums[f"{name}_count dummy"] for name in _TIMES} == dict.fromkeys(_TIMES, 3)
+
+
+_TIMES = ("request_time_us", "inference_time_us", "wait_for_infer_req_time_us")
