@@ -14,8 +14,8 @@ from typing import TypeVar
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.wire import WireRequest
+from emulator.vendors.tgi.places import Path, place, spell
 
-Path = tuple[str | int, ...]
 T = TypeVar("T")
 Type = Callable[[JSON], T]
 Members = Mapping[str, object]
@@ -23,10 +23,6 @@ MAX_U32 = 2**32 - 1
 MAX_U64 = 2**64 - 1
 
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SCALAR = re.compile(rb"[^\s,\]}]+")
-_MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
-_SPACE = re.compile(rb"[\s,:]*")
 
 
 @dataclass(slots=True, eq=False)
@@ -36,11 +32,21 @@ class Mismatch(Exception):
     Fields:
         inside: the fault was found at the end of the value.
         path: where it stands; every container on the way adds its step.
+        repeated: the field that the value has twice.
     """
 
     text: str
     inside: bool = True
     path: Path = ()
+    repeated: str | None = None
+
+
+class Repeating(dict[str, JSON]):
+    """An object with members of the same name; the last of each is the one to be looked up."""
+
+    def __init__(self, pairs: list[tuple[str, JSON]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +72,32 @@ def read(request: WireRequest, target: Type[T]) -> T:
     except ValueError as error:
         raise _refusal(400, f"Failed to parse the request body as JSON: {error}") from None
     try:
-        return target(body)
+        return target(_keep_repeated(body, request.body))
     except Mismatch as mismatch:
-        place = _place(request.body, mismatch)
-        where = f"{_spell(mismatch.path)}: " if mismatch.path else ""
-        text = f"Failed to deserialize the JSON body into the target type: {where}{mismatch.text} at {place}"
+        path = mismatch.path
+        found = place(request.body, path, inside=mismatch.inside, repeated=mismatch.repeated)
+        where = f"{spell(path)}: " if path else ""
+        text = f"Failed to deserialize the JSON body into the target type: {where}{mismatch.text} at {found}"
         raise _refusal(422, text) from None
+
+
+def _keep_repeated(body: JSON, raw: bytes) -> JSON:
+    """The body, its objects :class:`Repeating` where a name comes twice."""
+    repeats = False
+
+    def keep(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+        nonlocal repeats
+        found = dict(pairs)
+        if len(found) == len(pairs):
+            return found
+        repeats = True
+        return Repeating(pairs)
+
+    try:
+        whole: JSON = json.loads(raw, object_pairs_hook=keep)
+    except RecursionError:
+        return body
+    return whole if repeats else body
 
 
 def _refusal(status: int, text: str) -> EmulatedError:
@@ -187,6 +213,7 @@ def _read_struct(
         if flat and isinstance(value, list):
             return _read_flat(name, flat, value)
         raise mismatch(value, f"struct {name}")
+    _refuse_repeated(known, value)
     found: dict[str, object] = {}
     key = ""
     try:
@@ -200,6 +227,19 @@ def _read_struct(
         if key not in value:
             raise Mismatch(f"missing field `{key}`")
     return found
+
+
+def _refuse_repeated(known: Mapping[str, Type[object]], value: Mapping[str, JSON]) -> None:
+    """A field may come once, one that nobody knows as often as it likes; what stands before it is read first."""
+    if not isinstance(value, Repeating):
+        return
+    seen = set()
+    for key, inner in value.pairs:
+        if key in seen:
+            raise Mismatch(f"duplicate field `{key}`", repeated=key)
+        if key in known:
+            at(key, known[key], inner)
+            seen.add(key)
 
 
 def _read_flat(name: str, fields: Sequence[Field], value: Sequence[JSON]) -> Members:
@@ -226,59 +266,3 @@ def untagged(name: str, *choices: Type[T]) -> Type[T]:
         raise Mismatch(f"data did not match any variant of untagged enum {name}")
 
     return read_untagged
-
-
-def _spell(path: Path) -> str:
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
-
-
-def _place(body: bytes, mismatch: Mismatch) -> str:
-    """``line 1 column 11``: how far the parser had read."""
-    start, end = _locate(body, mismatch.path)
-    offset = end if mismatch.inside else start
-    line = body.count(b"\n", 0, offset) + 1
-    column = offset - body.rfind(b"\n", 0, offset) - 1
-    return f"line {line} column {column}"
-
-
-def _locate(body: bytes, path: Path) -> tuple[int, int]:
-    """Where a value of a valid document starts and ends."""
-    start = _next(body, 0)
-    for step in path:
-        position = _next(body, start + 1)
-        found = position
-        index = 0
-        while position < len(body) and body[position : position + 1] not in (b"}", b"]"):
-            key: str | int = index
-            if isinstance(step, str):
-                end = _skip(body, position)
-                key = json.loads(body[position:end])
-                position = _next(body, end)
-            if key == step:
-                found = position
-            position = _next(body, _skip(body, position))
-            index += 1
-        start = found
-    return start, _skip(body, start)
-
-
-def _next(body: bytes, position: int) -> int:
-    match = _SPACE.match(body, position)
-    return match.end() if match else position
-
-
-def _skip(body: bytes, position: int) -> int:
-    """The end of the value that starts at ``position``."""
-    opening = body[position : position + 1]
-    if opening not in (b"{", b"["):
-        match = (_STRING if opening == b'"' else _SCALAR).match(body, position)
-        return match.end() if match else position
-    depth = 0
-    for match in _MARK.finditer(body, position):
-        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(match[0], 0)
-        if depth == 0:
-            return match.end()
-    return len(body)

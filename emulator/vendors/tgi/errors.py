@@ -21,7 +21,10 @@ from emulator.vendors.tgi.settings import TgiService, TgiSettings
 VALIDATION = "Input validation error: "
 PAYLOAD_LIMIT = 2_000_000
 _CHAT_PATHS = ("/v1/chat/completions", "/v1/completions")
-_STREAMING_PATHS = (*_CHAT_PATHS, "/", "/invocations", "/vertex")
+_STREAMING_PATHS = (*_CHAT_PATHS, "/", "/invocations")
+_FAILED = "Incomplete generation"  # what /vertex says of any failure, of all its members
+# Paths that came after 0.9.4.
+_NEW_PATHS = frozenset((*_CHAT_PATHS, "/vertex", "/tokenize", "/chat_tokenize", "/v1/models"))
 
 # Status, error_type and text of each kind.
 WORDS: Mapping[ErrorKind, tuple[int, str, str]] = MappingProxyType(
@@ -90,8 +93,12 @@ def render_error(error: EmulatedError, request: WireRequest, service: TgiService
         text = error.message or WORDS[error.kind][2]
         return WireResponse(status, text.encode(), (*TEXT_HEADERS, *retry))
     if error.message is None and not WORDS[error.kind][2]:
+        if service.settings.old and request.path in _NEW_PATHS and error.kind is ErrorKind.METHOD_NOT_ALLOWED:
+            error, status = EmulatedError(ErrorKind.NOT_FOUND), 404
         return _render_bare(error, request, status, retry)
     envelope = _envelope(error, service.settings)
+    if request.path == "/vertex" and error.status is None and error.message is None:
+        status, envelope = 500, Envelope(_FAILED, _FAILED)
     if error.status is None and _is_streamed(error, request):
         return _render_events(envelope, error, request, service.settings)
     return WireResponse(status, envelope.body(), (*JSON_HEADERS, *retry))

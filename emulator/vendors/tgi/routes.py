@@ -23,8 +23,10 @@ from emulator.vendors.tgi.errors import PAYLOAD_LIMIT, render_error, render_late
 from emulator.vendors.tgi.generate.fields import COMPAT, GenerateRequest
 from emulator.vendors.tgi.generate.parse import parse_compat, parse_generate, parse_generate_stream, parse_root
 from emulator.vendors.tgi.metrics import answer_metrics
+from emulator.vendors.tgi.openapi import answer_docs, answer_document, redirect_to_docs
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 from emulator.vendors.tgi.tokenize import answer_chat_tokenize, answer_tokenize
+from emulator.vendors.tgi.vertex import parse_vertex
 
 Parse = Callable[[WireRequest, TgiService], Call | WireResponse]
 _ANY_REQUEST: serde.Type[GenerateRequest | ChatRequest | CompletionRequest] = serde.untagged(
@@ -35,9 +37,9 @@ _ANY_REQUEST: serde.Type[GenerateRequest | ChatRequest | CompletionRequest] = se
 def authenticate(request: WireRequest, service: TgiService) -> str:
     """Without configured keys everyone is let in; with them ``Authorization`` must be ``Bearer`` and one of them.
 
-    The whole header is compared without regard to case.
+    The whole header is compared without regard to case. 0.9.4 knows no keys.
     """
-    if service.keys is None or request.path not in _GUARDED:
+    if service.keys is None or service.settings.old or request.path not in _GUARDED:
         return "default"
     header = request.headers.get("Authorization", "").lower()
     for key, principal in service.keys.items():
@@ -47,16 +49,29 @@ def authenticate(request: WireRequest, service: TgiService) -> str:
 
 
 def parse_invocations(request: WireRequest, service: TgiService) -> Call:
-    """``POST /invocations``, as SageMaker sends it: the first of three forms that fits.
+    """``POST /invocations``, as SageMaker sends it: the first of three forms that fits; in 0.9.4 as ``POST /``.
 
     Source: text-generation-inference, ``router/src/sagemaker.rs``.
     """
+    if service.settings.old:
+        return parse_root(request, service)
     body = serde.read(request, _ANY_REQUEST)
     if isinstance(body, GenerateRequest):
         return parse_compat(service, body)
     if isinstance(body, ChatRequest):
         return parse_chat_body(service, body)
     return parse_completions_body(service, body)
+
+
+def _since_1(parse: Parse) -> Parse:
+    """A route that 0.9.4 does not have."""
+
+    def parse_new(request: WireRequest, service: TgiService) -> Call | WireResponse:
+        if service.settings.old:
+            raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+        return parse(request, service)
+
+    return parse_new
 
 
 def _get(path: str, parse: Parse) -> tuple[Endpoint[TgiSettings, None], ...]:
@@ -68,10 +83,11 @@ _POSTS: Mapping[str, Parse] = {
     "/": parse_root,
     "/generate": parse_generate,
     "/generate_stream": parse_generate_stream,
-    "/v1/chat/completions": parse_chat,
-    "/v1/completions": parse_completions,
+    "/v1/chat/completions": _since_1(parse_chat),
+    "/v1/completions": _since_1(parse_completions),
+    "/vertex": _since_1(parse_vertex),
     "/invocations": parse_invocations,
-    "/tokenize": answer_tokenize,
+    "/tokenize": _since_1(answer_tokenize),
 }
 _GUARDED = frozenset(_POSTS)
 
@@ -80,13 +96,16 @@ VENDOR = Vendor(
     title="Hugging Face text-generation-inference",
     endpoints=(
         *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
-        Endpoint(method="POST", path="/chat_tokenize", parse=answer_chat_tokenize, open=True),
+        Endpoint(method="POST", path="/chat_tokenize", parse=_since_1(answer_chat_tokenize), open=True),
         *_get("/", answer_health),
         *_get("/health", answer_health),
         *_get("/ping", answer_health),
         *_get("/info", answer_info),
-        *_get("/v1/models", answer_models),
+        *_get("/v1/models", _since_1(answer_models)),
         *_get("/metrics", answer_metrics),
+        *_get("/docs", redirect_to_docs),
+        *_get("/docs/", answer_docs),
+        *_get("/api-doc/openapi.json", answer_document),
     ),
     settings=TgiSettings,
     catalogue=list_deployments,

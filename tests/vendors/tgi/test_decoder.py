@@ -5,7 +5,7 @@ import pytest
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
 from tests.parsed import JSON
-from tests.vendors.tgi.direct import accepted, put, refused
+from tests.vendors.tgi.direct import CHAT, accepted, put, refused
 
 FIT = "Failed to deserialize the JSON body into the target type: "
 
@@ -140,3 +140,47 @@ def test_struct_as_the_sequence_of_its_fields() -> None:
     flat = accepted("/", ["x", parameters, True])
     assert (flat.ask, flat.stream, flat.codec) == (plain.ask, plain.stream, plain.codec)
     assert accepted("/", {"inputs": "x", "parameters": []}).ask == accepted("/", {"inputs": "x", "parameters": {}}).ask
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "text"),
+    [
+        pytest.param(
+            "/generate", b'{"inputs":"a","inputs":"b"}', "duplicate field `inputs` at line 1 column 22", id="top"
+        ),
+        pytest.param(
+            "/generate", b'{"inputs":"a",\n"inputs" : "b"}', "duplicate field `inputs` at line 2 column 9", id="blank"
+        ),
+        pytest.param(
+            "/generate",
+            b'{"inputs":"a","parameters":{"seed":1,"seed":2}}',
+            "parameters: duplicate field `seed` at line 1 column 43",
+            id="inside",
+        ),
+        pytest.param(
+            "/generate",
+            b'{"inputs":5,"inputs":"b"}',
+            "inputs: invalid type: integer `5`, expected a string at line 1 column 11",
+            id="what comes first is read first",
+        ),
+        pytest.param(
+            "/invocations",
+            b'{"inputs":"a","inputs":"b"}',
+            "data did not match any variant of untagged enum SagemakerRequest at line 1 column 27",
+            id="no variant fits",
+        ),
+        pytest.param(
+            CHAT,
+            b'{"messages":[{"role":"user","role":"user","content":"a"}]}',
+            "messages[0]: duplicate field `role` at line 1 column 34",
+            id="role of a message",
+        ),
+    ],
+)
+def test_a_field_that_comes_twice_is_refused(path: str, body: bytes, text: str) -> None:
+    answer = refused(path, body)
+    assert (answer.status, answer.body.decode()) == (422, FIT + text)
+
+
+def test_a_name_that_nobody_knows_may_come_twice() -> None:
+    assert isinstance(put("/generate", b'{"inputs":"a","x":1,"x":2}'), Call)

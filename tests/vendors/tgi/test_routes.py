@@ -4,8 +4,9 @@ import pytest
 
 from emulator.core.vendor import Call
 from emulator.vendors.tgi.routes import VENDOR
+from tests.conftest import Start
 from tests.parsed import JSON
-from tests.vendors.tgi.direct import PROMPT, accepted, put, refused
+from tests.vendors.tgi.direct import OLD, PROMPT, accepted, put, refused
 
 
 def test_any_of_three_forms() -> None:
@@ -44,3 +45,32 @@ def test_equal_requests_are_read_alike(path: str, body: JSON) -> None:
 
 def test_headers_that_are_read_are_named() -> None:
     assert VENDOR.reads == ("Content-Type",)
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/chat/completions", "/v1/completions", "/v1/models", "/tokenize", "/chat_tokenize", "/vertex"],
+)
+async def test_a_later_route_is_not_there_in_0_9_4(start: Start, method: str, path: str) -> None:
+    running = await start(OLD)
+    answer = await running.ask("tgi", path, {"inputs": "x"} if method == "POST" else None, method=method)
+    assert (answer.status, answer.body) == (404, b"")
+    assert b"allow:" not in answer.head
+
+
+@pytest.mark.parametrize("path", ["/", "/generate", "/invocations"])
+async def test_a_route_of_0_9_4_answers(start: Start, path: str) -> None:
+    running = await start(OLD)
+    assert (await running.ask("tgi", path, {"inputs": "x"})).status == 200
+
+
+def test_invocations_of_0_9_4_is_the_root() -> None:
+    assert isinstance(put("/invocations", {"inputs": "x"}, OLD), Call)
+    assert b"missing field `inputs`" in refused("/invocations", {"prompt": "x"}, OLD).body
+
+
+async def test_0_9_4_knows_no_keys(start: Start) -> None:
+    running = await start(f"{OLD}keys: [{{token: secret, principal: me}}]\n")
+    answer = await running.ask("tgi", "/generate", {"inputs": "x"}, headers={"Authorization": "Bearer other"})
+    assert answer.status == 200

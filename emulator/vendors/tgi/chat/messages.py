@@ -37,7 +37,7 @@ def message(value: JSON) -> Object:
     """``Message`` as it was sent; calls that stand beside content are not looked at, and left out."""
     found = value if isinstance(value, dict) else {}
     plain = isinstance(found.get("role"), str) and isinstance(found.get("content"), str)
-    if not plain or "name" in found:
+    if not plain or "name" in found or isinstance(found, serde.Repeating):
         _MESSAGE(value)
-    plain = plain or "content" in _BODY(value)
+    plain = (plain and not isinstance(found, serde.Repeating)) or "content" in _BODY(value)
     return {**found, "tool_calls": None} if plain and "tool_calls" in found else found

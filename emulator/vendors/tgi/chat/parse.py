@@ -28,11 +28,11 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
     """A read :data:`CHAT_REQUEST`."""
     model = body.model
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
-    ask = _read_ask(body)
+    ask = read_ask(body)
     count = service.count_chat(ask.messages, ask.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
-    valid = validate(service, deployment, prompt, _read_parameters(body), stream=body.stream, logprobs=logprobs)
+    valid = validate(service, deployment, prompt, read_parameters(body), stream=body.stream, logprobs=logprobs)
     options = ChatOptions(
         settings=service.settings,
         model=find_served(service).name if model is None or model == "tgi" else model,
@@ -46,7 +46,7 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
     )
     return Call(
         deployment=deployment,
-        ask=_constrain(ask, valid),
+        ask=constrain(ask, valid),
         codec=ChatCodec(options),
         stream=body.stream,
         prompt_tokens=(count,),
@@ -54,7 +54,7 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
     )
 
 
-def _read_ask(body: ChatRequest) -> ChatAsk:
+def read_ask(body: ChatRequest) -> ChatAsk:
     if body.response_format is not None and body.tools is not None:
         raise tool_refusal("Grammar and tools are mutually exclusive")
     tools = tuple(body.tools or ())
@@ -69,7 +69,7 @@ def _read_ask(body: ChatRequest) -> ChatAsk:
     )
 
 
-def _read_parameters(body: ChatRequest) -> Parameters:
+def read_parameters(body: ChatRequest) -> Parameters:
     """The parameters of generation that the request stands for; only temperature 0 is greedy."""
     return Parameters(
         temperature=body.temperature or None,
@@ -85,7 +85,7 @@ def _read_parameters(body: ChatRequest) -> Parameters:
     )
 
 
-def _constrain(ask: ChatAsk, valid: Validated) -> Ask:
+def constrain(ask: ChatAsk, valid: Validated) -> Ask:
     """The ask with its sampling and the form its answer must have."""
     grammar = valid.grammar
     if grammar is not None and grammar.bare:

@@ -67,22 +67,26 @@ _PARAMETERS: Sequence[Field] = (
     Field("grammar", serde.option(grammar_type)),
     Field("adapter_id", serde.option(serde.string)),
 )
-_NEW = ("frequency_penalty", "top_n_tokens", "grammar", "adapter_id")  # fields that came after 0.9.4
+NEW = ("frequency_penalty", "top_n_tokens", "grammar", "adapter_id")  # fields that came after 0.9.4
 _OLD_PARAMETERS = tuple(
-    Field(f.name, serde.u32) if f.name == "max_new_tokens" else f for f in _PARAMETERS if f.name not in _NEW
+    Field(f.name, serde.u32) if f.name == "max_new_tokens" else f for f in _PARAMETERS if f.name not in NEW
 )
+
+
+def _build(fields: Sequence[Field]) -> serde.Type[Parameters]:
+    return serde.build(Parameters, serde.struct("GenerateParameters", fields, flat=True))
 
 
 def _request(name: str, parameters: Sequence[Field], *, stream: bool, sample: bool) -> serde.Type[GenerateRequest]:
     """A request struct; ``sample``: ``do_sample`` where there are no parameters at all."""
-    inner = serde.build(Parameters, serde.struct("GenerateParameters", parameters, flat=True))
-    fields = [Field("inputs", serde.string, required=True), Field("parameters", inner)]
+    fields = [Field("inputs", serde.string, required=True), Field("parameters", _build(parameters))]
     if stream:
         fields.append(Field("stream", serde.boolean))
     make = partial(GenerateRequest, parameters=Parameters(do_sample=sample))
     return serde.build(make, serde.struct(name, fields, flat=True))
 
 
+PARAMETERS = _build(_PARAMETERS)
 COMPAT = _request("CompatGenerateRequest", _PARAMETERS, stream=True, sample=True)
 PLAIN = _request("GenerateRequest", _PARAMETERS, stream=False, sample=True)
 OLD_COMPAT = _request("CompatGenerateRequest", _OLD_PARAMETERS, stream=True, sample=False)

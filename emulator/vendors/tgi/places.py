@@ -1,0 +1,94 @@
+"""Where in a body a value stands that does not fit, as serde_json counts lines and columns.
+
+Source: serde_json 1, ``src/read.rs`` and ``src/de.rs`` (position, fix_position).
+"""
+
+import json
+import re
+
+Path = tuple[str | int, ...]
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SCALAR = re.compile(rb"[^\s,\]}]+")
+_MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_SPACE = re.compile(rb"[\s,:]*")
+_BLANK = re.compile(rb"\s*")
+
+
+def spell(path: Path) -> str:
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def place(body: bytes, path: Path, *, inside: bool, repeated: str | None = None) -> str:
+    """``line 1 column 11``: how far the parser had read.
+
+    Args:
+        path: of the value.
+        inside: up to the end of the value; else to its start.
+        repeated: up to where this member of the value came a second time.
+    """
+    start, end = _locate(body, path)
+    offset = end if inside else start
+    if repeated is not None:
+        offset = _find_second(body, start, repeated)
+    line = body.count(b"\n", 0, offset) + 1
+    column = offset - body.rfind(b"\n", 0, offset) - 1
+    return f"line {line} column {column}"
+
+
+def _find_second(body: bytes, start: int, name: str) -> int:
+    """Where the colon after the second member of that name stands, in the object that starts at ``start``."""
+    position = _next(body, start + 1)
+    seen = 0
+    while position < len(body):
+        end = _skip(body, position)
+        seen += json.loads(body[position:end]) == name
+        if seen == 2:
+            blank = _BLANK.match(body, end)
+            return blank.end() if blank else end
+        position = _next(body, _skip(body, _next(body, end)))
+    return position
+
+
+def _locate(body: bytes, path: Path) -> tuple[int, int]:
+    """Where a value of a valid document starts and ends."""
+    start = _next(body, 0)
+    for step in path:
+        position = _next(body, start + 1)
+        found = position
+        index = 0
+        while position < len(body) and body[position : position + 1] not in (b"}", b"]"):
+            key: str | int = index
+            if isinstance(step, str):
+                end = _skip(body, position)
+                key = json.loads(body[position:end])
+                position = _next(body, end)
+            if key == step:
+                found = position
+                break
+            position = _next(body, _skip(body, position))
+            index += 1
+        start = found
+    return start, _skip(body, start)
+
+
+def _next(body: bytes, position: int) -> int:
+    match = _SPACE.match(body, position)
+    return match.end() if match else position
+
+
+def _skip(body: bytes, position: int) -> int:
+    """The end of the value that starts at ``position``."""
+    opening = body[position : position + 1]
+    if opening not in (b"{", b"["):
+        match = (_STRING if opening == b'"' else _SCALAR).match(body, position)
+        return match.end() if match else position
+    depth = 0
+    for match in _MARK.finditer(body, position):
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.end()
+    return len(body)

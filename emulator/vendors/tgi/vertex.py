@@ -1,0 +1,126 @@
+"""``POST /vertex``, as Vertex AI sends it: several requests in one, and their texts.
+
+Source: text-generation-inference, ``router/src/vertex.rs``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from emulator.core.call import Ask, CompletionAsk, Deployment
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import dump_json
+from emulator.core.plan import Plan
+from emulator.core.record import record
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.tgi import check_ready, serves
+from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
+from emulator.vendors.tgi.chat.parse import constrain, read_ask, read_parameters
+from emulator.vendors.tgi.decoder import Field
+from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
+from emulator.vendors.tgi.headers import JSON_HEADERS
+from emulator.vendors.tgi.request import Prompt, Validated, validate
+from emulator.vendors.tgi.settings import TgiService
+
+
+@record(frozen=True, slots=True)
+class VertexInstance:
+    """``GenerateVertexInstance``: of the parameters only length and seed have a say."""
+
+    inputs: str
+    parameters: Parameters | None = None
+
+
+@record(frozen=True, slots=True)
+class VertexRequest:
+    """``VertexRequest``."""
+
+    instances: Sequence[VertexInstance | ChatRequest]
+
+
+_INSTANCE = serde.build(
+    VertexInstance,
+    serde.struct(
+        "GenerateVertexInstance",
+        (Field("inputs", serde.string, required=True), Field("parameters", serde.option(PARAMETERS))),
+        flat=True,
+    ),
+)
+_ANY_INSTANCE: serde.Type[VertexInstance | ChatRequest] = serde.untagged("VertexInstance", _INSTANCE, CHAT_REQUEST)
+VERTEX_REQUEST = serde.build(
+    VertexRequest,
+    serde.struct("VertexRequest", (Field("instances", serde.sequence(_ANY_INSTANCE), required=True),), flat=True),
+)
+
+
+@record(frozen=True, slots=True, eq=False)
+class _Part:
+    """One instance, ready to be asked; ``prompt``: its text."""
+
+    ask: Ask
+    prompt: str
+    valid: Validated
+
+
+def parse_vertex(request: WireRequest, service: TgiService) -> Call:
+    """One call for all instances; several are answered as so many prompts, a conversation as its text."""
+    instances = serde.read(request, VERTEX_REQUEST).instances
+    if not instances:
+        text = "Input validation error"
+        raise EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, details={"error_type": text})
+    deployment = check_ready(serves(tuple(service.deployments.values())))
+    parts = [_read(instance, service, deployment) for instance in instances]
+    limits = tuple([part.valid.limit for part in parts])
+    ask = parts[0].ask
+    if len(parts) > 1:
+        sampling = replace(parts[0].valid.sampling, max_tokens=max(limits))
+        ask = CompletionAsk(prompts=tuple([part.prompt for part in parts]), sampling=sampling)
+    return Call(
+        deployment=deployment,
+        ask=ask,
+        codec=VertexCodec(),
+        prompt_tokens=tuple([part.valid.prompt.count for part in parts]),
+        repeatable=True,
+    )
+
+
+def _read(instance: VertexInstance | ChatRequest, service: TgiService, deployment: Deployment) -> _Part:
+    """An instance whose request must be taken as a whole, but whose generation fails in the same words whatever it is.
+
+    Raises:
+        EmulatedError: 500 for what the router would refuse.
+    """
+    if isinstance(instance, VertexInstance):
+        given = instance.parameters or Parameters()
+        parameters = Parameters(
+            do_sample=True,
+            max_new_tokens=given.max_new_tokens,
+            seed=given.seed,
+            details=True,
+            decoder_input_details=True,
+        )
+        valid = _validate(service, deployment, instance.inputs, parameters)
+        return _Part(CompletionAsk(prompts=(valid.prompt.text,), sampling=valid.sampling), valid.prompt.text, valid)
+    ask = read_ask(instance)
+    prompt = Prompt(text="", count=service.count_chat(ask.messages, ask.tools, deployment))
+    valid = _validate(service, deployment, prompt, read_parameters(instance))
+    return _Part(constrain(ask, valid), "\n".join(message.text for message in ask.messages), valid)
+
+
+def _validate(service: TgiService, deployment: Deployment, inputs: str | Prompt, parameters: Parameters) -> Validated:
+    try:
+        return validate(service, deployment, inputs, parameters, stream=False, logprobs=False)
+    except EmulatedError as error:
+        raise EmulatedError(ErrorKind.INTERNAL, param=error.param) from None
+
+
+@record(frozen=True, slots=True)
+class VertexCodec:
+    """Words the texts of all instances."""
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        return WireResponse(200, dump_json({"predictions": [choice.text() for choice in plan.choices]}), JSON_HEADERS)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        raise AssertionError("nothing of it streams")
