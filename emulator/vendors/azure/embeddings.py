@@ -17,6 +17,7 @@ from emulator.core.vendor import Call
 from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
 from emulator.dialects import floats
 from emulator.vendors.azure.catalogue import model_name
+from emulator.vendors.azure.chat.messages import check_data
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.fields import (
@@ -83,6 +84,9 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
     wire = validate(StrictImageEmbeddingRequest if query.settings.strict_types else ImageEmbeddingRequest, query.body)
     read_extras(query, _KNOWN, _NATIVE)
     check_vectors(wire, len(wire.input), query)
+    for position, picture in enumerate(wire.input):
+        if picture.image.startswith("data:"):
+            check_data({"image": picture.image}, ("input", position), query.habits)
     texts = tuple([picture.text or "" for picture in wire.input])
     counts = service.count_prompt(EmbeddingAsk(inputs=texts), deployment)
     return Call(

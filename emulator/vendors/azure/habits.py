@@ -12,6 +12,10 @@ from emulator.core.wire import Headers
 from emulator.vendors.azure.catalogue import is_openai, model_name, read_parameters, read_traits
 from emulator.vendors.azure.settings import AzureSettings, Profile
 
+# Requests and tokens a minute. Source: learn.microsoft.com, "Foundry Models quotas and limits".
+_QUOTA = (1000, 400_000)
+_QUOTAS = {"DeepSeek": (5000, 5_000_000)}
+
 
 @record(frozen=True, slots=True, kw_only=True, eq=False)
 class Habits:
@@ -26,6 +30,7 @@ class Habits:
         reasoning: it thinks; ``inline``: in its content, between tags; ``hidden``: for itself.
         mistral: ids of its tool calls have Mistral's form.
         filtered: what the content filter saw stands beside its answers.
+        quota: requests and tokens a minute that its answers speak of, though nobody counts them.
         blocking: a filtered answer comes as an error.
         traits: what else is known of it.
         parameters: what it makes of fields that it does not simply take, as ``catalogue.json`` says.
@@ -42,6 +47,7 @@ class Habits:
     hidden: bool
     mistral: bool
     filtered: bool
+    quota: tuple[int, int] | None
     blocking: bool
     traits: Mapping[str, JSON]
     parameters: Mapping[str, JSON]
@@ -78,6 +84,7 @@ def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
         hidden=bool(traits.get("thinks")) and not traits.get("reasoning"),
         mistral=not openai and traits.get("provider") == "Mistral",
         filtered=openai and settings.content_filter_results,
+        quota=_QUOTAS.get(str(traits.get("provider")), _QUOTA) if settings.rate_limit_headers else None,
         blocking=settings.filtered_output == "error",
         traits=traits,
         parameters=read_parameters(traits),

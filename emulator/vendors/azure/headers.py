@@ -32,14 +32,24 @@ def answer_headers(plan: Plan, request: WireRequest, habits: Habits, *, stream: 
         return (kind, *quota_headers(plan.quota), *echo_request_id(request))
     if profile in ("foundry", "aoai"):
         unbuffered = (("x-accel-buffering", "no"),) if stream else ()
-        own = (*quota_headers(plan.quota), *gateway_headers(request), *unbuffered)
+        counts = quota_headers(plan.quota, _count_usual(plan, habits))
+        own = (*counts, *gateway_headers(request), *unbuffered)
         return (kind, *own, *echo_request_id(request))
     return (kind, *_serverless_headers(plan, habits, stream), *echo_request_id(request))
 
 
-def quota_headers(balances: Sequence[Balance]) -> Headers:
+def _count_usual(plan: Plan, habits: Habits) -> Mapping[str, str]:
+    """What would be left of the usual quotas after this call alone; the services always say so."""
+    if habits.quota is None:
+        return {}
+    requests, tokens = habits.quota
+    left = tokens - plan.usage.total_tokens
+    return {**_count_quota("requests", requests, requests - 1), **_count_quota("tokens", tokens, left)}
+
+
+def quota_headers(balances: Sequence[Balance], usual: Mapping[str, str] | None = None) -> Headers:
     """What is left of the tightest quota of each unit, as Foundry and Azure OpenAI count."""
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = dict(usual or {})
     for balance in sorted(balances, key=lambda balance: balance.left, reverse=True):
         headers |= _count_quota(balance.quota.unit, balance.quota.amount, balance.left)
     return tuple(sorted(headers.items()))

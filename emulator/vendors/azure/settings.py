@@ -20,7 +20,12 @@ _WIRE: Mapping[str, JSON] = {
     "lenient_allow": False,
     "require_tool_call_id": True,
 }
-_GATEWAY: Mapping[str, JSON] = {**_WIRE, "api_version_required": True, "content_filter_results": True}
+_GATEWAY: Mapping[str, JSON] = {
+    **_WIRE,
+    "api_version_required": True,
+    "content_filter_results": True,
+    "rate_limit_headers": True,
+}
 
 PROFILES: Mapping[str, Mapping[str, JSON]] = {
     "seed": {},
@@ -78,6 +83,9 @@ class AzureSettings(VendorSettings):
     )
     content_filter_results: bool = Field(
         default=False, description="Answers of OpenAI models carry what the content filter saw."
+    )
+    rate_limit_headers: bool = Field(
+        default=False, description="Answers say what is left of the usual quotas, where a scenario sets no limits."
     )
     filtered_output: Literal["answer", "error"] = Field(
         default="answer",

@@ -88,3 +88,26 @@ async def test_the_third_of_two_calls_is_refused(start: Start, profile: str, tol
         assert answers[2].json()["error"]["message"] == (
             "Rate limit of 2 per 60s exceeded for UserByModelByMinute. Please wait 60 seconds before retrying."
         )
+
+
+@pytest.mark.parametrize(
+    ("target", "scenario", "expected"),
+    [
+        pytest.param("/openai/v1/chat/completions", "", ("1000", "999", "400000"), id="Azure OpenAI always says"),
+        pytest.param(CHAT, "profile=foundry", ("1000", "999", "400000"), id="Foundry too"),
+        pytest.param(CHAT, "profile=foundry, rate_limit_headers=false", (None, None, None), id="switched off"),
+        pytest.param(CHAT, "", (None, None, None), id="the documented API does not"),
+        pytest.param(CHAT, "profile=maas", (None, None, None), id="nor does a serverless endpoint"),
+    ],
+)
+async def test_what_is_left_of_the_usual_quotas(
+    start: Start, target: str, scenario: str, expected: tuple[str | None, ...]
+) -> None:
+    settings = "{" + scenario.replace("=", ": ") + "}"
+    running = await start(f"vendors: {{azure: {settings}}}\n")
+    answer = await running.ask("azure", target, chat(model="gpt-4o-mini", max_tokens=2), headers=KEY)
+    names = ("limit-requests", "remaining-requests", "limit-tokens")
+    assert tuple(answer.header(f"x-ratelimit-{name}") for name in names) == expected
+    if expected[2] is not None:
+        used = answer.json()["usage"]["total_tokens"]
+        assert answer.header("x-ratelimit-remaining-tokens") == str(400_000 - used)

@@ -10,6 +10,7 @@ from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import Said, gather
+from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
 from emulator.vendors.azure.chat.shapes import (
     THINK,
     draw_answer_id,
@@ -42,12 +43,14 @@ class ChatCodec:
         usage: a stream ends with token counts.
         named_tool: the request forces one tool by name.
         functions: tools were offered as ``functions``, so a call of one is ``function_call``.
+        audio: how an answer sounds that is to be heard.
     """
 
     habits: Habits
     usage: bool
     named_tool: bool
     functions: bool = False
+    audio: AudioFormat | None = None
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         habits = self.habits
@@ -57,25 +60,31 @@ class ChatCodec:
         if habits.openai:
             return WireResponse(200, _render_openai(plan, self), headers)
         if habits.profile == "seed":
-            return WireResponse(200, _render_seed(plan, habits), headers)
-        return WireResponse(200, _render_serverless(plan, habits), headers)
+            return WireResponse(200, _render_seed(plan, self), headers)
+        return WireResponse(200, _render_serverless(plan, self), headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        named = self.named_tool
-        events = stream_chat(plan, self.habits, usage=self.usage, named_tool=named, functions=self.functions)
+        events = stream_chat(
+            plan,
+            self.habits,
+            usage=self.usage,
+            named_tool=self.named_tool,
+            functions=self.functions,
+            audio=self.audio,
+        )
         return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
 
 
-def _render_seed(plan: Plan, habits: Habits) -> bytes:
+def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
     """Keys in the order of the documented sample; what it lacks follows."""
-    usage = plan.usage
+    usage, habits = plan.usage, codec.habits
     return (
         b'{"id":"%b","model":%b,"choices":[%b],"created":%d,"object":"chat.completion","usage":{"prompt_tokens":%d,'
         b'"completion_tokens":%d,"total_tokens":%d},"system_fingerprint":"%b"}'
     ) % (
         draw_answer_id(plan, openai=False).encode(),
         quote(habits.model),
-        b",".join([_shape_seed(choice, plan, index, habits) for index, choice in enumerate(plan.choices)]),
+        b",".join([_shape_seed(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         usage.prompt_tokens,
         usage.completion_tokens,
@@ -84,9 +93,10 @@ def _render_seed(plan: Plan, habits: Habits) -> bytes:
     )
 
 
-def _shape_seed(choice: Choice, plan: Plan, index: int, habits: Habits) -> bytes:
+def _shape_seed(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     said = gather(choice)
-    more = _dump_thoughts(said, habits)
+    habits = codec.habits
+    more = _dump_thoughts(said, habits) + _dump_sound(choice, plan, index, codec)
     if said.calls:
         calls: list[Object] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -96,15 +106,16 @@ def _shape_seed(choice: Choice, plan: Plan, index: int, habits: Habits) -> bytes
     return b'{"index":%d,"finish_reason":%b,"message":{"role":"assistant","content":%b%b}%b}' % (
         index,
         quote(choice.finish_reason),
-        dump_json(_content(choice, said, habits)),
+        dump_json("" if codec.audio else _content(choice, said, habits)),
         more,
         b"" if choice.logprobs is None else b',"logprobs":%b' % dump_logprobs(choice),
     )
 
 
-def _render_serverless(plan: Plan, habits: Habits) -> bytes:
+def _render_serverless(plan: Plan, codec: ChatCodec) -> bytes:
+    habits = codec.habits
     return b'{"choices":[%b],"created":%d,"id":"%b","model":%b,"object":"chat.completion","usage":%b}' % (
-        b",".join([_shape_serverless(choice, plan, index, habits) for index, choice in enumerate(plan.choices)]),
+        b",".join([_shape_serverless(choice, plan, index, codec) for index, choice in enumerate(plan.choices)]),
         int(plan.created),
         draw_answer_id(plan, openai=False).encode(),
         quote(habits.model),
@@ -112,8 +123,9 @@ def _render_serverless(plan: Plan, habits: Habits) -> bytes:
     )
 
 
-def _shape_serverless(choice: Choice, plan: Plan, index: int, habits: Habits) -> bytes:
+def _shape_serverless(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     said = gather(choice)
+    habits = codec.habits
     calls: list[Object] = [
         {
             "function": {"arguments": call.arguments, "call_id": None, "name": call.name},
@@ -126,8 +138,8 @@ def _shape_serverless(choice: Choice, plan: Plan, index: int, habits: Habits) ->
         quote(choice.finish_reason),
         index,
         b"" if choice.logprobs is None else b'"logprobs":%b,' % dump_logprobs(choice),
-        dump_json(_content(choice, said, habits)),
-        _dump_thoughts(said, habits),
+        dump_json("" if codec.audio else _content(choice, said, habits)),
+        _dump_thoughts(said, habits) + _dump_sound(choice, plan, index, codec),
         dump_json(calls) if calls else b"null",
     )
 
@@ -154,7 +166,7 @@ def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> b
     habits = codec.habits
     calls = _dump_calls(said, plan, index, codec)
     text = _content(choice, said, habits)
-    silent = not text and (calls or said.refusal)
+    silent = codec.audio or (not text and (calls or said.refusal))
     return (
         b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
     ) % (
@@ -165,8 +177,15 @@ def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> b
         b"null" if silent else dump_json(text),
         _dump_thoughts(said, habits),
         dump_json(said.refusal) if said.refusal else b"null",
-        calls,
+        _dump_sound(choice, plan, index, codec) + calls,
     )
+
+
+def _dump_sound(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> bytes:
+    """The member ``audio`` of a message that is to be heard, with a comma before it."""
+    if codec.audio is None:
+        return b""
+    return b',"audio":%b' % dump_json(shape_sound(plan, choice, index, codec.audio))
 
 
 def _dump_calls(said: Said, plan: Plan, index: int, codec: ChatCodec) -> bytes:

@@ -1,6 +1,7 @@
 """Messages of a conversation: what the container checks of them beyond types, and what they say."""
 
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
 
 from pydantic_core import ErrorDetails
 
@@ -11,6 +12,7 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.settings import AzureSettings
 
+_SHOWN = 64  # characters of what is no base64
 _SPOKEN = frozenset({"system", "developer", "user"})
 _FEATURES = {"image": "vision", "image_url": "vision", "file": "vision", "input_audio": "audio", "audio_url": "audio"}
 
@@ -37,10 +39,47 @@ def check_media(messages: Sequence[ChatMessage], habits: Habits) -> None:
     Raises:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
-    for message in messages:
+    for number, message in enumerate(messages):
         if isinstance(message.content, list):
-            for part in message.content:
+            for position, part in enumerate(message.content):
                 _check_part(part, habits)
+                check_data(_list_data(part), ("messages", number, "content", position), habits)
+
+
+def _list_data(part: Part) -> Mapping[str, str]:
+    """What a part holds that may be base64, by its place in the part."""
+    found: dict[str, str | None] = {
+        "content": part.content if part.type in _FEATURES else None,
+        "image_url.url": part.image_url.url if part.image_url else None,
+        "image.data": part.image.data if part.image else None,
+        "input_audio.data": part.input_audio.data if part.input_audio else None,
+        "audio_url.url": part.audio_url.url if part.audio_url else None,
+    }
+    return {place: data for place, data in found.items() if data is not None}
+
+
+def check_data(data: Mapping[str, str], place: tuple[str | int, ...], habits: Habits) -> None:
+    """Refuse base64 that is none; texts by their place below ``place``, URLs among them.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``; the words of Azure OpenAI are ``unverified``.
+    """
+    for name, text in data.items():
+        encoded = text.partition(";base64,")[2] if text.startswith("data:") else text
+        if text.startswith(("http://", "https://")) or (text.startswith("data:") and ";base64," not in text):
+            continue
+        if name.endswith("url") and not text.startswith("data:"):
+            continue
+        try:
+            b64decode(encoded, validate=True)
+        except ValueError:
+            where = (*place, *name.split("."))
+            if habits.openai:
+                kind = name.partition(".")[0]
+                raise refusals.contradicts(f"Invalid base64 {kind}.", None, "invalid_base64") from None
+            raise refusals.breaks_schema(
+                [{"type": "value_error", "loc": where, "msg": "Value error, invalid base64", "input": text[:_SHOWN]}]
+            ) from None
 
 
 def check_roles(messages: Sequence[ChatMessage], habits: Habits) -> None:

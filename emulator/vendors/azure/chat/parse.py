@@ -5,6 +5,7 @@ from dataclasses import replace
 from emulator.core.call import ChatAsk, Message, Sampling, Tool
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
+from emulator.vendors.azure.chat.audio import AudioFormat, read_format
 from emulator.vendors.azure.chat.codec import ChatCodec
 from emulator.vendors.azure.chat.features import check_features, check_rules
 from emulator.vendors.azure.chat.fields import ChatRequest, StrictChatRequest
@@ -18,6 +19,7 @@ from emulator.vendors.azure.chat.openai import (
 )
 from emulator.vendors.azure.chat.tools import read_choice, read_tool, read_tools
 from emulator.vendors.azure.decoder import validate
+from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extras import NO_EXTRAS, ChatExtras, StrictChatExtras
 from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.parameters import check_parameters
@@ -55,6 +57,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
         usage=not habits.openai or extras.include_usage,
         named_tool=ask.tool_name is not None,
         functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
+        audio=_read_audio(wire, extras),
     )
     return Call(
         deployment=deployment,
@@ -88,6 +91,18 @@ def _read_openai(query: Query) -> tuple[OpenAIChatRequest, OpenAIChatExtras]:
         handed_on = read_extras(query, _KNOWN, NATIVE)
         extras = validate(OpenAIChatExtras, handed_on) if handed_on else extras
     return wire, extras
+
+
+def _read_audio(wire: ChatRequest, extras: ChatExtras) -> AudioFormat | None:
+    """How an answer sounds that is to be heard; to Model Inference it is no field of its own."""
+    if not wire.modalities or "audio" not in wire.modalities:
+        return None
+    if not isinstance(extras, OpenAIChatExtras):
+        return "wav"
+    if extras.audio is None:
+        text = "Missing required parameter: 'audio'."
+        raise refusals.contradicts(text, "audio", "missing_required_parameter")
+    return read_format(extras.audio.format, stream=wire.stream is True)
 
 
 def _obey(wire: ChatRequest, extras: ChatExtras, without_effect: list[str]) -> None:

@@ -29,6 +29,7 @@ from emulator.dialects.walk import (
     speak,
     walk,
 )
+from emulator.vendors.azure.chat.audio import AudioFormat, encode_sound, expires, name_sound
 from emulator.vendors.azure.chat.shapes import (
     THINK,
     draw_answer_id,
@@ -56,7 +57,13 @@ _PROMPT_SEEN = sse.frame(
 
 
 def stream_chat(
-    plan: Plan, habits: Habits, *, usage: bool, named_tool: bool, functions: bool = False
+    plan: Plan,
+    habits: Habits,
+    *,
+    usage: bool,
+    named_tool: bool,
+    functions: bool = False,
+    audio: AudioFormat | None = None,
 ) -> Iterator[Event]:
     """All events of an answer; the choices of ``n`` above 1 run side by side."""
     tail = _dump_tail(plan, habits)
@@ -75,6 +82,7 @@ def stream_chat(
             finish=quote(finish_reason(choice, habits, named_tool=named_tool, functions=functions)),
             usage=usage and index == last,
             functions=functions,
+            audio=audio,
         )
         for index, choice in enumerate(plan.choices)
     ]
@@ -106,6 +114,7 @@ class _ChoiceChunks:
         tail: id, time and model.
         usage: of all choices it ends last, and token counts are wanted.
         functions: a call of a tool is ``function_call``.
+        audio: how the choice sounds, if it is to be heard.
     """
 
     plan: Plan
@@ -117,6 +126,7 @@ class _ChoiceChunks:
     finish: bytes
     usage: bool
     functions: bool
+    audio: AudioFormat | None
 
     def chunk(self, delta: bytes, finish: bytes = _NULL, logprobs: bytes = _NULL, usage: bytes = b"") -> bytes:
         return b'%b%b},"finish_reason":%b,"index":%d,"logprobs":%b}],%b%b}\n\n' % (
@@ -170,10 +180,32 @@ def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
                 yield from _speak_arguments(chunks, step, number)
             case Run("reasoning"):
                 yield from _think(chunks, step)
-            case Run("text" | "refusal"):
-                yield from _speak(chunks, step, b'"refusal":' if step.kind == "refusal" else b'"content":')
+            case Run():
+                yield from _say(chunks, step)
             case Closed():
                 yield step.due, chunks.chunk(b"", chunks.finish), step.tokens, FINISH
+
+
+def _say(chunks: _ChoiceChunks, run: Run) -> Iterator[Event]:
+    """A text or a refusal, or the sound of a text."""
+    if run.kind == "refusal":
+        return _speak(chunks, run, b'"refusal":')
+    return _speak(chunks, run, b'"content":') if chunks.audio is None else _sound(chunks, run, chunks.audio)
+
+
+def _sound(chunks: _ChoiceChunks, run: Run, form: AudioFormat) -> Iterator[Event]:
+    """The transcript token by token, then the sound of it all and how long it is remembered."""
+    choice, plan = chunks.choice, chunks.plan
+    last = choice.due[run.end - 1] if run.start < run.end else last_due(choice, plan.due)
+    first = choice.due[run.start] if run.start < run.end else last
+    yield first, _hear(chunks, {"id": name_sound(plan, chunks.index)}), run.start, PLAIN
+    yield from speak(choice, run, *chunks.chunk(b'"audio":{"transcript":\0}').split(b"\0"))
+    yield last, _hear(chunks, {"data": encode_sound(choice, form)}), run.end, PLAIN
+    yield last, _hear(chunks, {"expires_at": expires(plan)}), run.end, PLAIN
+
+
+def _hear(chunks: _ChoiceChunks, part: Object) -> bytes:
+    return chunks.chunk(b'"audio":%b' % dump_json(part))
 
 
 def _open_openai(chunks: _ChoiceChunks) -> bytes:

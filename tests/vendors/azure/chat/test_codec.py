@@ -202,4 +202,5 @@ def test_request_ids_come_back() -> None:
 
 def test_gateways_name_their_requests() -> None:
     names = [name for name, _ in render(HELLO, "aoai", model="gpt-4o-mini").headers]
-    assert names[:3] == ["Content-Type", "apim-request-id", "x-ms-region"]
+    counts = [f"x-ratelimit-{count}-{unit}" for count in ("limit", "remaining") for unit in ("requests", "tokens")]
+    assert names[:7] == ["Content-Type", *counts, "apim-request-id", "x-ms-region"]

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.call import Message, ToolCall
 from tests.parsed import JSON
-from tests.vendors.azure.service import ask_of
+from tests.vendors.azure.service import accept, ask_of, messages, refuse
 
 CALLED: JSON = {"name": "get_weather", "arguments": "{}"}
 NAMED: JSON = {"type": "function", "function": {"name": "get_weather"}}
@@ -71,3 +71,39 @@ PICTURE: JSON = {"type": "image_url", "image_url": {"url": "https://e.org/a.png"
 )
 def test_message(message: JSON, expected: Message) -> None:
     assert ask_of({"messages": [message]}).messages == (expected,)
+
+
+BAD_DATA = [
+    pytest.param({"type": "image_url", "image_url": {"url": "data:image/png;base64,a*b"}}, "image_url.url", id="a URL"),
+    pytest.param({"type": "image", "image": {"data": "a*b"}}, "image.data", id="a picture"),
+    pytest.param(
+        {"type": "input_audio", "input_audio": {"data": "a", "format": "wav"}}, "input_audio.data", id="a sound"
+    ),
+    pytest.param({"type": "image", "content": "a*b"}, "content", id="a picture as first documented"),
+]
+
+
+@pytest.mark.parametrize(("part", "place"), BAD_DATA)
+def test_base64_that_is_none(part: JSON, place: str) -> None:
+    detail = refuse({**messages(part), "model": "Phi-4-multimodal-instruct"}).json()["detail"]
+    assert detail["loc"] == ["body", "messages", "0", "content", "0", *place.split(".")]
+
+
+def test_base64_that_is_none_in_openais_words() -> None:
+    body = {**messages(BAD_DATA[0].values[0]), "model": "gpt-4o"}
+    refused = refuse(body, "/openai/v1/chat/completions")
+    error = {"message": "Invalid base64 image_url.", "type": "invalid_request_error", "param": None}
+    assert (refused.status, refused.json()) == (400, {"error": {**error, "code": "invalid_base64"}})
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param({"type": "image_url", "image_url": {"url": "https://e.org/a*b.png"}}, id="a link"),
+        pytest.param({"type": "image_url", "image_url": {"url": "data:image/svg+xml,<svg/>"}}, id="plain data"),
+        pytest.param({"type": "image", "content": "https://e.org/a.png"}, id="a link as first documented"),
+        pytest.param({"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}, id="base64"),
+    ],
+)
+def test_pictures_that_can_be_read(part: JSON) -> None:
+    assert accept({**messages(part), "model": "Phi-4-multimodal-instruct"})
