@@ -12,7 +12,7 @@ from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import DONE, FINISH, PLAIN, USAGE, Run, interleave, last_due, speak
-from emulator.vendors.azure.chat.shapes import count_usage
+from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, count_usage, shape_prompt_results
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extras import CompletionExtras, StrictCompletionExtras
@@ -61,16 +61,43 @@ class CompletionCodec:
     usage: bool
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        if self.habits.openai:
+            body = dump_json(_shape_openai(plan, self.habits))
+            return WireResponse(200, body, answer_headers(plan, request, self.habits))
         choices = [
             _shape(choice, index, "" if choice.finish_reason == "content_filter" else choice.text())
             for index, choice in enumerate(plan.choices)
         ]
-        body = {**_head(plan, self.habits), "choices": choices, **_tail(plan), "usage": count_usage(plan)}
-        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+        shape: Object = {**_head(plan, self.habits), "choices": choices, **_tail(plan), "usage": count_usage(plan)}
+        return WireResponse(200, dump_json(shape), answer_headers(plan, request, self.habits))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         headers = answer_headers(plan, request, self.habits, stream=True)
         return WireStream(_stream_choices(plan, self.habits, self.usage), headers)
+
+
+def _shape_openai(plan: Plan, habits: Habits) -> Object:
+    """As Azure OpenAI answers: keys in alphabetical order, and what the content filter saw."""
+    seen: Object = {"content_filter_results": ANSWER_HARMS} if habits.filtered else {}
+    choices: list[Object] = [
+        {
+            **seen,
+            "finish_reason": choice.finish_reason,
+            "index": index,
+            "logprobs": None if choice.logprobs is None else _shape_logprobs(choice, 0, len(choice.tokens)),
+            "text": "" if choice.finish_reason == "content_filter" else choice.text(),
+        }
+        for index, choice in enumerate(plan.choices)
+    ]
+    prompts = 1 + max((choice.prompt for choice in plan.choices), default=0)
+    return {
+        "choices": choices,
+        "created": int(plan.created),
+        **_head(plan, habits),
+        "object": "text_completion",
+        **({"prompt_filter_results": shape_prompt_results(prompts)} if habits.filtered else {}),
+        "usage": count_usage(plan),
+    }
 
 
 def _head(plan: Plan, habits: Habits) -> Object:
@@ -109,13 +136,16 @@ def _stream_choices(plan: Plan, habits: Habits, usage: bool) -> Iterator[Event]:
     before = b'data: %b,"choices":[{"index":' % dump_json(_head(plan, habits))[:-1]
     after = b"}],%b" % dump_json(_tail(plan))[1:-1]
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
-    counts = b',"usage":%b' % dump_json(count_usage(plan)) if usage else b""
+    counts = b',"usage":%b' % dump_json(count_usage(plan)) if usage and not habits.openai else b""
     yield from interleave(
         [
             _stream_choice(choice, index, last_due(choice, plan.due), before, after, counts if index == last else b"")
             for index, choice in enumerate(plan.choices)
         ]
     )
+    if usage and habits.openai:
+        shape: Object = {**_head(plan, habits), "choices": [], **_tail(plan), "usage": count_usage(plan)}
+        yield end, sse.frame(shape), 0, USAGE
     yield end, sse.DONE, 0, DONE
 
 

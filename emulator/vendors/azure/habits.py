@@ -32,6 +32,7 @@ class Habits:
         filtered: what the content filter saw stands beside its answers.
         quota: requests and tokens a minute that its answers speak of, though nobody counts them.
         blocking: a filtered answer comes as an error.
+        api: the only one that it speaks; empty: those of its task.
         traits: what else is known of it.
         parameters: what it makes of fields that it does not simply take, as ``catalogue.json`` says.
     """
@@ -49,6 +50,7 @@ class Habits:
     filtered: bool
     quota: tuple[int, int] | None
     blocking: bool
+    api: str
     traits: Mapping[str, JSON]
     parameters: Mapping[str, JSON]
 
@@ -86,6 +88,7 @@ def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
         filtered=openai and settings.content_filter_results,
         quota=_QUOTAS.get(str(traits.get("provider")), _QUOTA) if settings.rate_limit_headers else None,
         blocking=settings.filtered_output == "error",
+        api=str(traits.get("api") or ""),
         traits=traits,
         parameters=read_parameters(traits),
     )

@@ -120,19 +120,21 @@ def admit(
     surface, settings = check_place(request, service, kinds)
     deployment = _find_addressed(request, surface, service)
     if deployment is not None:
-        _check_route(deployment, task, route, service)
+        habits = service.habits[deployment.name][settings.profile]
+        _check_route(deployment, habits, task, route)
         body = read_body(request, settings)
     else:
         body = read_body(request, settings)
         deployment = _find_model(request, surface, settings, service, body) or _find_first(service, task)
-        _check_route(deployment, task, route, service)
+        habits = service.habits[deployment.name][settings.profile]
+        _check_route(deployment, habits, task, route)
     return Query(
         request=request,
         service=service,
         surface=surface,
         settings=settings,
         deployment=deployment,
-        habits=service.habits[deployment.name][settings.profile],
+        habits=habits,
         body=body,
     )
 
@@ -215,13 +217,9 @@ def look_up(service: AzureService, name: str) -> Deployment | None:
     return next((d for d in service.deployments.values() if d.name.casefold() == folded), None)
 
 
-def _check_route(deployment: Deployment, task: Task, route: str, service: AzureService) -> None:
-    route = route or task
-    if deployment.task != task:
-        raise refusals.wrong_route(route, deployment.task, deployment.name)
-    only = service.habits[deployment.name][service.settings.profile].traits.get("api")
-    if task == "chat" and only is not None and only != route:
-        raise refusals.wrong_route(route, deployment.task, deployment.name)
+def _check_route(deployment: Deployment, habits: Habits, task: Task, route: str) -> None:
+    if deployment.task != task or (habits.api and habits.api != route):
+        raise refusals.wrong_route(route or task, deployment.task, deployment.name)
     if deployment.state == "retired":
         raise refusals.unknown_deployment(deployment.name)
     if deployment.state != "ready":

@@ -4,7 +4,8 @@ import pytest
 
 from emulator.core.call import CompletionAsk, Sampling
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.parsed import JSON, parse_json
+from tests.vendors.azure.chat.plans import REQUEST, plan_of, say
 from tests.vendors.azure.service import VERSION, accept, refuse
 
 ROUTE = f"/completions{VERSION}"
@@ -112,3 +113,17 @@ async def test_a_stream_says_what_the_whole_answer_says(start: Start, extra: JSO
             offsets = [o for part in parts if "logprobs" in part for o in part["logprobs"]["text_offset"]]
             assert tokens == choice["logprobs"]["tokens"]
             assert offsets == choice["logprobs"]["text_offset"]
+
+
+def test_azure_openai_completes_in_its_own_form() -> None:
+    plan = plan_of(say(("text", ["a", "b"])))
+    body: JSON = {"prompt": "a", "model": "gpt-35-turbo-instruct", "stream_options": {"include_usage": True}}
+    call = accept({**body, "stream": True}, "/openai/v1/completions")
+    answer = parse_json(call.codec.render(plan, REQUEST).body)
+    assert list(answer) == ["choices", "created", "id", "model", "object", "prompt_filter_results", "usage"]
+    (choice,) = answer["choices"]
+    assert list(choice) == ["content_filter_results", "finish_reason", "index", "logprobs", "text"]
+    assert (choice["logprobs"], choice["text"]) == (None, "ab")
+    *_, last, done = [data for _, data, _, _ in call.codec.stream(plan, REQUEST).events]
+    assert done == b"data: [DONE]\n\n"
+    assert (parse_json(last[6:])["choices"], parse_json(last[6:])["usage"]) == ([], answer["usage"])

@@ -12,6 +12,7 @@ from emulator.dialects.sse import quote
 from emulator.dialects.walk import Said, gather
 from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
 from emulator.vendors.azure.chat.shapes import (
+    ANSWER_HARMS,
     THINK,
     draw_answer_id,
     dump_detailed_usage,
@@ -19,20 +20,14 @@ from emulator.vendors.azure.chat.shapes import (
     dump_sorted_usage,
     finish_reason,
     identify_calls,
+    shape_prompt_results,
 )
 from emulator.vendors.azure.chat.stream import stream_chat
 from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.headers import answer_headers
 
-_SAFE: JSON = {"filtered": False, "severity": "safe"}
-_UNSEEN: JSON = {"filtered": False, "detected": False}
-_HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
-_PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": _UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
-_MATERIAL: Object = {"protected_material_code": _UNSEEN, "protected_material_text": _UNSEEN}
-_ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json({**_HARMS, **_MATERIAL})
-_PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(
-    [{"prompt_index": 0, "content_filter_results": _PROMPT_HARMS}]
-)
+_ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json(ANSWER_HARMS)
+_PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(shape_prompt_results(1))
 
 
 @record(frozen=True, slots=True, kw_only=True)

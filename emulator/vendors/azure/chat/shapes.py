@@ -2,14 +2,25 @@
 
 from collections.abc import Sequence
 
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.seed import draw_alphanumeric, draw_hex
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.walk import Run, SaidCall, walk
 from emulator.vendors.azure.habits import Habits
 
+_SAFE: JSON = {"filtered": False, "severity": "safe"}
+_UNSEEN: JSON = {"filtered": False, "detected": False}
+_HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
+_PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": _UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
+_MATERIAL: Object = {"protected_material_code": _UNSEEN, "protected_material_text": _UNSEEN}
+ANSWER_HARMS: Object = {**_HARMS, **_MATERIAL}
 THINK = ("<think>\n", "\n</think>\n\n")
+
+
+def shape_prompt_results(count: int) -> JSON:
+    """What the content filter saw in so many prompts."""
+    return [{"prompt_index": index, "content_filter_results": _PROMPT_HARMS} for index in range(count)]
 
 
 def draw_answer_id(plan: Plan, *, openai: bool) -> str:
