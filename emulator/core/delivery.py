@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import Self
 
+from emulator.core.bounds import DEFAULT
 from emulator.core.errors import EmulatedError
 from emulator.core.wire import NO_FIELDS, FieldNames, Headers, Mark
 
@@ -68,6 +70,7 @@ class Delivery:
         end: when the ending comes, seconds after admission; ``inf``: once the client has left.
         promised: bytes that the head's length counts and that never come.
         close: the connection ends after a complete answer.
+        room: bytes that faults may still add; ``writes``: how many may be made of the answer.
         texts: of the answer's tokens, as ``Piece.tokens`` counts them.
         fields: what members of its JSON mean.
         word_error: an error in the vendor's words, as it stands in the midst of a stream, or as a whole body.
@@ -83,6 +86,8 @@ class Delivery:
     ending: Ending = Ending.COMPLETE
     promised: int = 0
     close: bool = False
+    room: int = DEFAULT.added
+    writes: int = DEFAULT.writes
     texts: tuple[str, ...] = ()
     fields: FieldNames = NO_FIELDS
     word_error: Callable[[EmulatedError], bytes] = no_words
@@ -135,23 +140,36 @@ class Delivery:
         return replace(self, pieces=_flush(before), end=end, ending=ending, promised=self.promised + missing)
 
     def edit(self, edits: Iterable[Edit]) -> Self:
-        """The answer with some bytes replaced; edits are in order and do not overlap.
+        """The answer with some bytes replaced; edits do not overlap.
 
-        A replacement goes out with the piece that held the first byte it replaces.
+        A replacement goes out with the piece that held the first byte it replaces. Of edits that add more bytes
+        than there is room for, the first are made.
         """
-        waiting = sorted(edits)
+        waiting, grown = _fit(sorted(edits), self.room)
         if not waiting:
             return self
-        starts = [0, *accumulate(len(piece.data) for piece in self.pieces)]
-        pieces = tuple(
-            replace(piece, data=_edit(piece.data, start, waiting, final=index == len(self.pieces) - 1))
-            for index, (piece, start) in enumerate(zip(self.pieces, starts, strict=False))
-        )
-        return replace(self, pieces=pieces)
+        firsts, lasts = [first for first, _, _ in waiting], [last for _, last, _ in waiting]
+        pieces = []
+        start = 0
+        for index, piece in enumerate(self.pieces):
+            end = start + len(piece.data)
+            near = waiting[bisect_left(lasts, start) : bisect_right(firsts, end)]
+            final = index == len(self.pieces) - 1
+            pieces.append(replace(piece, data=_edit(piece.data, start, near, final=final)) if near else piece)
+            start = end
+        return replace(self, pieces=tuple(pieces), room=self.room - max(0, grown))
 
 
 def _flush(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     return pieces and (*pieces[:-1], replace(pieces[-1], flush=True))
+
+
+def _fit(edits: Sequence[Edit], room: int) -> tuple[Sequence[Edit], int]:
+    """The first edits that add no more than there is room for, and how many bytes they add."""
+    grown = list(accumulate(len(new) - (last - first) for first, last, new in edits))
+    if grown and grown[-1] > room:
+        edits = edits[: next(index for index, size in enumerate(grown) if size > room)]
+    return edits, grown[len(edits) - 1] if edits else 0
 
 
 def _edit(data: bytes, start: int, edits: Sequence[Edit], *, final: bool) -> bytes:

@@ -25,13 +25,13 @@ class Drip(Positioned):
 
     def bend(self, delivery: Delivery) -> Delivery:
         before, after = delivery.divide(self.find(delivery))
-        slow = tuple(self._drip(after, before[-1].due if before else delivery.start))
+        slow = tuple(self._drip(after, before[-1].due if before else delivery.start, delivery.size // delivery.writes))
         end = max(delivery.end, slow[-1].due) if slow else delivery.end
         return replace(delivery, pieces=(*before, *slow), end=end)
 
-    def _drip(self, pieces: tuple[Piece, ...], now: float) -> Iterator[Piece]:
-        """Writes of one size or less, each sent once its bytes are there and have had their time."""
-        step = room = max(1, int(self.bytes_per_second / _MOST_WRITES))
+    def _drip(self, pieces: tuple[Piece, ...], now: float, least: int) -> Iterator[Piece]:
+        """Writes of one size or less, ``least`` or more, each sent once its bytes are there and have had their time."""
+        step = room = max(1, least, int(self.bytes_per_second / _MOST_WRITES))
         tokens = 0
         for piece in pieces:
             start = 0

@@ -19,9 +19,10 @@ class Duplicate(Positioned):
 
     def bend(self, delivery: Delivery) -> Delivery:
         events = list_events_from(delivery, self.find(delivery))
-        if not events:
+        size = events[0].end - events[0].start if events else 0
+        if not events or size > delivery.room:
             return delivery
         before, rest = delivery.divide(events[0].start)
-        event, after = replace(delivery, pieces=rest).divide(events[0].end - events[0].start)
+        event, after = replace(delivery, pieces=rest).divide(size)
         event = (*event[:-1], replace(event[-1], flush=True))
-        return replace(delivery, pieces=(*before, *event, *event, *after))
+        return replace(delivery, pieces=(*before, *event, *event, *after), room=delivery.room - size)

@@ -25,10 +25,11 @@ class ExtraFields(Fault):
 
     def bend(self, delivery: Delivery) -> Delivery:
         body = delivery.body
-        added = dump_json(self.fields)[1:-1]
+        alone = dump_json(self.fields)[1:-1]
+        behind = b"," + alone
         edits: list[Edit] = []
         for span in delivery.events():
             for found in scan_objects(body[span.start : span.end]):
                 place = span.start + found.end - 1
-                edits.append((place, place, b"," + added if found.members else added))
+                edits.append((place, place, behind if found.members else alone))
         return delivery.edit(edits)

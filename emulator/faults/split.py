@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
 from pydantic import Field
@@ -42,17 +43,23 @@ class Split(Fault):
             middles = [(event.start + event.end) // 2 for event in delivery.events() if event.end - event.start > 1]
             pieces = tuple(_cut_at(delivery.pieces, middles))
         else:
-            pieces = tuple(self._split(delivery.pieces))
+            pieces = tuple(self._split(delivery.pieces, delivery.writes))
         return replace(delivery, pieces=pieces)
 
-    def _split(self, pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+    def _split(self, pieces: tuple[Piece, ...], most: int) -> Iterator[Piece]:
+        """At most so many writes; the last has all that is left of its piece, and later pieces are as they were."""
         tokens = 0
         for piece in pieces:
-            *parts, rest = _CUTS[self.writes].findall(piece.data) or [b""]
-            for part in parts:
-                yield Piece(piece.due, part, tokens, last=False, mark=piece.mark)
+            start = 0
+            for cut in islice(_CUTS[self.writes].finditer(piece.data), max(0, most)):
+                if cut.end() == len(piece.data):
+                    break
+                yield Piece(piece.due, cut[0], tokens, last=False, mark=piece.mark)
+                start = cut.end()
+                most -= 1
             tokens = piece.tokens
-            yield replace(piece, data=rest, flush=piece.flush or self._ends_write(rest))
+            rest = piece.data[start:]
+            yield replace(piece, data=rest, flush=piece.flush or (most > 0 and self._ends_write(rest)))
 
     def _ends_write(self, data: bytes) -> bool:
         """Whether a write ends with a piece that ended none before: an answer in one piece is cut at tokens too."""

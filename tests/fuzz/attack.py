@@ -74,12 +74,14 @@ def _moving(server: Server, world: JSON) -> Iterator[None]:
 
 def _send(server: Server, address: tuple[str, int], world: JSON, requests: list[Request], findings: Findings) -> None:
     began = time.monotonic()
-    framed = [request for request in requests if request.framed]
-    while framed:
-        framed = framed[_exchange(address, world, framed, findings) :]
+    together = [request for request in requests if request.framed and not request.alone]
+    while together:
+        together = together[_exchange(address, world, together, findings) :]
     for request in requests:
         if not request.framed:
             _glance(address, world, request, findings)
+        elif request.alone:
+            _exchange(address, world, [request], findings)
     if time.monotonic() - began > _MOST_WORK:
         for request in requests:
             _time(server, address, world, request, findings)
@@ -102,9 +104,9 @@ def _exchange(address: tuple[str, int], world: JSON, requests: list[Request], fi
         findings.add(f"desynchronised: {error}", world, b"".join(request.data for request in requests[:done]))
     except Lost as error:
         findings.answers[0] += 1
-        text = json.dumps(world) + requests[max(done - 1, 0)].data.decode("latin-1")
+        text = json.dumps(world) + b"".join(request.data for request in requests[:done]).decode("latin-1")
         if not any(word in text for word in _ENDS):
-            findings.add(f"lost: {error}", world, requests[max(done - 1, 0)].data)
+            findings.add(f"lost: {error}", world, b"".join(request.data for request in requests[:done]))
         done = max(done, 1)
     except TimeoutError:
         findings.add("no answer", world, requests[done - 1].data)
@@ -117,7 +119,7 @@ def _judge(request: Request, answer: Answer, world: JSON, findings: Findings) ->
     head = answer.head.lower()
     if any(word in answer.head or word in answer.body for word in _OURS):
         findings.add("a bug of ours", world, request.data)
-    elif answer.status >= 400 and _NOT_OURS in head and b"text/plain" in head and b"problem" not in head:
+    elif _NOT_OURS in head and not (request.alone and answer.status == 400):
         findings.add("an answer of the framework", world, request.data)
 
 

@@ -27,10 +27,16 @@ _HEADERS = [
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent; ``framed``: it says rightly where it ends."""
+    """What is sent.
+
+    Fields:
+        framed: it says rightly where it ends.
+        alone: its head may be none, after which a server believes nothing on that connection.
+    """
 
     data: bytes
     framed: bool = True
+    alone: bool = False
 
     @property
     def is_head(self) -> bool:
@@ -60,10 +66,10 @@ def make_request(vendor: str, draw: random.Random) -> Request:
         body = _bend_body(body, draw)
     if draw.random() < 0.04:
         method = draw.choice(["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])
-    if draw.random() < 0.05:
-        target = _bend_target(target, draw)
-    if draw.random() < 0.1:
-        headers.append(draw.choice(_HEADERS))
+    alone = draw.random() < 0.1
+    if alone:
+        target = _bend_target(target, draw) if draw.random() < 0.5 else target
+        headers += draw.choices(_HEADERS, k=draw.randrange(3))
     if draw.random() < 0.15:
         headers += [f"x-emulator-fault: {fault}" for fault in draw.choices(FAULT_HEADERS, k=draw.randint(1, 3))]
     if draw.random() < 0.05:
@@ -73,7 +79,7 @@ def make_request(vendor: str, draw: random.Random) -> Request:
         headers.append("Content-Encoding: gzip")
     head = f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n" + "".join(f"{line}\r\n" for line in headers)
     data = _frame(head.encode("utf-8", "replace"), body, draw)
-    return Request(_bend_bytes(data, draw), framed=False) if draw.random() < 0.02 else Request(data)
+    return Request(_bend_bytes(data, draw), framed=False) if draw.random() < 0.02 else Request(data, alone=alone)
 
 
 def _frame(head: bytes, body: bytes, draw: random.Random) -> bytes:
@@ -86,7 +92,7 @@ def _frame(head: bytes, body: bytes, draw: random.Random) -> bytes:
 
 
 def _bend_body(body: bytes, draw: random.Random) -> bytes:
-    if draw.random() < 0.05:
+    if draw.random() < 0.25:
         return body
     try:
         return mutate(json.loads(body), draw)

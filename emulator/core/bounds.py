@@ -1,0 +1,71 @@
+"""What one call may cost, known before it is done: more is refused in the vendor's words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Sampling
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.values import Closed, Size, Whole
+
+_MIB = 1024**2
+_NATURAL = 1024  # tokens; no answer that ends by itself is longer
+_Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
+
+
+class Bounds(Closed):
+    """The most that one call may cost; a vendor's own limit holds where it is lower."""
+
+    body: Size = Field(default=64 * _MIB, description="Bytes of a request's body.")
+    decompressed: Size = Field(default=16 * _MIB, description="Bytes of a body that comes compressed.")
+    values: _Count = Field(default=250_000, description="Values in a body of JSON: members of objects, items of lists.")
+    messages: _Count = Field(default=16_384, description="Messages of a conversation.")
+    tools: _Count = Field(default=1_024, description="Tools on offer.")
+    inputs: _Count = Field(default=4_096, description="Prompts to go on with, texts to embed or to rank.")
+    answers: _Count = Field(default=512, description="Answers to all prompts together.")
+    tokens: _Count = Field(
+        default=262_144, description="Tokens of all answers; each alternative that is shown beside one counts as one."
+    )
+    components: _Count = Field(default=4_194_304, description="Numbers of all vectors: inputs times dimensions.")
+    faults: _Count = Field(default=16, description="Faults that the headers of one request ask for.")
+    added: Size = Field(default=_MIB, description="Bytes that faults add to an answer; what is beyond is left out.")
+    writes: _Count = Field(default=65_536, description="Writes that faults make of an answer; the last has the rest.")
+
+    def check(self, ask: Ask, deployment: Deployment) -> None:
+        """Refuse what asks for more.
+
+        Raises:
+            EmulatedError: ``INVALID_PARAMETER``; the message says how much there may be.
+        """
+        match ask:
+            case ChatAsk():
+                self._check_count(len(ask.messages), self.messages, "messages", "messages")
+                self._check_count(len(ask.tools), self.tools, "tools", "tools")
+                self._check_answers(1, ask.sampling)
+            case CompletionAsk():
+                self._check_count(len(ask.prompts), self.inputs, "prompts", "prompt")
+                self._check_answers(len(ask.prompts), ask.sampling)
+            case EmbeddingAsk():
+                self._check_count(len(ask.inputs), self.inputs, "inputs", "input")
+                numbers = len(ask.inputs) * (ask.dimensions or deployment.dimensions)
+                self._check_count(numbers, self.components, "numbers in all vectors", "input")
+
+    def _check_answers(self, prompts: int, sampling: Sampling) -> None:
+        answers = prompts * sampling.n
+        if answers == 1 and sampling.logprobs is None and not sampling.ignore_eos:
+            return  # the usual case: one answer that ends by itself
+        self._check_count(answers, self.answers, "answers", "n")
+        longest = _NATURAL if sampling.max_tokens is None else sampling.max_tokens
+        tokens = answers * (longest if sampling.ignore_eos else min(longest, _NATURAL))
+        alternatives = 0 if sampling.logprobs is None else 1 + sampling.logprobs
+        self._check_count(tokens * (1 + alternatives), self.tokens, "tokens with their alternatives", "n")
+
+    def _check_count(self, count: int, most: int, what: str, param: str) -> None:
+        if count > most:
+            text = f"{count} {what} are asked for, and one call may have {most}."
+            raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param)
+
+
+DEFAULT = Bounds.model_construct()
