@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from emulator.core.bounds import is_long, is_open
 from emulator.core.call import ChatAsk
 from emulator.core.clock import Clock
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -12,7 +13,8 @@ from emulator.core.seed import derive
 from emulator.core.state import State
 from emulator.core.vendor import Call, Parsed
 from emulator.core.wire import WireRequest
-from emulator.engine.budget import Unsatisfiable
+from emulator.core.work import aside
+from emulator.engine.budget import TooLong, Unsatisfiable, quick
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, write
@@ -26,6 +28,7 @@ from emulator.scenario.template import fill
 
 UNMATCHED = Match()
 _MOST_DRAFTS = 512  # answers to repeated calls that are kept
+_LONG_PROMPT = 65_536  # tokens; to look at more takes some milliseconds
 _LONGEST_DRAFT = 4096  # tokens; longer ones take more room than time
 
 
@@ -51,6 +54,7 @@ class Emulator:
         self._immediate = latency.immediate
         self.rules = scenario.rules
         self.journal = scenario.journal
+        self.bounds = scenario.bounds
         self.strict = scenario.strict
         self.quotas = list_quotas(scenario.limits)
         self._gate = Gate(compile_limits(scenario.limits), state)
@@ -88,7 +92,7 @@ class Emulator:
         latency = self._latency_of(match)
         admission = await gate.admit(call, request, self.clock.now() - self.started, latency.load)
         try:
-            plan = self.decide(call, match, request.key, now, admission.slot)
+            plan = await self.plan(call, match, request.key, now, admission.slot)
             await gate.expect(admission, now - self.started + plan.due)
         except BaseException:
             await gate.release(admission, None, self.clock.now() - self.started)
@@ -101,6 +105,20 @@ class Emulator:
 
     def _latency_of(self, match: Match) -> Latency:
         return self._latency if match.outcome.latency is None else self._latency.merge(match.outcome.latency)
+
+    async def plan(
+        self, call: Call, match: Match, key: bytes, now: float, slot: Slot | None = None, repeated: bytes | None = None
+    ) -> Plan:
+        """As :meth:`decide`, beside the event loop if it takes long."""
+        if sum(call.prompt_tokens) <= _LONG_PROMPT and not is_long(call.ask, call.deployment):
+            if not is_open(call.ask):
+                return self.decide(call, match, key, now, slot, repeated)
+            try:
+                with quick():
+                    return self.decide(call, match, key, now, slot, repeated)
+            except TooLong:
+                pass
+        return await aside(self.decide, call, match, key, now, slot)
 
     def decide(
         self,

@@ -47,6 +47,7 @@ SECTIONS: Rows = {
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
     "journal": "tests/scenario/test_schema.py::test_what_the_journal_keeps",
     "timing": "tests/scenario/test_schema.py::test_timing_is_kept",
+    "bounds": "tests/core/test_bounds.py::test_what_asks_for_more_is_refused",
     "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
 }
 

@@ -18,8 +18,10 @@ from emulator.control.report import ReportActions
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
+from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, parse_json
 from emulator.core.seed import derive
+from emulator.core.unpack import unpack
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.locations import format_path
 from emulator.scenario.mistakes import Row, explain_errors
@@ -182,4 +184,7 @@ async def _read_body(http: web.BaseRequest) -> bytes:
         size += len(chunk)
         if size > _LARGEST:
             raise ProblemError(413, "Too large", f"A body has at most {_LARGEST} bytes.", {"Connection": "close"})
-    return b"".join(chunks)
+    try:
+        return await unpack(b"".join(chunks), http.headers.get("Content-Encoding", ""), _LARGEST)
+    except EmulatedError:
+        raise ProblemError(413, "Too large", f"Unpacked, a body has at most {_LARGEST} bytes.") from None

@@ -10,17 +10,20 @@ from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, Embeddin
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.values import Closed, Size, Whole
 
+LIGHT = 64 * 1024
+"""Bytes of a body, roughly, that cost no more than some milliseconds, whatever is done with them."""
 _MIB = 1024**2
+_LONG = 8_192  # tokens and alternatives, some milliseconds of work
 _NATURAL = 1024  # tokens; no answer that ends by itself is longer
 _Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 
 
-class Bounds(Closed):
+class CallBounds(Closed):
     """The most that one call may cost; a vendor's own limit holds where it is lower."""
 
     body: Size = Field(default=64 * _MIB, description="Bytes of a request's body.")
     decompressed: Size = Field(default=16 * _MIB, description="Bytes of a body that comes compressed.")
-    values: _Count = Field(default=250_000, description="Values in a body of JSON: members of objects, items of lists.")
+    values: _Count = Field(default=300_000, description="Values in a body of JSON: members of objects, items of lists.")
     messages: _Count = Field(default=16_384, description="Messages of a conversation.")
     tools: _Count = Field(default=1_024, description="Tools on offer.")
     inputs: _Count = Field(default=4_096, description="Prompts to go on with, texts to embed or to rank.")
@@ -28,7 +31,7 @@ class Bounds(Closed):
     tokens: _Count = Field(
         default=262_144, description="Tokens of all answers; each alternative that is shown beside one counts as one."
     )
-    components: _Count = Field(default=4_194_304, description="Numbers of all vectors: inputs times dimensions.")
+    components: _Count = Field(default=3_145_728, description="Numbers of all vectors: inputs times dimensions.")
     faults: _Count = Field(default=16, description="Faults that the headers of one request ask for.")
     added: Size = Field(default=_MIB, description="Bytes that faults add to an answer; what is beyond is left out.")
     writes: _Count = Field(default=65_536, description="Writes that faults make of an answer; the last has the rest.")
@@ -49,18 +52,21 @@ class Bounds(Closed):
                 self._check_answers(len(ask.prompts), ask.sampling)
             case EmbeddingAsk():
                 self._check_count(len(ask.inputs), self.inputs, "inputs", "input")
-                numbers = len(ask.inputs) * (ask.dimensions or deployment.dimensions)
-                self._check_count(numbers, self.components, "numbers in all vectors", "input")
+                self._check_count(count_components(ask, deployment), self.components, "numbers in vectors", "input")
+
+    def check_tokens(self, count: int, param: str) -> None:
+        """Refuse a list of more tokens.
+
+        Raises:
+            EmulatedError: ``INVALID_PARAMETER``.
+        """
+        self._check_count(count, self.tokens, "tokens", param)
 
     def _check_answers(self, prompts: int, sampling: Sampling) -> None:
         answers = prompts * sampling.n
-        if answers == 1 and sampling.logprobs is None and not sampling.ignore_eos:
-            return  # the usual case: one answer that ends by itself
-        self._check_count(answers, self.answers, "answers", "n")
-        longest = _NATURAL if sampling.max_tokens is None else sampling.max_tokens
-        tokens = answers * (longest if sampling.ignore_eos else min(longest, _NATURAL))
-        alternatives = 0 if sampling.logprobs is None else 1 + sampling.logprobs
-        self._check_count(tokens * (1 + alternatives), self.tokens, "tokens with their alternatives", "n")
+        if answers > 1 or sampling.logprobs is not None or sampling.ignore_eos:
+            self._check_count(answers, self.answers, "answers", "n")
+            self._check_count(count_tokens(prompts, sampling), self.tokens, "tokens and alternatives", "n")
 
     def _check_count(self, count: int, most: int, what: str, param: str) -> None:
         if count > most:
@@ -68,4 +74,35 @@ class Bounds(Closed):
             raise EmulatedError(ErrorKind.INVALID_PARAMETER, text, param=param)
 
 
-DEFAULT = Bounds.model_construct()
+def count_tokens(prompts: int, sampling: Sampling) -> int:
+    """Most tokens of all answers, each alternative that is shown counted as one."""
+    longest = _NATURAL if sampling.max_tokens is None else sampling.max_tokens
+    tokens = longest if sampling.ignore_eos else min(longest, _NATURAL)
+    alternatives = 0 if sampling.logprobs is None else 1 + sampling.logprobs
+    return prompts * sampling.n * tokens * (1 + alternatives)
+
+
+def count_components(ask: EmbeddingAsk, deployment: Deployment) -> int:
+    """Numbers in all vectors."""
+    return len(ask.inputs) * (ask.dimensions or deployment.dimensions)
+
+
+def is_long(ask: Ask, deployment: Deployment) -> bool:
+    """The answer takes so long to make that the event loop must not wait for it."""
+    match ask:
+        case ChatAsk():
+            return count_tokens(1, ask.sampling) > _LONG
+        case CompletionAsk():
+            return count_tokens(len(ask.prompts), ask.sampling) > _LONG
+        case EmbeddingAsk():
+            return count_components(ask, deployment) > _LONG * 8
+
+
+def is_open(ask: Ask) -> bool:
+    """How long the answer takes to make, nobody knows: it has a schema to meet."""
+    if isinstance(ask, ChatAsk):
+        return ask.schema is not None or bool(ask.tools)
+    return isinstance(ask, CompletionAsk) and ask.schema is not None
+
+
+DEFAULT = CallBounds.model_construct()

@@ -1,6 +1,7 @@
 """JSON as the wire has it: one strict parser, one compact encoder, so one set of bytes."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,9 @@ def as_number(value: JSON) -> float:
     raise TypeError(f"not a number: {type(value).__name__}")
 
 
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # it never goes back, and takes what is not closed
+
+
 def parse_json(body: bytes | str) -> JSON:
     """Parse one JSON document.
 
@@ -74,6 +78,24 @@ def parse_json(body: bytes | str) -> JSON:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return value
+
+
+def check_values(body: bytes, most: int) -> None:
+    """Refuse JSON of more values than may be, before any of them is read.
+
+    Raises:
+        ValueError: there are more.
+    """
+    if len(body) <= most or body.count(b",") < most:
+        return
+    count = at = 0
+    for text in _STRING.finditer(body):
+        count += body.count(b",", at, text.start())
+        at = text.end()
+        if count >= most:
+            break
+    if count + body.count(b",", at) >= most:
+        raise ValueError(f"more than {most} values")
 
 
 def _refuse_constant(name: str) -> JSON:

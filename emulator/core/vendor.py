@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from emulator.core.bounds import DEFAULT, CallBounds
 from emulator.core.call import Ask, Deployment, Message, Tool
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
@@ -126,6 +127,7 @@ class Service(Generic[S, H]):
         keys: token → principal, or ``None``: any non-empty credential will do.
         started: Unix seconds.
         tokenizer: of a deployment.
+        bounds: what one call may cost.
         count_prompt: tokens of each prompt or input of an ask, template included.
         count_chat: tokens of a conversation with its tools, before the rest of the ask is known.
     """
@@ -141,6 +143,7 @@ class Service(Generic[S, H]):
     count_prompt: Callable[[Ask, Deployment], tuple[int, ...]]
     count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], int]
     metrics: Metrics
+    bounds: CallBounds = DEFAULT
 
     def principal(self, token: str | None) -> str | None:
         """Who ``token`` belongs to; ``None`` if it opens nothing.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import TypeVar, overload
 
-from emulator.core.json import JSON, parse_json
+from emulator.core.bounds import DEFAULT, LIGHT
+from emulator.core.json import JSON, check_values, parse_json
 from emulator.core.record import record
 
 Headers = tuple[tuple[str, str], ...]
@@ -44,6 +45,7 @@ class WireRequest:
         key: identity and attempt of the request; every id in the answer is drawn from it.
         attempt: how often an equal request came before.
         documents: what the vendor keeps for the session, if it keeps anything.
+        most_values: that a body of JSON may have.
     """
 
     method: str
@@ -58,7 +60,8 @@ class WireRequest:
     key: bytes = bytes(16)
     attempt: int = 0
     documents: Mapping[str, JSON] = NOTHING
-    _json: JSON | _Unread = _UNREAD
+    most_values: int = DEFAULT.values
+    _json: JSON | _Unread | ValueError = _UNREAD
 
     def json(self) -> JSON:
         """The body parsed as JSON, once.
@@ -68,8 +71,18 @@ class WireRequest:
         """
         value = self._json
         if isinstance(value, _Unread):
-            value = self._json = parse_json(self.body)
+            value = self._json = self._read()
+        if isinstance(value, ValueError):
+            raise value
         return value
+
+    def _read(self) -> JSON | ValueError:
+        try:
+            if len(self.body) > LIGHT:
+                check_values(self.body, self.most_values)
+            return parse_json(self.body)
+        except ValueError as error:
+            return error
 
     def forget_json(self) -> None:
         """Keep only the bytes of the body."""

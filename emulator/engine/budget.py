@@ -1,5 +1,9 @@
 """How much work one instance may cost, counted in steps so that the same schema always ends the same way."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 
 class Unsatisfiable(ValueError):
     """No instance of the schema exists, or none was found within the bound; the message says which."""
@@ -9,8 +13,27 @@ class Exhausted(ValueError):
     """The bound of steps was reached: whether an instance exists is not known, and no further try is made."""
 
 
+class TooLong(Exception):
+    """It takes longer than a quick try may; the same again without haste gives what there is."""
+
+
+_QUICK = 300  # steps of a quick try, some milliseconds
+_READING = 25  # units a character of a pattern
 _UNITS = 50  # of a step; the least that is counted
 _DEEPEST = 96  # levels of nesting, of the instance or of references
+
+
+_hurried: ContextVar[bool] = ContextVar("hurried", default=False)
+
+
+@contextmanager
+def quick() -> Iterator[None]:
+    """Meanwhile what takes long is given up by :class:`TooLong`, whatever would come of it."""
+    token = _hurried.set(True)
+    try:
+        yield
+    finally:
+        _hurried.reset(token)
 
 
 class Budget:
@@ -21,17 +44,25 @@ class Budget:
         size: characters of JSON text, roughly.
     """
 
-    __slots__ = ("size", "units")
+    __slots__ = ("_floor", "_once", "size", "units")
 
     def __init__(self, steps: int = 30_000, size: int = 65_536) -> None:
         self.units = steps * _UNITS
         self.size = size
+        self._floor = max(0, self.units - _QUICK * _UNITS) if _hurried.get() else 0
+        self._once: set[str] = set()
 
     def spend(self, units: int = _UNITS) -> None:
         """Count one step, or parts of it."""
         self.units -= units
-        if self.units < 0:
-            raise Exhausted("no instance found within the bound of steps")
+        if self.units < self._floor:
+            raise Exhausted("no instance found within the bound of steps") if self.units < 0 else TooLong()
+
+    def spend_once(self, pattern: str) -> None:
+        """Count what it takes to read a pattern, the first time it is needed."""
+        if pattern not in self._once:
+            self._once.add(pattern)
+            self.spend(_READING * len(pattern))
 
     def fill(self, size: int) -> None:
         """Count ``size`` more characters of the instance, before they are made.

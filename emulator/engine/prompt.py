@@ -8,6 +8,7 @@ from emulator.core.json import dump_text
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.profiles import PROFILES
 
+_LONGEST_COUNTED = 1024**2  # characters that are counted one by one
 _LONGEST_KEPT = 8192  # characters of a text whose count is remembered
 MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
 
@@ -30,14 +31,21 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: To
     count = template.template_base + template.template_per_message * len(messages)
     last = messages[-1] if messages else None
     for message in messages:  # every later turn sends the earlier ones again
-        count += tokenizer.count(message.text) if message is last else _count_again(message.text, tokenizer)
+        count += _count_text(message.text, tokenizer) if message is last else _count_again(message.text, tokenizer)
         if message.media or message.tool_calls:
             count += _count_beside(message, tokenizer)
     return count + _count_tools(tools, tokenizer) if tools else count
 
 
 def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:
-    return tokenizer.count(prompt) if isinstance(prompt, str) else len(prompt)
+    return _count_text(prompt, tokenizer) if isinstance(prompt, str) else len(prompt)
+
+
+def _count_text(text: str, tokenizer: Tokenizer) -> int:
+    """The tokens of a text; one beyond all contexts is taken to go on as it begins."""
+    if len(text) <= _LONGEST_COUNTED:
+        return tokenizer.count(text)
+    return tokenizer.count(text[:_LONGEST_COUNTED]) * len(text) // _LONGEST_COUNTED
 
 
 def _count_beside(message: Message, tokenizer: Tokenizer) -> int:
@@ -56,7 +64,7 @@ def _count_tools(tools: Sequence[Tool], tokenizer: Tokenizer) -> int:
 def _count_again(text: str, tokenizer: Tokenizer) -> int:
     """The count of a text that calls of one conversation have in common."""
     if len(text) > _LONGEST_KEPT:
-        return tokenizer.count(text)
+        return _count_text(text, tokenizer)
     return _recall(text, tokenizer)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
 
 

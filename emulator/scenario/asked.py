@@ -7,12 +7,14 @@ also in one header behind a comma), ``x-emulator-ttft: 2s``. Each is written as 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from emulator.core.json import JSON, parse_json
+from emulator.core.bounds import DEFAULT
+from emulator.core.json import JSON, Object, parse_json
 from emulator.latency import Latency
 from emulator.scenario.locations import format_path
 from emulator.scenario.mistakes import Mistake, explain_errors
@@ -24,10 +26,12 @@ ERROR = "x-emulator-error"
 FAULT = "x-emulator-fault"
 TTFT = "x-emulator-ttft"
 
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_BRACKETS = r"\[[^\]]*\]|\{[^}]*\}"
-_ENTRY = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^,])+")
-_PART = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^;])+")
+_LONGEST = 8_192  # characters of all these headers
+_MOST_SAID, _LONGEST_SAID = 8, 1_000  # mistakes that are told, and characters in all
+_QUOTED = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'  # what is not closed goes on to the end, so nothing is read twice
+_BRACKETS = r"\[[^\]]*+(?:\]|\Z)|\{[^}]*+(?:\}|\Z)"
+_ENTRY = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^,])++")
+_PART = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^;])++")
 
 
 class AskedError(Exception):
@@ -35,17 +39,29 @@ class AskedError(Exception):
 
 
 def ask_for(
-    outcome: Outcome, *, error: str | None = None, faults: Iterable[str] = (), ttft: str | None = None
+    outcome: Outcome,
+    *,
+    error: str | None = None,
+    faults: Sequence[str] = (),
+    ttft: str | None = None,
+    most: int = DEFAULT.faults,
 ) -> Outcome:
     """The outcome with what the headers ask for, which wins over what a rule says.
 
     An error or a fault takes the place of the rule's error and faults; its reply and latency stay.
 
+    Args:
+        most: faults that may be asked for.
+
     Raises:
-        AskedError: an unknown name or key, or a value that does not fit.
+        AskedError: an unknown name or key, a value that does not fit, or too much of it.
     """
     changes: dict[str, object] = {}
+    if sum(map(len, (error or "", *faults, ttft or ""))) > _LONGEST:
+        raise AskedError(f"{FAULT} and {ERROR}: at most {_LONGEST} characters together")
     asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
+    if len(asked) > most:
+        raise AskedError(f"{FAULT}: {len(asked)} faults, and one request may ask for {most}")
     if error is not None or asked:
         refusal = None if error is None else _read(ErrorOutcome, ERROR, _parse(ERROR, "kind", error))
         changes["error"] = refusal
@@ -79,8 +95,14 @@ def _read(model: type[M], header: str, data: JSON) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        found = explain_errors(error, data, model.model_json_schema())
-        raise AskedError(f"{header}: " + "; ".join(map(_show, found))) from None
+        found = explain_errors(error, data, _schema_of(model))
+        said = "; ".join(map(_show, found[:_MOST_SAID]))
+        raise AskedError(f"{header}: {said[:_LONGEST_SAID]}") from None
+
+
+@cache
+def _schema_of(model: type[BaseModel]) -> Object:
+    return model.model_json_schema()
 
 
 def _show(mistake: Mistake) -> str:

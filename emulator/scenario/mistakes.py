@@ -152,8 +152,13 @@ def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
     return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True)
 
 
+_LONGEST_NAME = 200  # characters; likeness takes the product of both lengths to find
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that ``name`` is probably meant to be."""
+    """The known name that ``name`` is probably meant to be; nobody means one by a name beyond all measure."""
+    if len(name) > _LONGEST_NAME:
+        return None
     names = list(known)
     said = next((word for word in MEANT.get(name.lower(), ()) if word in names), None)
     return said or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
+from emulator.core.bounds import DEFAULT, CallBounds
 from emulator.core.call import Deployment, Task
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.values import SIZE_SCHEMA, Closed, Duration, Size, Whole, require
@@ -261,6 +262,7 @@ class Scenario(Closed):
         description="How exact the times of answers are to be.",
         examples=[{"invalid_above": "5ms"}],
     )
+    bounds: CallBounds = Field(default=DEFAULT, description="What one call may cost.", examples=[{"inputs": 10000}])
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
         default=(), description="The first that matches wins."
     )

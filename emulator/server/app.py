@@ -11,6 +11,7 @@ from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
+from emulator.core.unpack import unpack
 from emulator.core.vendor import AnyService, AnyVendor
 from emulator.core.wire import NOTHING, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import Emulator
@@ -106,7 +107,12 @@ class VendorApp:
         try:
             if exchange.asks:
                 check_headers(wire.headers)
-            wire.body = await read_body(http, self.vendor.body_limit)
+            bounds = self.emulator.bounds
+            wire.most_values = bounds.values
+            wire.body = await read_body(http, min(self.vendor.body_limit, bounds.body))
+            if "Content-Encoding" in http.headers:
+                most = min(self.vendor.body_limit, bounds.decompressed)
+                wire.body = await unpack(wire.body, http.headers["Content-Encoding"], most)
             exchange.parsed = await self._reader.read(exchange)
             response = await self._decider.decide(exchange)
         except EmulatedError as error:
@@ -118,7 +124,7 @@ class VendorApp:
             exchange.error, exchange.hint = "asked", str(error)
             await self._name(exchange)
             return refuse_asked(error)
-        return self._decider.bend(response, exchange)
+        return await self._decider.bend(response, exchange)
 
     async def _name(self, exchange: Exchange) -> None:
         """A request that was refused early has a name all the same."""

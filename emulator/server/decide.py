@@ -10,12 +10,14 @@ from dataclasses import replace
 from multidict import MultiMapping
 
 from emulator.control.explain import describe_nearest
+from emulator.core.bounds import LIGHT, is_long
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Plan
 from emulator.core.vendor import AnyService, AnyVendor, Call, Change, Parsed
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
+from emulator.core.work import aside
 from emulator.faults import measure
 from emulator.pipeline import UNMATCHED, Emulator, fill_reply
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
@@ -32,6 +34,7 @@ _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
 _MOST_KEPT = 1000  # documents of a vendor in a session
+_LONG = 4096  # tokens of a stream that is measured and bent aside
 NO_WAIT = {"retry-after-ms": "1"}
 """Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they obey.
 
@@ -75,14 +78,18 @@ class Decider:
         gate = emulator.gate_for(parsed)
         if gate is None or match.outcome.error is not None:
             repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
-            exchange.plan = emulator.decide(parsed, match, wire.key, started, None, repeated)
+            exchange.plan = await emulator.plan(parsed, match, wire.key, started, None, repeated)
         else:
             exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
         plan = exchange.plan
         if parsed.keep is not None:
             await self._keep(parsed, plan, exchange)
         codec = parsed.codec
-        return (codec.stream if parsed.stream else codec.render)(plan, wire)
+        if parsed.stream:
+            return codec.stream(plan, wire)
+        if is_long(parsed.ask, parsed.deployment):
+            return await aside(codec.render, plan, wire)
+        return codec.render(plan, wire)
 
     async def _match(self, exchange: Exchange, parsed: Parsed) -> Match:
         emulator, wire = self._emulator, exchange.wire
@@ -92,7 +99,7 @@ class Decider:
                 self._vendor.name, wire, parsed, exchange.identity, exchange.attempt, exchange.started
             )
         if exchange.asks and self._header_faults:
-            match = _ask(match, wire.headers)
+            match = _ask(match, wire.headers, emulator.bounds.faults)
         exchange.match = match
         return match
 
@@ -141,29 +148,36 @@ class Decider:
             asyncio.get_running_loop().call_soon(clock.leave_client, until)
         return with_headers(self._vendor.render_error(error, exchange.wire, self._service), headers)
 
-    def bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> WireResponse | WireStream | Delivery:
+    async def bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         """The answer with all faults in it, in order; one that drops the connection anyway stays."""
-        faults = exchange.faults
-        if not faults or (isinstance(answer, WireResponse) and answer.status == DROPPED):
+        if not exchange.faults or (isinstance(answer, WireResponse) and answer.status == DROPPED):
             return answer
+        if isinstance(answer, WireResponse):
+            long = len(answer.body) > LIGHT
+        else:
+            long = exchange.plan is not None and exchange.plan.usage.completion_tokens > _LONG
+        return await aside(self._bend, answer, exchange) if long else self._bend(answer, exchange)
+
+    def _bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> Delivery:
         delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
 
         def word_error(error: EmulatedError) -> bytes:
             whole = b"" if delivery.streamed else self._vendor.render_error(error, exchange.wire, self._service).body
             return whole or self._vendor.render_late_error(error, exchange.wire, self._service)
 
-        delivery = replace(delivery, word_error=word_error)
-        for fault in faults:
+        bounds = self._emulator.bounds
+        delivery = replace(delivery, word_error=word_error, room=bounds.added, writes=bounds.writes)
+        for fault in exchange.faults:
             delivery = fault.bend(delivery)
         return delivery
 
 
-def _ask(match: Match, headers: Mapping[str, str]) -> Match:
+def _ask(match: Match, headers: Mapping[str, str], most: int) -> Match:
     """What a rule makes of a call, or what the request's headers ask for in its place."""
     if FAULT not in headers and ERROR not in headers and TTFT not in headers:
         return match
     faults = headers.getall(FAULT, []) if isinstance(headers, MultiMapping) else [headers.get(FAULT, "")]
-    outcome = ask_for(match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT))
+    outcome = ask_for(match.outcome, error=headers.get(ERROR), faults=faults, ttft=headers.get(TTFT), most=most)
     return replace(match, outcome=outcome)
 
 
@@ -199,7 +213,8 @@ def _refuse_unmatched(wire: WireRequest, verdicts: Sequence[Verdict]) -> WireRes
 
 def refuse_asked(error: AskedError) -> WireResponse:
     """400 in the emulator's own words; no vendor's."""
-    problem: JSON = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": str(error)}
+    said = str(error).encode("utf-8", "replace").decode()  # headers may hold bytes that are no text
+    problem: JSON = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": said}
     return WireResponse(400, dump_json(problem), (("Content-Type", "application/problem+json"),))
 
 

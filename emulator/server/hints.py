@@ -145,7 +145,7 @@ def _explain_deployment(wire: WireRequest, service: AnyService) -> str:
     if meant is not None:
         return f"no deployment `{_cut(name)}`; did you mean `{meant}`?"
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
-    alike = sorted(known, key=lambda other: -difflib.SequenceMatcher(None, name, other).ratio())[:_MOST_NAMES]
+    alike = sorted(known, key=lambda other: -difflib.SequenceMatcher(None, _cut(name), other).ratio())[:_MOST_NAMES]
     there = f"there are {', '.join(alike)}{more}" if known else "there are none"
     return f"no deployment `{_cut(name)}`; {there}"
 

@@ -4,15 +4,19 @@ from contextlib import suppress
 
 from aiohttp import web
 
+from emulator.core.bounds import LIGHT
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.seed import derive
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
 from emulator.core.wire import WireRequest
+from emulator.core.work import aside
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
 from emulator.server.memo import Known, Memo
 from emulator.server.routing import Router
+
+_LONGEST = 4 * 1024**2  # bytes of a body whose order of keys means nothing; a longer one is taken as it is
 
 
 class Reader:
@@ -48,7 +52,9 @@ class Reader:
             return known.call
         if missing is not None or endpoint is None:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
-        parsed = self._parse(endpoint, wire)
+        parsed = self._parse(endpoint, wire) if len(wire.body) <= LIGHT else await aside(self._parse, endpoint, wire)
+        if isinstance(parsed, Call):
+            self._emulator.bounds.check(parsed.ask, parsed.deployment)
         if exchange.attempt and isinstance(parsed, Call) and not wire.documents:
             self._memo.remember(wire, exchange.identity, parsed)
         return parsed
@@ -56,7 +62,12 @@ class Reader:
     async def identify(self, exchange: Exchange, known: Known | None = None) -> None:
         """Give the request its key: identity and attempt."""
         wire, emulator = exchange.wire, self._emulator
-        exchange.identity = identify(self._vendor.name, wire) if known is None else known.identity
+        if known is not None:
+            exchange.identity = known.identity
+        elif len(wire.body) <= LIGHT:
+            exchange.identity = identify(self._vendor.name, wire)
+        else:
+            exchange.identity = await aside(identify, self._vendor.name, wire)
         try:
             exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
         finally:  # a request that is refused for want of the store has a name all the same
@@ -76,7 +87,7 @@ class Reader:
 def identify(vendor: str, wire: WireRequest) -> bytes:
     """What makes a request the same as another: no header, no session, no key order of its body."""
     body = wire.body
-    if body:
+    if 0 < len(body) <= _LONGEST:
         with suppress(ValueError, RecursionError):
             body = canonical_json(wire.json())
     query = "&".join(sorted(f"{k}={v}" for k, v in wire.query.items())) if wire.query else ""

@@ -174,6 +174,7 @@ def serve(
         count_prompt=_count_prompt,
         count_chat=_count_chat,
         metrics=metrics,
+        bounds=scenario.bounds,
     )
 
 

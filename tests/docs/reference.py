@@ -29,6 +29,7 @@ _MEANS = {
     "type": "What it is called.",
     "journal": "What the journal keeps.",
     "timing": "How exact times are to be.",
+    "bounds": "What one call may cost.",
 }  # of keys that say nothing themselves
 _PLAIN = {"string": "text", "boolean": "true or false", "object": "mapping", "integer": "whole number"}
 

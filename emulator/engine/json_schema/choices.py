@@ -9,6 +9,7 @@ from emulator.engine.json_schema.resolve import Dialect, Node
 from emulator.engine.json_schema.shape import Undecided
 
 Option = tuple[Node, ...]
+_MOST_APART = 200  # branches of ``oneOf`` that are kept apart: it takes their number times itself
 
 
 def options(choice: Undecided, key: bytes, strict: bool) -> list[Option]:
@@ -45,7 +46,7 @@ def _one_of(node: Node, branches: list[JSON], key: bytes, strict: bool) -> list[
         if branch is False:
             continue
         option: Option = (node.below(branch),)
-        if strict:
+        if strict and len(branches) <= _MOST_APART:
             others = branches[:index] + branches[index + 1 :]
             option += (node.below({"not": {"anyOf": others}}),)
         found.append(option)

@@ -27,7 +27,7 @@ def write_object(solver: Solver, shape: Shape, place: Position) -> Object:
     """
     low, high = shape.member_count
     solver.budget.fill(2 * low)
-    needed = _closed(shape, list(shape.required))
+    needed = _closed(shape, list(dict.fromkeys(shape.required)), solver.budget)
     if high is not None and len(needed) > high:
         raise Unsatisfiable("more properties are required than are allowed")
     chosen = dict.fromkeys(needed)
@@ -40,7 +40,7 @@ def write_object(solver: Solver, shape: Shape, place: Position) -> Object:
             if name in needed:
                 raise
     _fill(solver, shape, place, built, low)
-    return {name: built[name] for name in built if name in needed or _stays(shape, built, name)}
+    return {name: built[name] for name in built if name in needed or _stays(shape, built, name, solver.budget)}
 
 
 def _member(solver: Solver, shape: Shape, place: Position, name: str) -> JSON:
@@ -89,10 +89,13 @@ def narrow_members(shape: Shape, budget: Budget) -> None:
             return
 
 
-def _closed(shape: Shape, names: list[str]) -> list[str]:
+def _closed(shape: Shape, names: list[str], budget: Budget) -> list[str]:
     """With every property the presence of others asks for."""
+    if not shape.dependent:
+        return names
     found = dict.fromkeys(names)
     for name in (pending := list(names)):
+        budget.spend(len(shape.dependent) // 2)
         for trigger, needed in shape.dependent:
             if trigger == name:
                 pending.extend(n for n in needed if n not in found)
@@ -100,8 +103,8 @@ def _closed(shape: Shape, names: list[str]) -> list[str]:
     return list(found)
 
 
-def _stays(shape: Shape, built: Object, name: str) -> bool:
-    return all(other in built for other in _closed(shape, [name]))
+def _stays(shape: Shape, built: Object, name: str, budget: Budget) -> bool:
+    return all(other in built for other in _closed(shape, [name], budget))
 
 
 def _add_optional(solver: Solver, shape: Shape, place: Position, chosen: dict[str, None], high: int | None) -> None:
@@ -116,7 +119,7 @@ def _add_optional(solver: Solver, shape: Shape, place: Position, chosen: dict[st
     share = min(share, _MOST / max(1, len(names)))
     for name in names:
         if draw_uniform(place.key, "optional", name) < share:
-            more = [n for n in _closed(shape, [name]) if n not in chosen]
+            more = [n for n in _closed(shape, [name], solver.budget) if n not in chosen]
             fits = high is None or len(chosen) + len(more) <= high
             if fits and member_nodes(shape, name, solver.budget) is not None:
                 chosen.update(dict.fromkeys(more))
@@ -142,7 +145,7 @@ def _fill(solver: Solver, shape: Shape, place: Position, built: Object, low: int
     for name in _possible_names(solver, shape, place):
         if len(built) >= goal:
             return
-        more = [n for n in _closed(shape, [name]) if n not in built]
+        more = [n for n in _closed(shape, [name], solver.budget) if n not in built]
         if high is not None and len(built) + len(more) > high:
             continue
         try:

@@ -34,6 +34,7 @@ def matches(pattern: str, text: str, budget: Budget) -> bool:
         BadPattern: not a pattern, or one that only a search without bound could decide.
         Exhausted: finding out takes too long.
     """
+    budget.spend_once(pattern)
     compiled, risk = compile_pattern(pattern)
     if risk == 1 or (risk == 2 and len(text) < _SHORT):
         return compiled.search(text) is not None

@@ -1,9 +1,11 @@
 """Reading a body: JSON first, then as pydantic reads it; the real service is a pydantic container."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from emulator.core.json import JSON
 from emulator.core.wire import WireRequest
@@ -55,6 +57,8 @@ class WireModel(BaseModel):
     model_config = ConfigDict(extra="ignore", protected_namespaces=())
 
 
+_MOST_LISTED = 1000
+_FIRST = 20  # items of each list that are looked at once there are more violations than anybody reads
 M = TypeVar("M", bound=WireModel)
 
 
@@ -68,9 +72,25 @@ def validate(model: type[M], body: JSON, place: tuple[str | int, ...] = ()) -> M
         # ``from_attributes`` words a wrong type as the container does
         validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
     except ValidationError as error:
-        errors = error.errors(include_url=False)
+        errors = _list_errors(error, model, body)
         raise refusals.breaks_schema([{**each, "loc": (*place, *each["loc"])} for each in errors]) from None
     return validated
+
+
+def _list_errors(error: ValidationError, model: type[WireModel], body: JSON) -> Sequence[ErrorDetails]:
+    """All violations; of very many those among the first items of each list, if there are any."""
+    if error.error_count() > _MOST_LISTED:
+        try:
+            model.__pydantic_validator__.validate_python(_shorten(body), from_attributes=True)
+        except ValidationError as first:
+            error = first
+    return error.errors(include_url=False)
+
+
+def _shorten(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {key: _shorten(inner) for key, inner in value.items()}
+    return [_shorten(item) for item in value[:_FIRST]] if isinstance(value, list) else value
 
 
 def _read_whole(value: JSON) -> JSON:

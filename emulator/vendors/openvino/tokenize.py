@@ -23,6 +23,9 @@ def tokenizes(accepted: Accepted) -> bool:
     )
 
 
+_DENSEST = 8  # characters of a token where text is plain; denser text has more of them
+
+
 def answer_tokenize(accepted: Accepted) -> WireResponse:
     """Ids of one text, or a row for each of several.
 
@@ -36,8 +39,10 @@ def answer_tokenize(accepted: Accepted) -> WireResponse:
     special = _read_flag(body, "add_special_tokens", default=True)
     left = _read_side(body) == "left"
     tokenizer = accepted.service.tokenizer(accepted.deployment)
+    accepted.service.bounds.check_tokens(sum(map(len, texts)) // _DENSEST, "text")
     rows = [_encode(text, tokenizer, special)[:longest] for text in texts]
     if pad and longest is not None:
+        accepted.service.bounds.check_tokens(len(rows) * longest, "max_length")
         fills = [[_PAD] * (longest - len(row)) for row in rows]
         rows = [fill + row if left else row + fill for row, fill in zip(rows, fills, strict=True)]
     tokens = dump_json(rows[0] if len(rows) == 1 else rows)

@@ -4,7 +4,6 @@ Source: text-generation-inference, ``router/src/server.rs``.
 """
 
 from emulator.core.json import JSON, dump_json
-from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.openai import read_message
 from emulator.dialects.tgi import find_served
@@ -18,26 +17,31 @@ from emulator.vendors.tgi.settings import TgiService
 def answer_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
     """``POST /tokenize``: every token of ``inputs``."""
     body = serde.read(request, PLAIN)
-    return _answer(_list_tokens(service.tokenizer(find_served(service)), body.inputs))
+    return _answer(_list_tokens(service, body.inputs))
 
 
 def answer_chat_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
     """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
-    tokens = _list_tokens(service.tokenizer(find_served(service)), text)
+    tokens = _list_tokens(service, text)
     return _answer({"tokenize_response": tokens, "templated_text": text})
+
+
+_DENSEST = 8  # characters of a token where text is plain; denser text has more of them
 
 
 def _answer(value: JSON) -> WireResponse:
     return WireResponse(200, dump_json(value), JSON_HEADERS)
 
 
-def _list_tokens(tokenizer: Tokenizer, text: str) -> list[JSON]:
+def _list_tokens(service: TgiService, text: str) -> list[JSON]:
     """Each token with where it starts and stops, in bytes; a begin-of-sequence token stands at 0.
 
     Source: text-generation-inference, ``router/src/server.rs``, encoding_to_tokens.
     """
+    tokenizer = service.tokenizer(find_served(service))
+    service.bounds.check_tokens(len(text) // _DENSEST, "inputs")
     tokens: list[JSON] = []
     if tokenizer.bos is not None:
         tokens.append({"id": tokenizer.bos, "text": "", "start": 0, "stop": 0})

@@ -135,6 +135,7 @@ class _RoleSchema:
         return core_schema.custom_error_schema(roles, "enum", custom_error_context={"expected": _ROLES})
 
 
+_MANY = 1000  # parts of one message; nobody reads as many violations
 P = TypeVar("P", bound=Part)
 _PARTS = TypeAdapter(list[ContentPart])
 Content = str | Sequence[Part] | None
@@ -149,6 +150,8 @@ def read_content(value: JSON, parts: TypeAdapter[list[P]]) -> str | list[P] | No
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):
+        if len(value) > _MANY:
+            parts.validate_python(value[:_MANY], from_attributes=True)
         return parts.validate_python(value, from_attributes=True)
     neither: list[InitErrorDetails] = [
         {"type": "string_type", "loc": ("str",), "input": value},
