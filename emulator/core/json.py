@@ -80,11 +80,15 @@ def parse_json(body: bytes | str) -> JSON:
     return value
 
 
+class TooManyValues(ValueError):
+    """JSON of more values than may be."""
+
+
 def check_values(body: bytes, most: int) -> None:
     """Refuse JSON of more values than may be, before any of them is read.
 
     Raises:
-        ValueError: there are more.
+        TooManyValues: there are more.
     """
     if len(body) <= most or body.count(b",") < most:
         return
@@ -95,7 +99,7 @@ def check_values(body: bytes, most: int) -> None:
         if count >= most:
             break
     if count + body.count(b",", at) >= most:
-        raise ValueError(f"more than {most} values")
+        raise TooManyValues(f"more than {most} values")
 
 
 def _refuse_constant(name: str) -> JSON:

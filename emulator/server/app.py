@@ -119,7 +119,7 @@ class VendorApp:
             exchange.error, exchange.refusal = error.kind, error
             exchange.plan = None
             await self._name(exchange)
-            response = self._decider.refuse(error, exchange)
+            response = await self._decider.refuse(error, exchange)
         except AskedError as error:
             exchange.error, exchange.hint = "asked", str(error)
             await self._name(exchange)

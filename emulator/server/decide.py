@@ -134,7 +134,7 @@ class Decider:
             if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
                 return write.answer
 
-    def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:
+    async def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:
         """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
         clock, headers = self._emulator.clock, error.headers
         if exchange.match is None or exchange.match.outcome.error is None:
@@ -146,7 +146,10 @@ class Decider:
             if not error.retry_after:
                 headers = {**NO_WAIT, **headers}
             asyncio.get_running_loop().call_soon(clock.leave_client, until)
-        return with_headers(self._vendor.render_error(error, exchange.wire, self._service), headers)
+        wire, render = exchange.wire, self._vendor.render_error
+        long = len(wire.body) > LIGHT  # a vendor may look into the body once more
+        rendered = await aside(render, error, wire, self._service) if long else render(error, wire, self._service)
+        return with_headers(rendered, headers)
 
     async def bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         """The answer with all faults in it, in order; one that drops the connection anyway stays."""

@@ -19,9 +19,9 @@ _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tok
 
 
 def echo_request_id(request: WireRequest) -> Headers:
-    """The client's own request id, given back."""
+    """The client's own request id, given back if it is text that a header may hold."""
     given = request.all_headers.get("x-ms-client-request-id")
-    return (("x-ms-client-request-id", given),) if given else ()
+    return (("x-ms-client-request-id", given),) if given and given.isascii() and given.isprintable() else ()
 
 
 def answer_headers(plan: Plan, request: WireRequest, habits: Habits, *, stream: bool = False) -> Headers:

@@ -9,12 +9,13 @@ from struct import pack, unpack
 from typing import TypeGuard
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, TooManyValues, dump_json
 from emulator.core.wire import WireRequest
 from emulator.vendors.openvino.reader import TooDeepError, has_big_numbers, read_json
 from emulator.vendors.openvino.release import Release
 
 _SPACED = re.compile(rb'"[ \t\r\n]+:')
+_DEEPEST = 20_000  # levels of a body; where the server knows no limit, its stack is one
 UINT32 = 2**32
 _UINT64 = 2**64
 _INT32 = 2**31
@@ -39,14 +40,16 @@ def load_body(request: WireRequest, limit: int = 0) -> JSON:
     try:
         body = request.json()
         odd = type(body) is dict and _is_odd(text, dump_json(body))
+    except TooManyValues:
+        raise body_refusal("Cannot parse JSON body") from None
     except (ValueError, RecursionError):
         odd = True
     if not odd and not (limit and text.count(b"{") + text.count(b"[") > limit):
         return body
     try:
-        return read_json(text, limit)
+        return read_json(text, limit or _DEEPEST)
     except TooDeepError:
-        raise body_refusal("JSON body exceeds maximum nesting depth") from None
+        raise body_refusal("JSON body exceeds maximum nesting depth" if limit else "Cannot parse JSON body") from None
     except ValueError:
         raise body_refusal("Cannot parse JSON body") from None
 
