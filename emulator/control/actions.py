@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from emulator.control import models
@@ -13,13 +12,11 @@ from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
 from emulator.control.requests import RequestActions
 from emulator.control.timing import Errors, Quantiles
+from emulator.core.calendar import LAST, write_date
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import nearest
-
-_END = 253402300799.0  # 9999-12-31T23:59:59Z, the last second that has a date
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Actions(RequestActions, LookActions):
@@ -128,20 +125,19 @@ class Actions(RequestActions, LookActions):
         emulator = self._target.of(query.session).emulator
         clock = emulator.clock
         now = clock.now()
-        moment = _BEGINNING + timedelta(seconds=now)
         scale = clock.scale if isinstance(clock, RealClock) else 0.0
         return models.ClockState(
             kind=_kind_of(clock),
             scale=scale,
             now=now,
-            time=moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            time=write_date(now),
             since_start=now - emulator.started,
         )
 
     async def move_clock(self, query: models.SessionQuery, body: models.Advance, name: str) -> models.ClockState:
         if body.advance is not None:
             seconds = parse_duration(body.advance)
-            if self._target.of(query.session).emulator.clock.now() + seconds > _END:
+            if self._target.of(query.session).emulator.clock.now() + seconds > LAST:
                 raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
             self._target.advance(seconds, query.session)
         if body.clock is not None:

@@ -65,7 +65,7 @@ Duration = Annotated[float, BeforeValidator(_read_duration), WithJsonSchema(DURA
 """Seconds; written with a unit."""
 
 _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
-_SIZE = re.compile(r"\s*(\d+)\s*(B|KiB|MiB|GiB)\s*", re.ASCII)
+_SIZE = re.compile(r"\s*(\d{1,12})\s*(B|KiB|MiB|GiB)\s*", re.ASCII)
 
 
 def _read_size(value: JSON) -> int:

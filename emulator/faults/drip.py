@@ -21,7 +21,7 @@ class Drip(Positioned):
     """
 
     type: Literal["drip"]
-    bytes_per_second: Annotated[float, Field(gt=0)] = Field(description="The rate.", examples=[20])
+    bytes_per_second: Annotated[float, Field(ge=0.001)] = Field(description="The rate.", examples=[20])
 
     def bend(self, delivery: Delivery) -> Delivery:
         before, after = delivery.divide(self.find(delivery))

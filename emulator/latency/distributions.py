@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from emulator.core.duration import LONGEST
 from emulator.core.json import JSON
 from emulator.core.seed import derive
 from emulator.core.values import DURATION_SCHEMA, Closed, Duration, require
@@ -24,9 +25,7 @@ class Distribution(Closed):
     def sample(self, key: bytes, size: int) -> list[float]:
         """``size`` draws in seconds; the same key gives the same ones, fewer are the beginning of more."""
         draws = self.draw(key, size)
-        if self.max is None:
-            return [draw if draw > 0.0 else 0.0 for draw in draws]
-        top = self.max
+        top = LONGEST if self.max is None else self.max
         return [min(draw, top) if draw > 0.0 else 0.0 for draw in draws]
 
     def draw(self, key: bytes, size: int) -> list[float]:
@@ -124,7 +123,7 @@ class Pareto(Distribution):
 
     type: Literal["pareto"]
     minimum: Duration = Field(description="No draw is shorter.")
-    alpha: float = Field(gt=0, description="The lower, the heavier the tail.")
+    alpha: float = Field(ge=0.001, description="The lower, the heavier the tail.")
 
     def draw(self, key: bytes, size: int) -> list[float]:
         minimum, power = self.minimum, -1 / self.alpha

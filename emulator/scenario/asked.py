@@ -59,6 +59,8 @@ def ask_for(
     changes: dict[str, object] = {}
     if sum(map(len, (error or "", *faults, ttft or ""))) > _LONGEST:
         raise AskedError(f"{FAULT} and {ERROR}: at most {_LONGEST} characters together")
+    error, ttft = (text and _clean(text) for text in (error, ttft))
+    faults = [*map(_clean, faults)]
     asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
     if len(asked) > most:
         raise AskedError(f"{FAULT}: {len(asked)} faults, and one request may ask for {most}")
@@ -70,6 +72,11 @@ def ask_for(
         latency = _read(Latency, TTFT, {"ttft": ttft.strip()})
         changes["latency"] = latency if outcome.latency is None else outcome.latency.merge(latency)
     return outcome.model_copy(update=changes)
+
+
+def _clean(text: str) -> str:
+    """A header's text; bytes that are none are shown as question marks."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _parse(header: str, name: str, text: str) -> dict[str, JSON]:

@@ -142,6 +142,8 @@ def _stem(path: Path) -> str:
 
 def _read(path: Path) -> Document:
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for, and a device never ends
+            return Document(rows=[Row(str(path), 0, 0, "", "not a file")])
         return _parse(path.read_bytes(), str(path))
     except OSError as error:
         return Document(rows=list(_unreadable(path, error).rows))

@@ -15,6 +15,8 @@ from emulator.scenario.mistakes import Row
 
 _TAG = "tag:yaml.org,2002:"
 _MOST_NODES = 200_000  # of a document once its aliases are expanded
+_LONGEST = 64 * 1024**2  # characters of all strings, likewise
+_MOST_DIGITS = 4300  # of a number; Python reads and writes no more
 _DEEPEST = 500  # mappings and lists inside one another
 
 # The core schema of YAML 1.2.2, section 10.3.2: `no` and `on` are strings, `0o17` is octal.
@@ -52,6 +54,9 @@ def parse_document(text: str | bytes, file: str) -> Document:
     except RecursionError:
         document = Document()
         document.rows.append(Row(file, 1, 1, "", "nested too deeply"))
+    except _TooLargeError as error:
+        document = Document()
+        document.rows.append(Row.at(error.location, "too large once its aliases are written out"))
     return document
 
 
@@ -83,6 +88,11 @@ def _loader() -> type[SafeLoader]:
     return loader
 
 
+class _TooLargeError(Exception):
+    def __init__(self, location: Location) -> None:
+        self.location = location
+
+
 class _Reader:
     """Turns nodes into values, remembering locations and mistakes."""
 
@@ -91,13 +101,15 @@ class _Reader:
         self._rows = document.rows
         self._locations = document.locations
         self._open: set[int] = set()
-        self._nodes = 0
+        self._nodes = self._length = 0
 
     def read(self, node: Node, path: KeyPath) -> JSON:
         self._locations.values[path] = self._locate(node, path)
         self._nodes += 1
-        if self._nodes > _MOST_NODES:
-            raise RecursionError
+        if isinstance(node, ScalarNode):
+            self._length += len(node.value)
+        if self._nodes > _MOST_NODES or self._length > _LONGEST:
+            raise _TooLargeError(self._locate(node, path))
         if isinstance(node, ScalarNode):
             return self._read_scalar(node, path)
         if id(node) in self._open:
@@ -138,6 +150,8 @@ class _Reader:
                 return None
             if kind == "bool":
                 return {"true": True, "false": False}[text.lower()]
+            if kind in ("int", "float") and len(text) > _MOST_DIGITS:
+                return self._refuse(node, path, f"a number of more than {_MOST_DIGITS} digits")
             if kind == "int":
                 return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
             if kind == "float":

@@ -51,13 +51,13 @@ __all__ = [
     "schema_json",
 ]
 
-Positive = Annotated[Whole, Field(ge=1)]
+Positive = Annotated[Whole, Field(ge=1, le=10**15)]
 
 
 class Scale(Closed):
     """A clock that runs faster, or slower, than the wall's."""
 
-    scale: float = Field(gt=0, description="Scenario seconds in one real second.", examples=[60])
+    scale: float = Field(ge=1e-6, le=1e6, description="Scenario seconds in one real second.", examples=[60])
 
 
 def _tag_clock(value: JSON) -> str | None:
@@ -124,7 +124,7 @@ class DeploymentEntry(Closed):
     default_max_tokens: Positive | None = Field(
         default=None, description="Tokens of an answer if the request sets no limit."
     )
-    dimensions: Positive | None = Field(default=None, description="Of an embedding.")
+    dimensions: Annotated[Positive, Field(le=65_536)] | None = Field(default=None, description="Of an embedding.")
     normalized: bool | None = Field(default=None, description="Embeddings have unit length.")
     tokenizer: str | None = Field(default=None, description="Name of a tokenizer profile.", examples=["llama3"])
     mode: Literal["pay_per_token", "provisioned", "external", "custom"] | None = Field(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import lru_cache
 
+from emulator.core.calendar import write_date
 from emulator.core.json import JSON, dump_text
 from emulator.core.secret import cut_credential
 from emulator.core.seed import draw_uuid
@@ -80,8 +80,7 @@ def _fill(text: str, facts: Facts, key: bytes, now: float) -> Iterator[str]:
         if name == "uuid":
             yield draw_uuid(key, "template", number)
         elif name == "now":
-            moment = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")
-            yield moment.replace("+00:00", "Z")
+            yield write_date(now)
         elif name:
             yield _show(_extract(name, facts), name)
 

@@ -50,7 +50,13 @@ class Connection(RequestHandler):
     __slots__ = ("_half_head", "_lost", "_seen_phase", "_seen_request", "_seen_unread", "since")
 
     def __init__(self, server: ConnectionServer, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(server, loop=loop, keepalive_timeout=_FOREVER, access_log=None, auto_decompress=False)  # type: ignore[arg-type]
+        super().__init__(
+            server,
+            loop=loop,
+            keepalive_timeout=_FOREVER,
+            access_log=None,  # type: ignore[arg-type]
+            auto_decompress=False,  # what is unpacked is bounded elsewhere
+        )
         self._half_head = False
         self._lost: asyncio.Future[None] | None = None
         self._seen_phase: Phase | None = None

@@ -84,12 +84,7 @@ class Decider:
         plan = exchange.plan
         if parsed.keep is not None:
             await self._keep(parsed, plan, exchange)
-        codec = parsed.codec
-        if parsed.stream:
-            return codec.stream(plan, wire)
-        if is_long(parsed.ask, parsed.deployment):
-            return await aside(codec.render, plan, wire)
-        return codec.render(plan, wire)
+        return await _word(parsed, plan, wire)
 
     async def _match(self, exchange: Exchange, parsed: Parsed) -> Match:
         emulator, wire = self._emulator, exchange.wire
@@ -173,6 +168,16 @@ class Decider:
         for fault in exchange.faults:
             delivery = fault.bend(delivery)
         return delivery
+
+
+async def _word(call: Call, plan: Plan, wire: WireRequest) -> WireResponse | WireStream:
+    """The plan in the vendor's words; a stream finds them as it goes."""
+    codec = call.codec
+    if call.stream:
+        return codec.stream(plan, wire)
+    if is_long(call.ask, call.deployment):
+        return await aside(codec.render, plan, wire)
+    return codec.render(plan, wire)
 
 
 def _ask(match: Match, headers: Mapping[str, str], most: int) -> Match:

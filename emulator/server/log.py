@@ -6,12 +6,12 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from textwrap import wrap
 from typing import NamedTuple, TextIO
 
 from emulator.control.entry import Entry
 from emulator.control.explain import describe_nearest
+from emulator.core.calendar import write_date
 from emulator.core.escape import escape, escape_json
 
 _FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
@@ -63,7 +63,7 @@ def _dump(row: Mapping[str, object]) -> str:
 
 
 def _stamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return write_date(seconds)
 
 
 class AccessLog:

@@ -12,6 +12,7 @@ from math import inf
 
 from aiohttp import web
 
+from emulator.core.calendar import LAST
 from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
@@ -53,7 +54,7 @@ _COPIED = 16 * 1024  # bytes of a body that is small enough to be joined with it
 
 @lru_cache(maxsize=4)
 def _date(second: int) -> str:
-    return formatdate(second, usegmt=True)
+    return formatdate(min(second, LAST), usegmt=True)
 
 
 class Player:

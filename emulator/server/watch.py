@@ -34,7 +34,10 @@ class Watcher:
         """Look again and again, until cancelled."""
         while True:
             await asyncio.sleep(_EVERY)
-            await self.look()
+            try:
+                await self.look()
+            except Exception:  # whatever one file holds, the next change is looked at
+                log.exception("the scenario could not be reloaded, the last good one stays")
 
     async def look(self) -> None:
         """Reload if a file has changed since the last look."""

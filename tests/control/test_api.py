@@ -47,7 +47,7 @@ async def test_every_port_has_the_control_plane(toy: Running, port: str) -> None
         pytest.param("POST", "/clock", None, 400, "EOF", id="no body"),
         pytest.param("POST", "/clock", {"advance": "60"}, 422, "250ms", id="a duration without a unit"),
         pytest.param("POST", "/clock", {"advance": 60}, 422, "advance", id="a duration that is a number"),
-        pytest.param("POST", "/clock", {"advance": "3000000d"}, 422, "9999", id="past the end of time"),
+        pytest.param("POST", "/clock", {"advance": "3000000d"}, 422, "36525d", id="past the end of time"),
         pytest.param("POST", "/clock", {"rewind": "60s"}, 422, "rewind", id="a key that is not known"),
         pytest.param("POST", "/clock", [], 422, "expected a mapping", id="a list"),
         pytest.param("PUT", "/scenario?name=throtled", None, 404, "throtled", id="a scenario the library has not"),

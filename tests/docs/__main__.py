@@ -1,5 +1,7 @@
-"""Write the language reference anew: ``python -m tests.docs``."""
+"""Write the generated pages anew: ``python -m tests.docs``."""
 
+from tests.docs import bounds
 from tests.docs.reference import FILE, render
 
 FILE.write_text(render(), encoding="utf-8")
+FILE.with_name("bounds.md").write_text(bounds.render(), encoding="utf-8")

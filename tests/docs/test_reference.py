@@ -9,6 +9,7 @@ import yaml
 
 from emulator.scenario.load import load_scenario
 from emulator.server.runtime import build
+from tests.docs import bounds
 from tests.docs.reference import FILE, definitions, properties, render
 from tests.docs.sections import POSITION, SECTIONS, TOLD_WITH_OTHERS, Section
 
@@ -17,6 +18,10 @@ EXAMPLES = [(section, key, text) for section in SECTIONS for key, text in sectio
 
 def test_it_is_current() -> None:
     assert FILE.read_text(encoding="utf-8") == render(), "python -m tests.docs writes it anew"
+
+
+def test_the_page_on_bounds_is_current() -> None:
+    assert FILE.with_name("bounds.md").read_text(encoding="utf-8") == bounds.render(), "python -m tests.docs"
 
 
 def test_every_key_is_told_once() -> None:

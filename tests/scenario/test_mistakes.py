@@ -108,7 +108,7 @@ from tests.scenario.texts import HEAD, rows_of
             "a.yaml:2:10: limits[0]: concurrency has no window and no strategy",
             id="concurrency with window",
         ),
-        pytest.param("clock: {scale: 0}", "a.yaml:2:16: clock.scale: expected more than 0, got 0", id="clock"),
+        pytest.param("clock: {scale: 0}", "a.yaml:2:16: clock.scale: expected at least 1e-06, got 0", id="clock"),
         pytest.param(
             "clock: fast",
             'a.yaml:2:8: clock: expected real, instant or frozen, got "fast"',

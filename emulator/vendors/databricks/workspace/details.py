@@ -6,8 +6,8 @@ Source: databricks-sdk, ``service/serving.py``; texts of logs are unverified.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
+from emulator.core.calendar import date_of
 from emulator.core.json import Object, as_array, as_object
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.databricks.decoder import refusal
@@ -80,7 +80,7 @@ def _find_kept(request: WireRequest, service: DatabricksService) -> Kept:
 
 def _write(since: float, lines: list[str]) -> str:
     """One line a second."""
-    times = (datetime.fromtimestamp(since + number, UTC).strftime("%Y-%m-%d %H:%M:%S") for number in range(len(lines)))
+    times = (date_of(since + number).strftime("%Y-%m-%d %H:%M:%S") for number in range(len(lines)))
     return "".join(f"[{time}] {line}\n" for time, line in zip(times, lines, strict=True))
 
 

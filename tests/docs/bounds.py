@@ -1,0 +1,77 @@
+"""The page on bounds, from the models that hold them."""
+
+# ruff: noqa: E501 -- the page is as wide as its neighbours
+
+from collections.abc import Iterator
+
+from emulator.core.bounds import DEFAULT, CallBounds
+from emulator.scenario.regex import LONGEST
+
+_SIZES = frozenset({"body", "decompressed", "added"})
+_TOLD = {
+    "body": "413 or what the vendor says of a body that is too large",
+    "decompressed": "the same",
+    "values": "what the vendor says of a body that is no JSON",
+    "messages": "the vendor's refusal of `messages`",
+    "tools": "the vendor's refusal of `tools`",
+    "inputs": "the vendor's refusal of its inputs; its own limit first where it has one",
+    "answers": "the vendor's refusal of `n`",
+    "tokens": "the vendor's refusal of `n`, or of the text it shall tell the tokens of",
+    "components": "the vendor's refusal of its inputs",
+    "faults": "400, `application/problem+json`",
+    "added": "an answer with as much of the fault as there is room for",
+    "writes": "an answer whose last write has all the rest",
+}
+_HEAD = """\
+# Bounds
+
+An emulator that breaks on purpose must not break by accident: what a request may cost is bounded before it is done, and what takes long is
+done beside the event loop, so that others are answered meanwhile. Whoever meets a bound reads a refusal in the vendor's own words: its own
+where it has such a limit, else its usual envelope.
+
+## One call
+
+A scenario sets them: `bounds: {inputs: 10000, body: 128MiB}`. A vendor's own limit holds where it is lower.
+
+| key | default | bounds | a client sees |
+| --- | --- | --- | --- |
+"""
+_REST = f"""
+## Fixed bounds
+
+| of | bound | what is told |
+| --- | --- | --- |
+| a schema to meet | 6,000 steps, 64 KiB of JSON, 96 levels; reading a pattern counts, too | the vendor's refusal: no instance was found within the bound |
+| a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
+| a prompt | one beyond 1 MiB of text is taken to go on as it begins when its tokens are counted | |
+| the headers `x-emulator-fault`, `-error`, `-ttft` together | 8,192 characters | 400, `application/problem+json` |
+| a duration | a century (36,525 days) | `emulator check` and `PUT` name the line |
+| a clock's scale | 0.000001 to 1,000,000 | the same |
+| a deployment's dimensions | 65,536 | the same |
+| a limit's amount | 10^15 | the same |
+| a file of a scenario | 200,000 values and 64 MiB of text once aliases are written out, 500 levels | the same |
+| a regular expression | {LONGEST:,} characters, 2 MiB once it is compiled; no look-around, no back-reference | the same |
+
+A regular expression is searched in a time that grows with the text alone. Headers that say where an answer ends (`Content-Length`,
+`Transfer-Encoding`, `Connection` and the like) are nobody's to set: statuses without a body (204, 304) have none, whatever bends the answer,
+and a connection that is kept is in step. Dates end with the year 9999, whatever a clock says.
+
+## Attack it yourself
+
+`python -m tests.fuzz --seconds 600 --seed 1` starts an emulator of its own and bends every golden exchange in its structure and in its bytes,
+over all vendors and profiles, with faults, limits and clocks drawn for each round. It looks for bugs of ours, connections out of step, answers
+that take more than a second of work, and memory and files that do not come back; what it finds is printed, kept in `--findings FOLDER`, and
+makes it end with 1. The same seed sends the same requests.
+"""
+
+
+def render() -> str:
+    """The whole page."""
+    return _HEAD + "".join(_tell()) + _REST
+
+
+def _tell() -> Iterator[str]:
+    for name, field in CallBounds.model_fields.items():
+        default = getattr(DEFAULT, name)
+        shown = f"{default // 1024**2} MiB" if name in _SIZES else f"{default:,}"
+        yield f"| `{name}` | {shown} | {field.description} | {_TOLD[name]} |\n"

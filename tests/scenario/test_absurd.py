@@ -1,0 +1,63 @@
+"""Scenarios that load serve: what cannot work is refused, with its place and a reason."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_library, load_text
+
+_RULE = "rules:\n- name: r\n  when: {prompt: {regex: '%s'}}\n  pass: true"
+_ALIASES = "a: &a " + "x" * 100_000 + "\nb: &b [" + ", ".join(["*a"] * 100) + "]\nc: [" + ", ".join(["*b"] * 100) + "]"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "reason"),
+    [
+        pytest.param("clock: {scale: 1.0e300}", "clock.scale", "at most 1e+06", id="a scale"),
+        pytest.param("clock: {scale: 1.0e-300}", "clock.scale", "at least 1e-06", id="a scale that stands"),
+        pytest.param("latency: {ttft: 99999999999d}", "latency.ttft", "at most 36525d", id="a wait"),
+        pytest.param(f"latency: {{ttft: {'9' * 5000}s}}", "latency.ttft", "at most 36525d", id="a wait of many digits"),
+        pytest.param(
+            f"limits: [{{unit: requests, amount: {10**40}, window: 1s}}]", "limits[0].amount", "at most", id="an amount"
+        ),
+        pytest.param(
+            "deployments: [{vendor: azure, name: a, dimensions: 1000000000}]",
+            "deployments[0].dimensions",
+            "at most 65536",
+            id="dimensions",
+        ),
+        pytest.param(f"seed: 0x{'f' * 100_000}", "seed", "more than 4300 digits", id="a number without end"),
+        pytest.param(f"seed: {'9' * 100_000}", "seed", "more than 4300 digits", id="a decimal one"),
+        pytest.param(f"description: {{{_ALIASES}}}".replace("\n", ", "), "", "too large", id="texts times aliases"),
+        pytest.param("journal: {bodies: 99999999999999999999GiB}", "journal.bodies", "size", id="a size"),
+        pytest.param(_RULE % ("(" * 5000), "regex", "missing )", id="a regular expression"),
+    ],
+)
+def test_what_cannot_work_is_refused(text: str, path: str, reason: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        load_text(f"version: 1\n{text}\n")
+    row = refused.value.rows[0]
+    assert row.line
+    assert path in row.path
+    assert reason in row.message
+    assert len(row.message) < 300
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+def test_a_pipe_in_the_folder_is_no_scenario(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    found: list[str] = []
+
+    def load() -> None:
+        try:
+            load_library(tmp_path)
+        except ScenarioError as error:
+            found.extend(row.message for row in error.rows)
+
+    loading = threading.Thread(target=load, daemon=True)
+    loading.start()
+    loading.join(10)
+    assert found == ["not a file"]
