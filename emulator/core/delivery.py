@@ -133,11 +133,15 @@ class Delivery:
         return tuple(before), ()
 
     def cut(self, position: int, ending: Ending = Ending.COMPLETE) -> Self:
-        """The answer up to a position in its body; an ending that is not complete comes at once."""
+        """The answer up to a position in its body; an ending that is not complete comes at once.
+
+        One that is takes the place of an earlier one that was not: nothing is promised any more.
+        """
         before, after = self.divide(position)
-        missing = 0 if ending is Ending.COMPLETE else sum(len(piece.data) for piece in after)
+        missing = sum(len(piece.data) for piece in after)
+        promised = 0 if ending is Ending.COMPLETE else self.promised + missing
         end = before[-1].due if before else self.start
-        return replace(self, pieces=_flush(before), end=end, ending=ending, promised=self.promised + missing)
+        return replace(self, pieces=_flush(before), end=end, ending=ending, promised=promised)
 
     def edit(self, edits: Iterable[Edit]) -> Self:
         """The answer with some bytes replaced; edits do not overlap.

@@ -75,8 +75,9 @@ def _moving(server: Server, world: JSON) -> Iterator[None]:
 def _send(server: Server, address: tuple[str, int], world: JSON, requests: list[Request], findings: Findings) -> None:
     began = time.monotonic()
     together = [request for request in requests if request.framed and not request.alone]
+    most = 1 if address == server.urls["mindie"] else _BATCH  # MindIE closes every connection
     while together:
-        together = together[_exchange(address, world, together, findings) :]
+        together = together[_exchange(address, world, together[:most], findings) :]
     for request in requests:
         if not request.framed:
             _glance(address, world, request, findings)

@@ -106,6 +106,19 @@ async def test_the_answer_after_a_bent_one_is_right(start: Start, vendor: str) -
     assert kept or vendor == "mindie"  # which closes every connection
 
 
+@pytest.mark.parametrize("vendor", ["azure", "tgi"])
+async def test_the_answer_after_one_that_is_bent_twice_is_right(start: Start, vendor: str) -> None:
+    running = await start(_INSTANT)
+    for first, second, kind in product(filter(None, _FAULTS), filter(None, _FAULTS), _ANSWERS):
+        lines = f"x-emulator-fault: {first}\r\nx-emulator-fault: {second}\r\n"
+        if kind == "refused":
+            lines += "x-emulator-error: rate_limited\r\n"
+        try:
+            await _check_next(running, vendor, _request(vendor, lines, stream=kind == "streamed"))
+        except (asyncio.IncompleteReadError, ConnectionResetError):
+            assert (first + second).count("disconnect") + (first + second).count("hang"), (lines, kind)
+
+
 def test_every_fault_is_tried() -> None:
     named = {fault.partition(";")[0] for fault in _FAULTS if fault} | {"status"}
     faults = get_args(get_args(AnyFault)[0])
