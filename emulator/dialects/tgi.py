@@ -102,3 +102,18 @@ def check_ready(deployment: Deployment) -> Deployment:
     if deployment.state != "ready":
         raise EmulatedError(ErrorKind.NOT_READY)
     return deployment
+
+
+def count_running(service: Service[S, H]) -> int:
+    """Calls being answered now; no other request is one."""
+    return sum(service.metrics.working(name) for name in service.deployments)
+
+
+def count_waiting(service: Service[S, H]) -> int:
+    """Requests that came and are not yet being answered, without the one that asks."""
+    return max(0, service.metrics.in_flight() - 1 - count_running(service))
+
+
+def count_calls(service: Service[S, H], name: str) -> float:
+    """Calls that reached a deployment: ``requests``, or by the class of their status (``2xx``)."""
+    return sum(service.metrics.total(name, deployment=deployment, served="") for deployment in service.deployments)

@@ -11,7 +11,7 @@ from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.tgi import check_ready, find_served, spell
+from emulator.dialects.tgi import check_ready, count_running, count_waiting, find_served, spell
 from emulator.vendors.mindie.decoder import read_boolean, read_string, refusal
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.request import find_model, read_body, read_id
@@ -171,7 +171,7 @@ def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}/getSlotCount``."""
     find_model(request, service)
     total = service.settings.max_batch_size
-    free = max(0, total - max(0, service.metrics.in_flight() - 1))
+    free = max(0, total - count_running(service))
     tokens = CACHE_BLOCKS * _BLOCK_SIZE
     return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
 
@@ -194,11 +194,11 @@ def show_config(request: WireRequest, service: MindieService) -> WireResponse:
 
 def show_status(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v1/status`` and ``/v2/status``."""
-    running = max(0, service.metrics.in_flight() - 1)
+    running = count_running(service)
     resource: Mapping[str, JSON] = {
         "availSlotsNum": max(0, service.settings.max_batch_size - running),
         "availBlockNum": CACHE_BLOCKS,
-        "waitingRequestNum": 0,
+        "waitingRequestNum": count_waiting(service),
         "runningRequestNum": running,
         "swappedRequestNum": 0,
         "freeNpuBlockNums": CACHE_BLOCKS,
@@ -212,7 +212,7 @@ def show_status(request: WireRequest, service: MindieService) -> WireResponse:
 
 
 def show_running_status(request: WireRequest, service: MindieService) -> WireResponse:
-    return answer(request, {"status": 1 if service.metrics.in_flight() > 1 else 0, "errors": []})
+    return answer(request, {"status": 1 if count_running(service) else 0, "errors": []})
 
 
 def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:

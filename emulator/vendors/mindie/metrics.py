@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
-from emulator.core.vendor import Metrics
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
-from emulator.dialects.tgi import find_served
+from emulator.dialects.tgi import count_calls, count_running, count_waiting, find_served
 from emulator.vendors.mindie.catalogue import CACHE_BLOCKS, NODE, answer
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.settings import MindieService
@@ -27,8 +26,8 @@ _HISTOGRAMS: Mapping[str, tuple[str, Sequence[float]]] = {
     "request_prompt_tokens": ("prompt_tokens", _TOKENS),
     "request_generation_tokens": ("completion_tokens", _TOKENS),
 }
+_REFUSED = ("invalid_parameter", "context_length")  # of requests that never reach a deployment
 _IDLE = (
-    "num_requests_waiting",
     "num_requests_swapped",
     "npu_cache_usage_perc",
     "cpu_cache_usage_perc",
@@ -49,17 +48,20 @@ def show_metrics(request: WireRequest, service: MindieService) -> WireResponse:
         raise EmulatedError(ErrorKind.INTERNAL, message=text, status=500)
     model = find_served(service).name
     labels = {"model_name": model}
-    lines = "\n".join(_write(service.metrics, labels))
+    lines = "\n".join(_write(service, labels))
     return WireResponse(200, f"{lines}\n".encode(), closing_headers(request.key, CONTENT_TYPE), close=True)
 
 
-def _write(metrics: Metrics, labels: Mapping[str, str]) -> Iterator[str]:
-    received, failed = metrics.total("requests"), metrics.total("failed")
+def _write(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
+    metrics = service.metrics
+    succeeded = count_calls(service, "2xx")
+    failed = count_calls(service, "requests") - succeeded + sum(metrics.total("failed", error=e) for e in _REFUSED)
+    received = succeeded + failed
     durations = metrics.samples("duration")
     busy = sum(durations)
     counters = {
         "request_received_total": received,
-        "request_success_total": float(len(durations)),
+        "request_success_total": succeeded,
         "request_failed_total": failed,
         "prompt_tokens_total": metrics.total("prompt_tokens"),
         "generation_tokens_total": metrics.total("completion_tokens"),
@@ -68,7 +70,8 @@ def _write(metrics: Metrics, labels: Mapping[str, str]) -> Iterator[str]:
     for name, value in counters.items():
         yield from write_value(name, "counter", value, labels)
     gauges = {
-        "num_requests_running": float(max(0, metrics.in_flight() - 1)),
+        "num_requests_running": float(count_running(service)),
+        "num_requests_waiting": float(count_waiting(service)),
         "avg_prompt_throughput_toks_per_s": counters["prompt_tokens_total"] / busy if busy else 0.0,
         "avg_generation_throughput_toks_per_s": counters["generation_tokens_total"] / busy if busy else 0.0,
         "failed_request_perc": failed / received if received else 0.0,
@@ -87,8 +90,8 @@ def show_metrics_json(request: WireRequest, service: MindieService) -> WireRespo
     values = {
         "TTFT": round(1000 * sum(ttft) / len(ttft)) if ttft else 0,
         "TBT": round(1000 * sum(itl) / len(itl)) if itl else 0,
-        "waitingInferRequestNum": 0,
-        "processingInferRequestNum": max(0, metrics.in_flight() - 1),
+        "waitingInferRequestNum": count_waiting(service),
+        "processingInferRequestNum": count_running(service),
         "remainBlocks": CACHE_BLOCKS,
     }
     rows: list[JSON] = [

@@ -5,8 +5,10 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 from collections.abc import Callable, Mapping
 
+from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call, Endpoint, Vendor
 from emulator.core.wire import FieldNames, WireRequest, WireResponse
+from emulator.dialects import tgi
 from emulator.vendors.mindie.catalogue import (
     answer_health,
     answer_ready,
@@ -39,8 +41,21 @@ MEGABYTE = 1024**2
 Parse = Callable[[WireRequest, MindieService], Call | WireResponse]
 
 
-def authenticate(request: WireRequest, service: MindieService) -> str:
-    """Everyone is let in: the server knows no keys and ignores any it is sent."""
+_WAITING = 2  # times as many requests wait as are worked on
+
+
+def admit(request: WireRequest, service: MindieService) -> str:
+    """Everyone is let in as long as there is room: the server knows no keys and ignores any it is sent.
+
+    Source: MindIE-LLM, ``http_wrapper/http_server.cpp`` and ``utils/threadpool_monitor.cpp``.
+
+    Raises:
+        EmulatedError: every worker is busy and their queue is full.
+    """
+    workers = service.settings.max_link_num
+    most = workers * (1 + _WAITING)
+    if request.method == "POST" and not request.path.endswith(_QUICK) and tgi.count_running(service) >= most:
+        raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": workers, "queue": workers * _WAITING})
     return "default"
 
 
@@ -59,6 +74,7 @@ _POSTS: Mapping[str, Parse] = {
     f"{_MODEL}/generate_stream": PARSE_STREAM,
     f"{_MODEL}/stopInfer": stop_infer,
 }
+_QUICK = ("/tokenizer", "/stopInfer")  # ends of paths that run nothing
 _GETS: Mapping[str, Parse] = {
     "/health": answer_health,
     "/health/timed": answer_timed_health,
@@ -99,7 +115,7 @@ VENDOR = Vendor(
     ),
     settings=MindieSettings,
     catalogue=list_deployments,
-    authenticate=authenticate,
+    authenticate=admit,
     render_error=render_error,
     prepare=prepare_bounds,
     fields=FIELDS,

@@ -58,6 +58,11 @@ class MindieSettings(VendorSettings):
         default=40, ge=1, le=100, description="megabytes of a request body (maxRequestLength)"
     )
     max_batch_size: int = Field(default=200, ge=1, description="requests decoded together (maxBatchSize)")
+    max_link_num: int = Field(
+        default=1000,
+        ge=1,
+        description="requests worked on at once; twice as many may wait, more lose their connection (maxLinkNum)",
+    )
     max_prefill_batch_size: int = Field(
         default=50, ge=1, description="requests prefilled together (maxPrefillBatchSize)"
     )

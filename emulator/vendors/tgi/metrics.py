@@ -1,47 +1,41 @@
 """``GET /metrics``.
 
 Source: text-generation-inference, ``router/src/server.rs`` and ``backends/v3/src/backend.rs`` (names), and the
-buckets set up in ``router/src/server.rs``. What happens between router and model server is not emulated, so the
-batch metrics stand at what was answered.
+buckets set up in ``router/src/server.rs``. Every request is a batch of its own: one prefill, which gives its first
+token, and a decode step for each further one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
-from emulator.core.vendor import Metrics
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.prometheus import write_histogram, write_number, write_value
+from emulator.dialects.tgi import count_calls, count_running, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
-from emulator.vendors.tgi.settings import TgiService, TgiSettings
+from emulator.vendors.tgi.settings import TgiService
 
 _SECONDS: Sequence[float] = tuple(0.0001 * 1.5**power for power in range(35))
 _TOKENS: Sequence[float] = tuple(4096 * (step + 1) / 100 for step in range(100))
+_SIZES: Sequence[float] = tuple(range(1, 1025))
 _IDLE = ("tgi_request_validation_duration", "tgi_request_queue_duration")
-_BATCH = ("tgi_batch_forward_duration", "tgi_batch_decode_duration", "tgi_batch_filter_duration")
+_UNTIMED = ("tgi_batch_decode_duration", "tgi_batch_filter_duration")
 # error_type of a failure, by the kind the emulator counts.
-_FAILURES = {"validation": ("invalid_request", "invalid_parameter", "context_length"), "overloaded": ("overloaded",)}
+_FAILURES = {"validation": ("invalid_parameter", "context_length"), "overloaded": ("overloaded", "rate_limited")}
 
 
 def answer_metrics(request: WireRequest, service: TgiService) -> WireResponse:
-    lines = "\n".join(_write(service.metrics, service.settings))
+    lines = "\n".join((*_write_requests(service), *_write_batches(service)))
     return WireResponse(200, f"{lines}\n".encode(), TEXT_HEADERS)
 
 
-def _write(metrics: Metrics, settings: TgiSettings) -> Iterator[str]:
+def _write_requests(service: TgiService) -> Iterator[str]:
+    metrics = service.metrics
     durations = metrics.samples("duration")
-    answered = float(len(durations))
-    yield from write_value("tgi_request_count", "counter", metrics.total("requests"))
-    yield from write_value("tgi_request_success", "counter", answered)
-    yield "# TYPE tgi_request_failure counter"
-    for name, kinds in _FAILURES.items():
-        count = sum(metrics.total("failed", error=kind) for kind in kinds)
-        yield f'tgi_request_failure{{err="{name}"}} {write_number(count)}'
-    for name in ("tgi_batch_inference_count", "tgi_batch_inference_success"):
-        yield f"# TYPE {name} counter"
-        yield f'{name}{{method="prefill"}} {write_number(answered)}'
-    yield from write_value("tgi_queue_size", "gauge", 0)
-    running = float(max(0, metrics.in_flight() - 1))
-    yield from write_value("tgi_batch_current_size", "gauge", running)
-    yield from write_value("tgi_batch_current_max_tokens", "gauge", running * settings.max_total_tokens)
+    failures = {name: sum(metrics.total("failed", error=kind) for kind in kinds) for name, kinds in _FAILURES.items()}
+    refused = sum(failures.values()) - count_calls(service, "4xx")
+    yield from write_value("tgi_request_count", "counter", count_calls(service, "requests") + max(0.0, refused))
+    yield from write_value("tgi_request_success", "counter", count_calls(service, "2xx"))
+    yield from _write_series("tgi_request_failure", "err", failures)
     for name in ("tgi_request_duration", "tgi_request_inference_duration"):
         yield from write_histogram(name, _SECONDS, durations)
     for name in _IDLE:
@@ -49,8 +43,40 @@ def _write(metrics: Metrics, settings: TgiSettings) -> Iterator[str]:
     yield from write_histogram("tgi_request_mean_time_per_token_duration", _SECONDS, metrics.samples("itl"))
     yield from write_histogram("tgi_request_generated_tokens", _TOKENS, metrics.samples("completion_tokens"))
     yield from write_histogram("tgi_request_input_length", _TOKENS, metrics.samples("prompt_tokens"))
-    yield from write_histogram("tgi_batch_inference_duration", _SECONDS, durations)
-    if not settings.old:
-        for name in _BATCH:
-            yield from write_histogram(name, _SECONDS, ())
+    if not service.settings.old:
         yield from write_histogram("tgi_request_skipped_tokens", _TOKENS, [0.0] * len(durations))
+
+
+def _write_batches(service: TgiService) -> Iterator[str]:
+    """What passes between router and model server."""
+    metrics = service.metrics
+    prefills = count_calls(service, "2xx")
+    decodes = max(0.0, metrics.total("completion_tokens") - prefills)
+    for name in ("tgi_batch_inference_count", "tgi_batch_inference_success"):
+        yield from _write_series(name, "method", {"prefill": prefills, "decode": decodes})
+    running = count_running(service)
+    yield from write_value("tgi_queue_size", "gauge", count_waiting(service))
+    yield from write_value("tgi_batch_current_size", "gauge", running)
+    yield from write_value("tgi_batch_current_max_tokens", "gauge", running * service.settings.max_total_tokens)
+    answered = len(metrics.samples("duration"))
+    yield from write_histogram("tgi_batch_next_size", _SIZES, [1.0] * answered)
+    steps = {"prefill": metrics.samples("ttft"), "decode": metrics.samples("itl")}
+    yield from _write_steps("tgi_batch_inference_duration", steps)
+    if not service.settings.old:
+        yield from _write_steps("tgi_batch_forward_duration", steps)
+        for name in _UNTIMED:
+            yield from _write_steps(name, {method: [0.0] * len(samples) for method, samples in steps.items()})
+
+
+def _write_series(name: str, label: str, values: Mapping[str, float]) -> Iterator[str]:
+    """A counter of several series."""
+    yield f"# TYPE {name} counter"
+    for value, count in values.items():
+        yield f'{name}{{{label}="{value}"}} {write_number(count)}'
+
+
+def _write_steps(name: str, steps: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """A histogram by method; the decode steps of a call stand in it as their mean."""
+    for number, (method, samples) in enumerate(steps.items()):
+        lines = write_histogram(name, _SECONDS, samples, {"method": method})
+        yield from islice(lines, 1 if number else 0, None)

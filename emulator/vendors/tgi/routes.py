@@ -34,6 +34,19 @@ _ANY_REQUEST: serde.Type[GenerateRequest | ChatRequest | CompletionRequest] = se
 )
 
 
+def admit(request: WireRequest, service: TgiService) -> str:
+    """Who asks, if there is room for what is asked.
+
+    Raises:
+        EmulatedError: no credential that opens anything, or as many requests run as may.
+    """
+    principal = authenticate(request, service)
+    most = service.settings.max_concurrent_requests
+    if request.path in _INFERENCE and request.method == "POST" and tgi.count_running(service) >= most:
+        raise EmulatedError(ErrorKind.OVERLOADED, details={"capacity": most, "queue": 0})
+    return principal
+
+
 def authenticate(request: WireRequest, service: TgiService) -> str:
     """Without configured keys everyone is let in; with them ``Authorization`` must be ``Bearer`` and one of them.
 
@@ -90,6 +103,7 @@ _POSTS: Mapping[str, Parse] = {
     "/tokenize": _since_1(answer_tokenize),
 }
 _GUARDED = frozenset(_POSTS)
+_INFERENCE = _GUARDED - {"/tokenize"}
 
 VENDOR = Vendor(
     name="tgi",
@@ -110,7 +124,7 @@ VENDOR = Vendor(
     settings=TgiSettings,
     catalogue=list_deployments,
     prepare=no_habits,
-    authenticate=authenticate,
+    authenticate=admit,
     render_error=render_error,
     render_late_error=render_late_error,
     fields=openai.FIELDS | tgi.FIELDS,

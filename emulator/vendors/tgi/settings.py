@@ -36,7 +36,9 @@ class TgiSettings(VendorSettings):
     )
     docker_label: str | None = Field(default=None, description="label of the image in /info and system_fingerprint")
     compute_type: str = Field(default="gpu+optimized", description="the x-compute-type header")
-    max_concurrent_requests: int = Field(default=128, ge=1, description="requests taken at once, in /info")
+    max_concurrent_requests: int = Field(
+        default=128, ge=1, description="requests taken at once; more are refused: Model is overloaded"
+    )
     max_best_of: int = Field(default=2, ge=1, description="largest best_of")
     max_stop_sequences: int = Field(default=4, ge=0, description="most stop strings")
     max_top_n_tokens: int = Field(default=5, ge=0, description="largest top_n_tokens")

@@ -1,0 +1,78 @@
+"""``/metrics``, and what it tells of load."""
+
+import asyncio
+
+import pytest
+
+from tests.conftest import Start
+from tests.limits.clients import move, wait_for
+from tests.vendors.tgi.direct import OLD, REPLY
+from tests.wire import Running
+
+OVERLOADED = {"error": "Model is overloaded", "error_type": "overloaded"}
+TWO = "vendors: {tgi: {max_concurrent_requests: 2}}\nlatency: {ttft: 10s}\n"
+
+
+async def scrape(running: Running) -> list[str]:
+    return (await running.ask("tgi", "/metrics")).body.decode().splitlines()
+
+
+async def test_more_requests_than_may_run_are_refused(start: Start) -> None:
+    running = await start(TWO)
+    calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(3)]
+    (refused,) = await wait_for(running, calls, 1)
+    assert (refused.status, refused.json()) == (429, OVERLOADED)
+    assert "tgi_batch_current_size 2" in await scrape(running)
+    assert (await running.ask("tgi", "/tokenize", {"inputs": "x"})).status == 200
+    move(running, 10)
+    assert sorted(answer.status for answer in await asyncio.gather(*calls)) == [200, 200, 429]
+    lines = await scrape(running)
+    assert {"tgi_batch_current_size 0", 'tgi_request_failure{err="overloaded"} 1', "tgi_request_count 3"} <= set(lines)
+
+
+async def test_a_stream_that_finds_no_room_is_told_so_in_an_event(start: Start) -> None:
+    running = await start(TWO)
+    calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(2)]
+    while "tgi_batch_current_size 2" not in await scrape(running):
+        await asyncio.sleep(0.001)
+    refused = await running.ask("tgi", "/generate_stream", {"inputs": "x"})
+    assert (refused.status, refused.events()) == (200, [OVERLOADED])
+    move(running, 10)
+    await asyncio.gather(*calls)
+
+
+async def test_who_waits_for_a_slot_stands_in_the_queue(start: Start) -> None:
+    running = await start("latency: {ttft: 10s, load: {capacity: 1}}\n")
+    calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(3)]
+    while not {"tgi_queue_size 2", "tgi_batch_current_size 1"} <= set(await scrape(running)):
+        await asyncio.sleep(0.001)
+    while not all(call.done() for call in calls):
+        move(running, 10)
+        await asyncio.sleep(0.001)
+    assert "tgi_queue_size 0" in await scrape(running)
+
+
+@pytest.mark.parametrize("release", [pytest.param("", id="3"), pytest.param(OLD, id="0.9.4")])
+async def test_only_inference_counts(start: Start, release: str) -> None:
+    running = await start(release + REPLY)
+    for path in ("/health", "/info", "/metrics", "/nowhere"):
+        await running.ask("tgi", path)
+    await running.ask("tgi", "/generate", {"inputs": "x"})
+    await running.ask("tgi", "/generate", {"inputs": "x", "parameters": {"top_k": 0}})
+    await running.ask("tgi", "/generate", {"inputs": 5})
+    assert {
+        "tgi_request_count 2",
+        "tgi_request_success 1",
+        'tgi_request_failure{err="validation"} 1',
+        'tgi_batch_inference_count{method="prefill"} 1',
+        'tgi_batch_inference_count{method="decode"} 3',
+        'tgi_batch_inference_success{method="decode"} 3',
+        'tgi_batch_inference_duration_count{method="prefill"} 1',
+        'tgi_batch_inference_duration_count{method="decode"} 1',
+        'tgi_batch_next_size_bucket{le="1"} 1',
+    } <= set(await scrape(running))
+
+
+async def test_a_series_has_its_type_said_once(start: Start) -> None:
+    types = [line for line in await scrape(await start()) if line.startswith("# TYPE")]
+    assert len(types) == len(set(types))
