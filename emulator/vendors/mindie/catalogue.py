@@ -13,7 +13,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, count_running, count_waiting, find_served, spell
 from emulator.vendors.mindie.decoder import read_boolean, read_string, refusal
-from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
 from emulator.vendors.mindie.request import find_model, read_body, read_id
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
@@ -55,6 +55,17 @@ def answer_health(request: WireRequest, service: MindieService) -> WireResponse:
 def answer_ready(request: WireRequest, service: MindieService) -> WireResponse:
     check_ready(find_model(request, service))
     return answer_nothing(request, service)
+
+
+def answer_probe(request: WireRequest, service: MindieService) -> WireResponse:
+    """``/v1/startup``, ``/v1/health`` and ``/v1/readiness`` of a Coordinator, of which only the last asks for a model.
+
+    Source: MindIE-Motor, ``controller_listener/ControllerListener.cpp``.
+    """
+    if not service.settings.coordinator:
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+    lacking = request.path == "/v1/readiness" and find_served(service).state != "ready"
+    return WireResponse(503 if lacking else 200, b"", coordinator_headers())
 
 
 def answer_timed_health(request: WireRequest, service: MindieService) -> WireResponse:

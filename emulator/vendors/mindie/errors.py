@@ -14,7 +14,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.reasons import reason_phrase
 from emulator.core.wire import DROPPED, WireRequest, WireResponse
 from emulator.dialects.tgi import ERROR_TYPES
-from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers
+from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 CLASSES: Mapping[int, str] = MappingProxyType(
@@ -64,6 +64,8 @@ COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
 )
 
 
+# Of the Coordinator's probes, which have no body; it is healthy as long as it answers.
+_HEALTH_STATUS: Mapping[ErrorKind, int] = MappingProxyType({ErrorKind.NOT_READY: 503, ErrorKind.OVERLOADED: 200})
 HEALTH = ("/health", "/v2/health/live", "/v2/health/ready")
 ABNORMAL = "Service is abnormal"
 # Status and message by kind, and by path where the paths differ.
@@ -82,6 +84,9 @@ def render_error(error: EmulatedError, request: WireRequest, service: MindieServ
     settings = service.settings
     if error.body is not None:
         return _respond(error, request, error.status or WORDS[error.kind][0] or 503, *_given(error.body))
+    own = _word_own(error, request, settings) if settings.coordinator else None
+    if own is not None:
+        return own
     if _is_route_miss(error):
         return WireResponse(error.status or 404, b"", closing_headers(request.key, ""), close=True)
     if request.path in HEALTH and error.status is None and error.message is None:
@@ -100,12 +105,30 @@ def _word_health(error: EmulatedError, request: WireRequest) -> WireResponse:
 
 
 def _word_overload(error: EmulatedError, request: WireRequest, settings: MindieSettings) -> WireResponse:
-    """The server drops the connection; who words its errors as TGI, or the Coordinator, answers."""
-    if settings.coordinator:
-        return _respond(error, request, 429, _word_memory(request), "text/plain")
+    """The server drops the connection; who words its errors as TGI answers."""
     if settings.error_shape == "tgi":
         return _respond(error, request, 429, wrap(WORDS[ErrorKind.RATE_LIMITED][1], 429, settings), JSON_TYPE)
     return WireResponse(DROPPED, b"", (), close=True)
+
+
+def _word_own(error: EmulatedError, request: WireRequest, settings: MindieSettings) -> WireResponse | None:
+    """What the Coordinator answers by itself, in plain text; ``None`` if a node behind it has the word.
+
+    Source: MindIE-Motor, ``common/http_server/ServerConnection.cpp`` and ``common/communication/Communication.cpp``.
+    """
+    if _is_route_miss(error):
+        headers = (*coordinator_headers("text/plain"), ("Connection", "close"))
+        return WireResponse(error.status or 400, b"Invalid request\r\n", headers, close=True)
+    if request.path in HEALTH and error.status is None and error.message is None:
+        return WireResponse(_HEALTH_STATUS.get(error.kind, 500), b"", coordinator_headers())
+    retry = () if error.retry_after is None else (("Retry-After", str(math.ceil(error.retry_after))),)
+    headers = (*coordinator_headers("text/plain"), *retry)
+    if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
+        return WireResponse(429, _word_memory(request), headers)
+    if error.kind in COORDINATOR_WORDS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST):
+        status, text = _words(error, settings)
+        return WireResponse(status, f"{text}\r\n".encode(), headers)
+    return None
 
 
 def _word_memory(request: WireRequest) -> bytes:
@@ -156,8 +179,6 @@ def _words(error: EmulatedError, settings: MindieSettings) -> tuple[int, str]:
 
 def _body(error: EmulatedError, status: int, text: str, settings: MindieSettings) -> tuple[bytes, str]:
     """Body and content type; what stands outside the envelope would break clients made for TGI."""
-    if settings.coordinator and _is_coordinators(error):
-        return f"{text}\r\n".encode(), "text/plain"
     if error.kind is ErrorKind.PAYLOAD_TOO_LARGE:
         return dump_json({"message": text}), JSON_TYPE
     if settings.error_shape != "tgi":
@@ -166,11 +187,6 @@ def _body(error: EmulatedError, status: int, text: str, settings: MindieSettings
         if error.kind is ErrorKind.INTERNAL and error.message is None:
             return text.encode(), JSON_TYPE  # the text itself under a JSON content type
     return wrap(text, status, settings), JSON_TYPE
-
-
-def _is_coordinators(error: EmulatedError) -> bool:
-    """The Coordinator words its own failures, and passes on what a node says about parameters."""
-    return error.kind in COORDINATOR_WORDS and (error.message is None or error.kind is ErrorKind.INVALID_REQUEST)
 
 
 def wrap(text: str, status: int, settings: MindieSettings) -> bytes:

@@ -17,3 +17,11 @@ def closing_headers(key: bytes, content_type: str = JSON_TYPE) -> Headers:
 
 def stream_headers(key: bytes) -> Headers:
     return (("Content-Type", "text/event-stream"), ("RequestUUID", draw_hex(key, "uuid")))
+
+
+def coordinator_headers(content_type: str = "") -> Headers:
+    """Headers of what the Coordinator answers by itself.
+
+    Source: MindIE-Motor, ``common/http_server/ServerConnection.cpp`` and ``config/ms_coordinator.json``.
+    """
+    return (("Server", "MindIE-MS"), ("Content-Type", f"{content_type}; charset=utf-8"))

@@ -11,6 +11,7 @@ from emulator.core.wire import FieldNames, WireRequest, WireResponse
 from emulator.dialects import tgi
 from emulator.vendors.mindie.catalogue import (
     answer_health,
+    answer_probe,
     answer_ready,
     answer_timed_health,
     count_slots,
@@ -83,6 +84,9 @@ _GETS: Mapping[str, Parse] = {
     "/metrics": show_metrics,
     "/metrics-json": show_metrics_json,
     "/v1/config": show_config,
+    "/v1/health": answer_probe,
+    "/v1/readiness": answer_probe,
+    "/v1/startup": answer_probe,
     "/v1/engine-server/running-status": show_running_status,
     "/v1/models": list_models,
     "/v1/models/{model}": show_model,

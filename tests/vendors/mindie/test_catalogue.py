@@ -54,3 +54,13 @@ async def test_model_that_is_not_ready(start: Start) -> None:
     answer = await running.ask("mindie", "/", {"inputs": PROMPT})
     assert answer.json() == {"error": "The service has been stopped", "error_type": "Service Unavailable"}
     assert (await running.ask("mindie", "/", {"inputs": PROMPT, "stream": 1})).status == 422
+
+
+@pytest.mark.parametrize(("path", "loading"), [("/v1/startup", 200), ("/v1/health", 200), ("/v1/readiness", 503)])
+async def test_probes_of_the_coordinator(start: Start, path: str, loading: int) -> None:
+    motor = "vendors: {mindie: {profile: motor}}\n"
+    answer = await (await start(motor)).ask("mindie", path)
+    assert (answer.status, answer.body, answer.header("Server")) == (200, b"", "MindIE-MS")
+    busy = await start(f"{motor}deployments: [{{name: m, vendor: mindie, state: loading}}]\n")
+    assert (await busy.ask("mindie", path)).status == loading
+    assert (await (await start()).ask("mindie", path)).status == 404

@@ -29,11 +29,11 @@ def test_every_kind_has_words(kind: ErrorKind, profile: str) -> None:
     if kind is ErrorKind.OVERLOADED and profile == "strict":
         assert (status, body) == (DROPPED, b"")
     elif kind is ErrorKind.METHOD_NOT_ALLOWED:
-        assert (status, body) == (404, b"")
+        assert (status, body) == ((400, b"Invalid request\r\n") if profile == "motor" else (404, b""))
     else:
         assert 400 <= status < 600
         assert body
-        assert content_type in ("application/json", "text/plain")
+        assert content_type.partition(";")[0] in ("application/json", "text/plain")
 
 
 @pytest.mark.parametrize("kind", list(ErrorKind))
@@ -127,7 +127,26 @@ def test_coordinator_without_memory(path: str, body: str) -> None:
     settings = "vendors: {mindie: {profile: motor}}\n"
     response = render_error(EmulatedError(ErrorKind.OVERLOADED), request, service(settings))
     assert (response.status, response.body.decode()) == (429, body)
-    assert dict(response.headers)["Content-Type"] == "text/plain"
+    assert dict(response.headers)["Content-Type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/nowhere"), ("GET", "/generate"), ("GET", "/v2/models/llama_65b/versions/1")],
+)
+async def test_coordinator_does_not_know_a_path(start: Start, method: str, path: str) -> None:
+    answer = await (await start("vendors: {mindie: {profile: motor}}\n")).ask("mindie", path, method=method)
+    assert (answer.status, answer.body) == (400, b"Invalid request\r\n")
+    assert answer.header("Server") == "MindIE-MS"
+    assert answer.header("Content-Type") == "text/plain; charset=utf-8"
+    assert answer.header("RequestUUID") is None
+
+
+async def test_coordinator_passes_on_what_a_node_says(start: Start) -> None:
+    running = await start("vendors: {mindie: {profile: motor}}\n")
+    answer = await running.ask("mindie", "/", {"inputs": PROMPT, "parameters": {"top_p": 1}})
+    assert (answer.status, answer.header("Content-Type")) == (422, "application/json")
+    assert answer.header("Server") is None
 
 
 @pytest.mark.parametrize(
