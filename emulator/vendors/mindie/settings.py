@@ -73,6 +73,9 @@ class MindieSettings(VendorSettings):
     infer_mode: Literal["standard", "dmi"] = Field(
         default="standard", description="dmi: a node behind a Coordinator, which asks for its headers (inferMode)"
     )
+    enable_reasoning: bool = Field(
+        default=False, description="thoughts go to reasoning_content; else they stay in content, in <think> tags"
+    )
     invalid_finish_reason: Literal["invalid flag", "invalid finishReason"] = Field(
         default="invalid flag", description="the invalid marker, sent where a reply's finish_reason is content_filter"
     )

@@ -9,7 +9,7 @@ from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import gather, is_only
-from emulator.vendors.mindie.answer import clean, cut_at_id, quote_clean
+from emulator.vendors.mindie.answer import clean, quote_clean
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, has_reasoning, pick_call_id, pick_id, shape_logprobs
 from emulator.vendors.mindie.chat.stream import stream_chat
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
@@ -26,7 +26,7 @@ class ChatCodec(OpenAIAnswer):
     """Chat completions, whole or in chunks."""
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        choices = [cut_at_id(choice, self.stops) for choice in plan.choices]
+        choices = [self.read(choice) for choice in plan.choices]
         plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
         body = _fill_plain(self, plan, choices[0]) if plain else dump_json(_shape(self, plan, choices))
         return WireResponse(200, body, closing_headers(plan.key), close=True)

@@ -51,6 +51,7 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
         stops=sampling.stops,
         tokenizer=service.tokenizer(deployment),
         full_text=settings.full_text,
+        split=settings.enable_reasoning,
     )
     return Call(
         deployment=deployment, ask=ask, codec=codec, stream=stream, prompt_tokens=(lengths.prompt,), repeatable=True

@@ -5,15 +5,16 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from emulator.core.json import JSON, Object
-from emulator.core.plan import Choice, Plan
+from emulator.core.plan import Choice, Plan, Span, Words
 from emulator.core.record import record
 from emulator.core.seed import draw_alphanumeric, draw_integer
 from emulator.core.tokenizer import Tokenizer
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.tgi import report_counts
-from emulator.vendors.mindie.answer import Stops
+from emulator.vendors.mindie.answer import Stops, cut_at_id
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class OpenAIAnswer:
     Fields:
         limit: most tokens of a choice; one that reaches it reports ``length``.
         full_text: what a token brings is all text so far.
+        split: thoughts stand apart from the text; else among it, in the tags the model writes.
     """
 
     model: str
@@ -31,6 +33,12 @@ class OpenAIAnswer:
     stops: Stops
     tokenizer: Tokenizer
     full_text: bool
+    split: bool = False
+
+    def read(self, choice: Choice) -> Choice:
+        """What is said as the server sees it."""
+        choice = cut_at_id(choice, self.stops)
+        return choice if self.split or not has_reasoning(choice) else _join_thoughts(choice)
 
     def name_finish(self, choice: Choice) -> str:
         """``length``, ``tool_calls``, or ``stop`` for everything else."""
@@ -46,14 +54,35 @@ class OpenAIAnswer:
         """Token counts of these choices; where the model thinks, its thoughts are counted apart."""
         prompt, completion = self.count(plan, choices)
         usage: Object = {"prompt_tokens": prompt, "completion_tokens": completion}
+        thoughts: Object = {}
         if any(map(has_reasoning, choices)):
-            thoughts = sum(span.end - span.start for span in choices[0].spans if span.kind == "reasoning")
-            usage["completion_tokens_details"] = {"reasoning_tokens": thoughts}
-        return {**usage, "total_tokens": prompt + completion}
+            count = sum(span.end - span.start for span in choices[0].spans if span.kind == "reasoning")
+            thoughts = {"completion_tokens_details": {"reasoning_tokens": count}}
+        return {**usage, **thoughts, "total_tokens": prompt + completion}
 
 
 def has_reasoning(choice: Choice) -> bool:
     return any(span.kind == "reasoning" for span in choice.spans)
+
+
+def _join_thoughts(choice: Choice) -> Choice:
+    """Thoughts as part of the text, in their tags.
+
+    Source: MindIE-LLM, ``runtime/tokenizer/tokenizer_wrapper.py``; white space about the tags is Qwen's.
+    """
+    tokens = list(choice.tokens)
+    spans: list[Span] = []
+    for span in choice.spans:
+        if span.kind == "reasoning" and span.start < span.end:
+            tokens[span.start] = "<think>\n" + tokens[span.start]
+            tokens[span.end - 1] += "\n</think>\n\n"
+        if span.kind not in ("reasoning", "text"):
+            spans.append(span)
+        elif spans and spans[-1].kind == "text":
+            spans[-1] = Span("text", spans[-1].start, span.end)
+        else:
+            spans.append(Span("text", span.start, span.end))
+    return replace(choice, said=Words(tuple(tokens), choice.ids), spans=tuple(spans))
 
 
 def pick_id(key: bytes) -> str:

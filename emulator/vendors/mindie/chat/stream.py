@@ -13,7 +13,7 @@ from emulator.core.wire import Event, Mark
 from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, last_due, walk
-from emulator.vendors.mindie.answer import ENDED, cut_at_id, quote_so_far, time_tokens
+from emulator.vendors.mindie.answer import ENDED, quote_so_far, time_tokens
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, pick_id, shape_logprobs
 
 _HEAD = b'data: {"id":"%b","object":"chat.completion.chunk","created":%d,"model":%b,'
@@ -25,7 +25,7 @@ _ARGUMENTS = b'"tool_calls":[{"index":%d,"function":{"arguments":%b}}]'
 
 def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
     """A choice without tokens is not there."""
-    choices = [cut_at_id(choice, answer.stops) for choice in plan.choices if choice.tokens]
+    choices = [answer.read(choice) for choice in plan.choices if choice.tokens]
     if not choices:
         return
     head = _HEAD % (pick_id(plan.key).encode(), int(plan.created), quote(answer.model))

@@ -56,8 +56,27 @@ async def test_chat_with_a_schema(start: Start) -> None:
     assert isinstance(json.loads(answer["choices"][0]["message"]["content"])["n"], int)
 
 
-async def test_chat_reasons_when_asked(start: Start) -> None:
-    body = {"model": MODEL, "messages": HELLO, "chat_template_kwargs": {"enable_thinking": True}}
-    answer = (await (await start()).ask("mindie", CHAT, body)).json()
-    assert answer["choices"][0]["message"]["reasoning_content"]
-    assert answer["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
+THINKING = {"model": MODEL, "messages": HELLO, "chat_template_kwargs": {"enable_thinking": True}}
+SPLIT = "vendors: {mindie: {enable_reasoning: true}}\n"
+THOUGHTS = "rules: [{name: thinks, reply: {reasoning: 'Let me see.', text: 'Yes.'}}]\n"
+
+
+async def test_thoughts_stand_apart_where_they_are_split(start: Start) -> None:
+    answer = (await (await start(SPLIT + THOUGHTS)).ask("mindie", CHAT, THINKING)).json()
+    message = answer["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == ("Yes.", "Let me see.")
+    usage = answer["usage"]
+    assert list(usage) == ["prompt_tokens", "completion_tokens", "completion_tokens_details", "total_tokens"]
+    assert usage["completion_tokens_details"]["reasoning_tokens"] == 4
+
+
+async def test_thoughts_stay_in_the_text(start: Start) -> None:
+    running = await start(THOUGHTS)
+    answer = (await running.ask("mindie", CHAT, THINKING)).json()
+    message = answer["choices"][0]["message"]
+    assert message["content"] == "<think>\nLet me see.\n</think>\n\nYes."
+    assert "reasoning_content" not in message
+    assert list(answer["usage"]) == ["prompt_tokens", "completion_tokens", "total_tokens"]
+    streamed = await running.ask("mindie", CHAT, {**THINKING, "stream": True})
+    deltas = [event["choices"][0]["delta"] for event in streamed.events()[:-1]]
+    assert "".join(delta["content"] for delta in deltas) == message["content"]
