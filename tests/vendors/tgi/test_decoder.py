@@ -184,3 +184,8 @@ def test_a_field_that_comes_twice_is_refused(path: str, body: bytes, text: str) 
 
 def test_a_name_that_nobody_knows_may_come_twice() -> None:
     assert isinstance(put("/generate", b'{"inputs":"a","x":1,"x":2}'), Call)
+
+
+@pytest.mark.parametrize("depth", [10, 300, 900])
+def test_what_nobody_reads_may_be_nested(depth: int) -> None:
+    assert isinstance(put("/generate", b'{"inputs":"a","x":' + b"[" * depth + b"]" * depth + b"}"), Call)
