@@ -60,6 +60,7 @@ class Emulator:
         self._gate = Gate(compile_limits(scenario.limits), state)
         self._bounded = is_bounded(scenario, latency)
         self._matcher: Matcher = compile_rules(scenario)
+        self.reads_secrets = self._matcher.reads_secrets
 
     async def match(
         self, vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, now: float

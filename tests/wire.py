@@ -53,6 +53,10 @@ class Running:
         """The vendor's base URL on the front port."""
         return f"{self.urls['front']}/{vendor}"
 
+    def key(self, key: str) -> str:
+        """A credential as a client of this emulator sends it."""
+        return key
+
     async def ask(
         self,
         vendor: str,

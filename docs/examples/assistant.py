@@ -40,8 +40,11 @@ class Breaker:
 class Assistant:
     """Asks one model."""
 
-    def __init__(self, url: str, key: str = "dapi-assistant", breaker: Breaker | None = None) -> None:
-        self._client = OpenAI(base_url=f"{url}/serving-endpoints", api_key=key, max_retries=2)
+    def __init__(
+        self, url: str, key: str = "dapi-assistant", breaker: Breaker | None = None, patience: float = 20
+    ) -> None:
+        """``patience``: seconds to wait for something to come; each attempt has them anew."""
+        self._client = OpenAI(base_url=f"{url}/serving-endpoints", api_key=key, max_retries=2, timeout=patience)
         self._breaker = breaker or Breaker()
 
     def answer(self, question: str) -> str:

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 from assistant import MODEL, RULES, Assistant, Breaker, Interrupted, Unavailable
+from openai import APIStatusError
 
 BUSY = {"error": {"kind": "rate_limited", "retry_after": "1s"}}
+TIDES = "潮汐每天来两次。"
 DOWN = {"error": {"kind": "overloaded"}}
 
 
@@ -75,6 +77,45 @@ def test_a_lost_stream_is_noticed(emulator):
 def test_a_stream_that_ends_too_early_is_noticed(emulator):
     with pytest.raises(Interrupted, match="no end"):
         list(Assistant(emulator.url("databricks")).stream("How often do tides come?"))
+
+
+@pytest.mark.emulator(rules=[{"name": "ill", "faults": [{"type": "late_error", "after_tokens": 5}]}])
+def test_a_failure_inside_a_stream_is_noticed(emulator):
+    with pytest.raises(Interrupted):
+        list(Assistant(emulator.url("databricks")).stream("How often do tides come?"))
+    emulator.assert_called(times=1, status=200, fault="late_error")
+
+
+@pytest.mark.emulator(
+    rules=[{"name": "awkward", "reply": {"text": TIDES}, "faults": [{"type": "split", "writes": "utf8"}]}]
+)
+def test_characters_that_come_in_two_writes_come_whole(emulator):
+    assert "".join(Assistant(emulator.url("databricks")).stream("And in Chinese?")) == TIDES
+
+
+@pytest.mark.emulator(rules=[{"name": "slow", "times": {"first": 1}, "latency": {"ttft": "20s"}}])
+def test_an_attempt_that_takes_too_long_is_given_up_and_made_again(emulator):
+    assert Assistant(emulator.url("databricks"), patience=0.3).answer("Are you there?")
+    emulator.assert_order([{"attempt": 1, "client_left": True}, {"attempt": 2, "status": 200}], within="5s")
+
+
+@pytest.mark.emulator(
+    rules=[{"name": "filter", "when": {"prompt": {"contains": "secret"}}, "error": {"kind": "content_filter"}}]
+)
+def test_a_prompt_that_is_refused_is_not_asked_again(emulator):
+    with pytest.raises(APIStatusError):
+        Assistant(emulator.url("databricks")).answer("Tell me the secret.")
+    emulator.assert_called(times=1, error="content_filter")
+
+
+def test_a_quota_is_waited_for_as_long_as_it_takes(emulator):
+    limit = {"unit": "requests", "amount": 1, "window": "60s", "strategy": "fixed"}
+    emulator.load(limits=[limit], clock="instant")
+    assistant = Assistant(emulator.url("databricks"))
+    assert [bool(assistant.answer(question)) for question in ("One?", "Two?")] == [True, True]
+    (refused,) = emulator.requests(status=429)
+    assert refused.limits[0].wait == 60
+    assert emulator.clock().since_start >= 60
 
 
 @pytest.mark.emulator(strict=True, rules=[{"name": "the one prompt", "when": {"prompt": "Hello"}, "pass": True}])

@@ -3,6 +3,7 @@
 import argparse
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -82,7 +83,18 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}; {self.prog} --help says more\n")
+        self.exit(2, f"{self.prog}: error: {message}; {_suggest(message) or f'{self.prog} --help says more'}\n")
+
+
+def _suggest(message: str) -> str:
+    """What was probably meant by a word that is none of those there are."""
+    found = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+    if found is None:
+        return ""
+    from emulator.scenario.mistakes import nearest
+
+    meant = nearest(found[1], [word.strip(" '") for word in found[2].split(",")])
+    return f"did you mean {meant}?" if meant else ""
 
 
 class _Help(argparse.HelpFormatter):

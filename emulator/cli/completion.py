@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _COMMANDS = ("emulator", "llm-emulator")
+_FLAGS = {"--help": "show this help message and exit", "--version": "say which version it is"}  # before any verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class Flag:
 
     names: tuple[str, ...]
     help: str
+    takes_value: bool
     values: tuple[str, ...]
 
 
@@ -48,7 +50,9 @@ def _read_verb(name: str, text: str, verb: argparse.ArgumentParser) -> Verb:
     for action in verb._actions:
         choices = tuple(map(str, action.choices or ()))
         if action.option_strings:
-            flags.append(Flag(tuple(action.option_strings), (action.help or "").partition(" [")[0], choices))
+            flags.append(
+                Flag(tuple(action.option_strings), (action.help or "").partition(" [")[0], action.nargs != 0, choices)
+            )
         else:
             values += choices
     return Verb(name, text, tuple(flags), tuple(values))
@@ -60,7 +64,8 @@ def _values_of_flags(verbs: Sequence[Verb]) -> dict[str, str]:
 
 def _render_bash(verbs: Sequence[Verb]) -> Iterator[str]:
     yield "_emulator() {"
-    yield '  local word="${COMP_WORDS[COMP_CWORD]}" flags="--help --version" words='
+    yield '  local word="${COMP_WORDS[COMP_CWORD]}" words='
+    yield f'  local flags="{" ".join(_FLAGS)}"'
     yield f'  [ "$COMP_CWORD" -eq 1 ] && words={shlex.quote(" ".join(verb.name for verb in verbs))}'
     yield '  [ "$COMP_CWORD" -gt 1 ] && case "${COMP_WORDS[1]}" in'
     for verb in verbs:
@@ -81,6 +86,7 @@ def _render_zsh(verbs: Sequence[Verb]) -> Iterator[str]:
     yield f"#compdef {' '.join(_COMMANDS)}"
     yield "_emulator() {"
     yield f"  local -a verbs=({described})"
+    yield f'  [[ $CURRENT == 2 && "$PREFIX" = -* ]] && {{ compadd -- {" ".join(_FLAGS)}; return }}'
     yield "  (( CURRENT == 2 )) && { _describe verb verbs; return }"
     yield '  case "$words[CURRENT-1]" in'
     for name, values in _values_of_flags(verbs).items():
@@ -97,6 +103,8 @@ def _render_zsh(verbs: Sequence[Verb]) -> Iterator[str]:
 
 def _render_fish(verbs: Sequence[Verb]) -> Iterator[str]:
     for command in _COMMANDS:
+        for name, text in _FLAGS.items():
+            yield f"complete -c {command} -n __fish_use_subcommand -l {name[2:]} -d {shlex.quote(text)}"
         for verb in verbs:
             yield f"complete -c {command} -n __fish_use_subcommand -f -a {verb.name} -d {shlex.quote(verb.help)}"
             where = f"complete -c {command} -n '__fish_seen_subcommand_from {verb.name}'"
@@ -104,8 +112,14 @@ def _render_fish(verbs: Sequence[Verb]) -> Iterator[str]:
                 yield f"{where} -f -a {shlex.quote(' '.join(verb.values))}"
             for flag in verb.flags:
                 names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
-                values = f" -x -a {shlex.quote(' '.join(flag.values))}" if flag.values else ""
-                yield f"{where} {names} -d {shlex.quote(flag.help)}{values}"
+                yield f"{where} {names} -d {shlex.quote(flag.help)}{_say_value(flag)}"
+
+
+def _say_value(flag: Flag) -> str:
+    """What fish is told of the value of a flag: one of those that are known, or anything, or that there is none."""
+    if flag.values:
+        return f" -x -a {shlex.quote(' '.join(flag.values))}"
+    return " -r" if flag.takes_value else ""
 
 
 _RENDER: Mapping[str, Callable[[Sequence[Verb]], Iterator[str]]] = {

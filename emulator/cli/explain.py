@@ -62,16 +62,16 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     try:
         with with_vendor_mistakes(VENDORS):
             loaded, _ = load_paths([Path(path)], settings.scenario)
-        verdicts, refusal = asyncio.run(_try_out(loaded, request, settings.seed))
+        verdicts, refusal, why = asyncio.run(_try_out(loaded, request, settings.seed))
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
     except AskedError as error:
         raise SettingsError(f"{request_path}: {error}") from None
     if as_json:
-        print(dump_json(_as_json(verdicts, refusal)).decode())
+        print(dump_json(_as_json(verdicts, refusal, why)).decode())
     else:
-        print("\n".join(_as_text(verdicts, refusal)))
+        print("\n".join(_as_text(verdicts, refusal, why)))
     return 0
 
 
@@ -90,7 +90,7 @@ def _read_request(source: str) -> Request:
 
 async def _try_out(
     loaded: LoadedScenario, request: Request, seed: int | None
-) -> tuple[tuple[Verdict, ...], str | None]:
+) -> tuple[tuple[Verdict, ...], str | None, str]:
     built = build(loaded, seed=seed)
     app = built.runtime.active.apps.get(request.vendor)
     if app is None:
@@ -104,16 +104,16 @@ def _find_match(verdicts: tuple[Verdict, ...]) -> str | None:
     return verdicts[-1].rule if verdicts and verdicts[-1].failed is None else None
 
 
-def _as_text(verdicts: tuple[Verdict, ...], refusal: str | None) -> list[str]:
+def _as_text(verdicts: tuple[Verdict, ...], refusal: str | None, why: str) -> list[str]:
     lines = [describe(verdict) for verdict in verdicts]
     if _find_match(verdicts) is None:
         lines.append("No rule takes it." if verdicts or refusal is None else "No rule is asked.")
     if refusal is not None:
-        lines.append(f"It is refused: {refusal}.")
+        lines.append(f"It is refused: {refusal}{why and f'; {why}'}.")
     return lines
 
 
-def _as_json(verdicts: tuple[Verdict, ...], refusal: str | None) -> JSON:
+def _as_json(verdicts: tuple[Verdict, ...], refusal: str | None, why: str) -> JSON:
     rows = [
         {
             "rule": verdict.rule,
@@ -124,4 +124,4 @@ def _as_json(verdicts: tuple[Verdict, ...], refusal: str | None) -> JSON:
         }
         for verdict in verdicts
     ]
-    return {"rule": _find_match(verdicts), "error": refusal, "explanation": rows}
+    return {"rule": _find_match(verdicts), "error": refusal, "why": why or None, "explanation": rows}

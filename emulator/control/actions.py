@@ -1,7 +1,7 @@
 """What each control request does."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from emulator.control import models
@@ -15,6 +15,7 @@ from emulator.control.timing import Errors, Quantiles
 from emulator.core.calendar import LAST, write_date
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
+from emulator.scenario.load import load_shipped
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import nearest
 
@@ -53,8 +54,13 @@ class Actions(RequestActions, LookActions):
         """Counters and quotas begin anew, where others share them too."""
         await self._target.of(session).emulator.state.reset(session or None)
 
+    @property
+    def _library(self) -> Mapping[str, LoadedScenario]:
+        """What there is to switch within; where the server was given nothing, what comes with the emulator."""
+        return self._target.library or load_shipped()
+
     def _select(self, name: str) -> LoadedScenario:
-        library = self._target.library
+        library = self._library
         by_title = {loaded.scenario.name: loaded for loaded in library.values()}
         found = library.get(name) or by_title.get(name)
         if found is None:
@@ -74,7 +80,7 @@ class Actions(RequestActions, LookActions):
                     hash=loaded.digest,
                     active=loaded is active,
                 )
-                for key, loaded in self._target.library.items()
+                for key, loaded in self._library.items()
             ]
         )
 
@@ -105,7 +111,12 @@ class Actions(RequestActions, LookActions):
         return models.SessionEnded(name=name)
 
     async def listen(self, query: models.NoQuery, body: models.Listen, name: str) -> models.Listening:
-        _check_vendor(body.vendor, self._target.of(name).apps)
+        try:
+            models.check_session(name)
+        except ValueError as error:
+            raise ProblemError(400, "Bad session", f"{error}, not {name!r}.") from None
+        _check_vendor(body.vendor, self._target.peek(name).apps)
+        self._target.of(name)  # from now on it exists
         return models.Listening(url=await self._target.listen(name, body.vendor))
 
     async def list_deployments(self, query: models.DeploymentsQuery, body: bytes, name: str) -> models.Deployments:

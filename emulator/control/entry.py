@@ -46,12 +46,18 @@ class Explainer(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What an explanation is made from, once somebody asks for it; ``match``: none if no rule was asked."""
+    """What an explanation is made from, once somebody asks for it.
+
+    Fields:
+        match: none if no rule was asked.
+        verdicts: the explanation itself, where rules look at credentials, which are not kept.
+    """
 
     explainer: Explainer
     match: Match | None
     identity: bytes
     attempt: int
+    verdicts: tuple[Verdict, ...] = ()
 
 
 def find_p99(late: Sequence[float]) -> float:
@@ -198,7 +204,9 @@ class Entry:
 
     def explain(self) -> tuple[Verdict, ...]:
         """What each rule said, up to the one that took the call."""
-        return () if self.evidence is None else self.evidence.explainer.explain(self)
+        if self.evidence is None:
+            return ()
+        return self.evidence.verdicts or self.evidence.explainer.explain(self)
 
     @property
     def summary(self) -> str:

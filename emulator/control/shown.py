@@ -1,18 +1,14 @@
-"""What is kept of a call as it may be shown: bodies in the form they have, credentials cut."""
+"""What is kept of a call as it is shown: bodies in the form they have."""
 
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterable
 
 from emulator.control.entry import Entry
 from emulator.control.models import RequestShown, ResponseShown, ToolCallShown
 from emulator.core.json import JSON, parse_json
-from emulator.core.secret import cut, cut_credential
 
-_SECRET_QUERY = frozenset({"key", "api-key", "api_key", "subscription-key", "access_token"})
-_SECRET_FIELD = re.compile(r"\b((?:client_secret|client_assertion|password|refresh_token)=[^&]{0,4})[^&]*")
 _LONGEST_CHARACTER = 4  # bytes in UTF-8
 
 
@@ -23,9 +19,9 @@ def show_request(entry: Entry) -> RequestShown:
         return RequestShown(query={}, headers={}, body=None, encoding=None, bytes=entry.bytes_in, cut=False, kept=False)
     body, is_base64 = show_body(kept.request.body, cut=kept.request_cut)
     return RequestShown(
-        query={name: cut(value) if name in _SECRET_QUERY else value for name, value in kept.request.query.items()},
+        query={name: str(value) for name, value in kept.request.query.items()},
         headers=show_headers(kept.request.headers.items()),
-        body=_SECRET_FIELD.sub(r"\1…", body) if isinstance(body, str) else body,
+        body=body,
         encoding="base64" if is_base64 else None,
         bytes=entry.bytes_in,
         cut=kept.request_cut,
@@ -74,10 +70,9 @@ def _parse(text: str) -> JSON:
 
 
 def show_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Names in lower case; credentials are cut to four characters; values of equal names stand together."""
+    """Names in lower case; values of equal names stand together."""
     shown: dict[str, str] = {}
     for written, value in headers:
         name = written.lower()
-        text = cut_credential(name, value)
-        shown[name] = f"{shown[name]}, {text}" if name in shown else text
+        shown[name] = f"{shown[name]}, {value}" if name in shown else str(value)
     return shown

@@ -46,6 +46,7 @@ class WireRequest:
         attempt: how often an equal request came before.
         documents: what the vendor keeps for the session, if it keeps anything.
         most_values: that a body of JSON may have.
+        key_suffix: what a key ends in that is handed out, so that calls with it come back to where it is from.
     """
 
     method: str
@@ -61,6 +62,7 @@ class WireRequest:
     attempt: int = 0
     documents: Mapping[str, JSON] = NOTHING
     most_values: int = DEFAULT.values
+    key_suffix: str = ""
     _json: JSON | _Unread | ValueError = _UNREAD
 
     def json(self) -> JSON:

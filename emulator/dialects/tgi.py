@@ -100,7 +100,7 @@ def check_ready(deployment: Deployment) -> Deployment:
         EmulatedError: it is loading, stopped or retired.
     """
     if deployment.state != "ready":
-        raise EmulatedError(ErrorKind.NOT_READY)
+        raise EmulatedError(ErrorKind.NOT_READY, details={"state": deployment.state})
     return deployment
 
 

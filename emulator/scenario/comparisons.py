@@ -10,10 +10,21 @@ from emulator.scenario.conditions import Bounds, Comparison, Condition
 from emulator.scenario.regex import compile_regex
 
 Test = Callable[[JSON], bool]
+Equality = Callable[[str], Test]
 
 
-def compile_condition(condition: Condition) -> Test:
-    """The type of a condition says how it is compared."""
+def is_exactly(text: str) -> Test:
+    """Equal to a text, as fast as can be."""
+    return text.__eq__
+
+
+def is_credential(text: str) -> Test:
+    """Equal to a text; a credential of which only the beginning is kept has its own say."""
+    return lambda value: value == text
+
+
+def compile_condition(condition: Condition, equal: Equality = is_exactly) -> Test:
+    """The type of a condition says how it is compared; ``equal``: how a text is found to be another."""
     match condition:
         case tuple():
             return compile_names(condition)
@@ -22,7 +33,7 @@ def compile_condition(condition: Condition) -> Test:
         case int() | float() | Bounds():
             return compile_number(condition)
         case str() | Comparison():
-            return compile_text(condition)
+            return compile_text(condition, equal=equal)
 
 
 def compile_names(names: tuple[str, ...]) -> Test:
@@ -50,11 +61,11 @@ def _fits(glob: Sequence[str], name: str) -> bool:
     return True
 
 
-def compile_text(condition: str | Comparison, *, fold: bool = False) -> Test:
+def compile_text(condition: str | Comparison, *, fold: bool = False, equal: Equality = is_exactly) -> Test:
     """Equality, or a comparison; of strings alone. ``fold``: upper and lower case are the same."""
     if isinstance(condition, str):
-        return _folded(condition.casefold().__eq__) if fold else condition.__eq__
-    return reduce(_both, _compile_comparison(condition, fold or condition.ignore_case))
+        return _folded(condition.casefold().__eq__) if fold else equal(condition)
+    return reduce(_both, _compile_comparison(condition, fold or condition.ignore_case, equal))
 
 
 def _both(left: Test, right: Test) -> Test:
@@ -66,7 +77,7 @@ def _folded(test: Test) -> Test:
     return lambda value: isinstance(value, str) and test(value.casefold())
 
 
-def _compile_comparison(condition: Comparison, fold: bool) -> Iterator[Test]:
+def _compile_comparison(condition: Comparison, fold: bool, equal: Equality) -> Iterator[Test]:
     contains, prefix, suffix = (
         part.casefold() if fold and part is not None else part
         for part in (condition.contains, condition.prefix, condition.suffix)
@@ -82,7 +93,7 @@ def _compile_comparison(condition: Comparison, fold: bool) -> Iterator[Test]:
         found = compile_regex(condition.regex, ignore_case=fold)
         yield lambda text: isinstance(text, str) and found(text)
     if condition.not_ is not None:
-        refused = compile_text(condition.not_, fold=fold)
+        refused = compile_text(condition.not_, fold=fold, equal=equal)
         yield lambda text: not refused(text)
 
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
 from emulator.core.json import JSON
-from emulator.scenario.comparisons import Test, compile_condition, compile_value
+from emulator.core.secret import QUERY, is_secret
+from emulator.scenario.comparisons import Test, compile_condition, compile_value, is_credential, is_exactly
 from emulator.scenario.conditions import Condition, When
 from emulator.scenario.locations import KeyPath, look_up
 
@@ -218,12 +219,22 @@ def compile_when(when: When) -> tuple[Check, ...]:
     extracts |= {f"query.{name}": _extract_query(name) for name in when.query}
     return (
         *(
-            Check(name, extract, compile_condition(conditions[name]), conditions[name])
+            Check(name, extract, _compile_named(name, conditions[name]), conditions[name])
             for name, extract in extracts.items()
         ),
         *(Check(f"body.{path}", _extract_body(path), compile_value(value), value) for path, value in when.body.items()),
         *_compile_groups(when),
     )
+
+
+def _compile_named(name: str, condition: Condition) -> Test:
+    return compile_condition(condition, is_credential if reads_secret(name) else is_exactly)
+
+
+def reads_secret(name: str) -> bool:
+    """A facet is about what is kept only in part."""
+    kind, _, rest = name.partition(".")
+    return (kind == "header" and is_secret(rest)) or (kind == "query" and rest in QUERY)
 
 
 def _compile_groups(when: When) -> Iterator[Check]:

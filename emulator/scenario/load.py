@@ -109,6 +109,12 @@ def load_paths(paths: Sequence[Path], name: str | None = None) -> tuple[LoadedSc
     return (_choose(library, folder) if name is None else select(library, name)), library
 
 
+@cache
+def load_shipped() -> Mapping[str, LoadedScenario]:
+    """The library that comes with the emulator, read when it is first asked for."""
+    return load_library(find_shipped())
+
+
 def _choose(library: Mapping[str, LoadedScenario], folder: Path) -> LoadedScenario:
     """The scenario of a folder to begin with when nobody says which.
 

@@ -9,7 +9,7 @@ from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_uniform
 from emulator.core.state import State
 from emulator.scenario.comparisons import Test
-from emulator.scenario.facets import ABSENT, Absent, Check, Extract, Facts, compile_when
+from emulator.scenario.facets import ABSENT, Absent, Check, Extract, Facts, compile_when, reads_secret
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
 from emulator.scenario.schema import Rule, Scenario, Times
 from emulator.scenario.shown import compare, show
@@ -80,13 +80,17 @@ class _Compiled:
 
 
 class Matcher:
-    """The rules of one scenario, compiled."""
+    """The rules of one scenario, compiled.
+
+    ``reads_secrets``: what they say can be explained only as long as a call's credentials are known.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         self.rules = scenario.rules
         self._rules = tuple(_compile(rule) for rule in scenario.rules)
         self._key = derive("chance", scenario.seed)
         self._by_address: dict[tuple[str | bool, ...], tuple[_Compiled, ...]] = {}
+        self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
 
     async def match(self, facts: Facts, state: State) -> Match:
         """Find the rule that takes the call, counting it for every rule it comes to that counts."""
@@ -160,6 +164,10 @@ def _compile(rule: Rule) -> _Compiled:
     rest = tuple((check.extract, check.test) for check in checks if check.name not in _ADDRESS)
     counts = rule.sequence is not None or (rule.times is not None and rule.times.counts)
     return _Compiled(rule, checks, rest, rule.times, counts)
+
+
+def _read_secrets(checks: Iterable[Check]) -> bool:
+    return any(reads_secret(check.name) or any(map(_read_secrets, check.parts)) for check in checks)
 
 
 def _find_holding(rules: Iterable[_Compiled], facts: Facts) -> Iterator[_Compiled]:

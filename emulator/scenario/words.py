@@ -22,7 +22,8 @@ MEANT: Mapping[str, tuple[str, ...]] = {
     # facets
     "client": ("principal",),
     "headers": ("header.<name>",),
-    "key": ("principal", "token"),
+    "api_key": ("token",),
+    "key": ("token", "principal"),
     "model": ("deployment", "name"),
     "params": ("query.<name>",),
     "path": ("endpoint",),
@@ -40,6 +41,8 @@ MEANT: Mapping[str, tuple[str, ...]] = {
     "for": ("repeat", "window", "times"),
     "match": ("when",),
     "n": ("first", "nth"),
+    "retries": ("times",),
+    "retry": ("times",),
     # outcomes
     "answer": ("reply", "text"),
     "content": ("text", "prompt"),
@@ -87,6 +90,8 @@ MEANT: Mapping[str, tuple[str, ...]] = {
     "limit": ("amount",),
     "p50": ("median", "mean"),
     "period": ("window", "every"),
+    "rpm": ("requests",),
+    "tpm": ("tokens",),
     "per_token": ("itl",),
     "std": ("stddev",),
     "tpot": ("itl",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from urllib.parse import unquote_plus
 
 from multidict import CIMultiDict
@@ -40,6 +40,7 @@ class Addressed:
         prefix: what the session took of the path; links in answers carry it.
         headers: with the session cut off from every credential.
         asks: some of them are the emulator's own.
+        key_suffix: what was cut off, if it named the session; credentials that are handed out end in it.
     """
 
     session: str
@@ -47,6 +48,7 @@ class Addressed:
     prefix: str
     headers: Mapping[str, str]
     asks: bool
+    key_suffix: str = ""
 
 
 def check_name(name: str) -> str:
@@ -60,11 +62,18 @@ def check_name(name: str) -> str:
     return name
 
 
-def address(path: str, headers: Mapping[str, str], keys: Collection[str] | None = None, default: str = "") -> Addressed:
+Keys = Callable[[str], Collection[str]]
+
+
+def _no_keys(session: str) -> Collection[str]:
+    return ()
+
+
+def address(path: str, headers: Mapping[str, str], keys: Keys = _no_keys, default: str = "") -> Addressed:
     """Find the session, the first way that names one: header, path, key, host, baggage, own port.
 
     Args:
-        keys: credentials that are whole as they are.
+        keys: the credentials that are whole as they are, by the session that anything but a key names.
         default: the session of the port.
 
     Raises:
@@ -75,14 +84,15 @@ def address(path: str, headers: Mapping[str, str], keys: Collection[str] | None 
     prefix = in_path = ""
     if path.startswith("/_s/"):
         prefix, in_path, path = _split_path(path)
-    in_key, headers = _split_keys(headers, keys or ())
+    in_key, headers = _split_keys(headers, keys, named or in_path or default)
     if named:
         session = check_name(named)
     elif prefix:
         session = check_name(in_path)
     else:
         session = in_key or _find_in_host(headers) or _find_in_baggage(headers) or default
-    return Addressed(session, path, prefix, headers, asks)
+    suffix = f"~{in_key}" if in_key and in_key == session else ""
+    return Addressed(session, path, prefix, headers, asks, suffix)
 
 
 def _asks(headers: Mapping[str, str]) -> bool:
@@ -104,7 +114,7 @@ def _split_path(path: str) -> tuple[str, str, str]:
     return found[0], found[1], path[found.end() :] or "/"
 
 
-def _split_keys(headers: Mapping[str, str], keys: Collection[str]) -> tuple[str, Mapping[str, str]]:
+def _split_keys(headers: Mapping[str, str], keys: Keys, otherwise: str) -> tuple[str, Mapping[str, str]]:
     """The session that credentials name, and the headers with it cut off."""
     session = ""
     cut: dict[str, str] | None = None
@@ -112,7 +122,7 @@ def _split_keys(headers: Mapping[str, str], keys: Collection[str]) -> tuple[str,
         value = headers.get(name)
         if value is None or ("~" not in value and value[:6].lower() != "basic "):
             continue
-        found, rest = _split_credential(value, keys)
+        found, rest = _split_credential(value, keys(otherwise))
         if found:
             session = session or found
             cut = {**(cut or {}), name: rest}

@@ -99,6 +99,7 @@ class VendorApp:
         query = http.query if "?" in http.raw_path else NOTHING
         session, journal = found.session, self._journal
         wire = WireRequest(http.method, path, query, found.headers, b"", NOTHING, base_url, "", session)
+        wire.key_suffix = found.key_suffix
         return Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
@@ -132,17 +133,17 @@ class VendorApp:
             with suppress(EmulatedError):  # the store is away: it counts as the first attempt
                 await self._reader.identify(exchange)
 
-    async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None]:
-        """What each rule says to a request, and the kind of refusal it meets; nothing is sent or recorded."""
+    async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None, str]:
+        """What each rule says to a request, the kind of refusal it meets, and why; nothing is sent or recorded."""
         exchange = Exchange(wire, self.emulator.clock.now())
         try:
             exchange.parsed = await self._reader.read(exchange)
             await self._decider.decide(exchange)
         except EmulatedError as error:
             exchange.error = error.kind
-        if exchange.match is None:
-            return (), exchange.error
-        return judge(self.emulator, self.vendor.name, exchange), exchange.error
+            self._decider.explain(error, exchange)
+        verdicts = () if exchange.match is None else judge(self.emulator, self.vendor.name, exchange)
+        return verdicts, exchange.error, exchange.hint
 
 
 def _has_left(http: web.BaseRequest) -> bool:

@@ -132,9 +132,7 @@ class Decider:
     async def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:
         """The vendor's words for a refusal; what a client is told to wait is in its own seconds."""
         clock, headers = self._emulator.clock, error.headers
-        if exchange.match is None or exchange.match.outcome.error is None:
-            exchange.limits = check_limits(error)
-            exchange.hint = self._hints.explain(error, exchange.wire, self._service)
+        self.explain(error, exchange)
         if error.retry_after:
             until = clock.now() + error.retry_after
             error.retry_after = clock.to_client(error.retry_after)
@@ -145,6 +143,12 @@ class Decider:
         long = len(wire.body) > LIGHT  # a vendor may look into the body once more
         rendered = await aside(render, error, wire, self._service) if long else render(error, wire, self._service)
         return with_headers(rendered, headers)
+
+    def explain(self, error: EmulatedError, exchange: Exchange) -> None:
+        """Say in the exchange why it is refused, unless a rule wanted that."""
+        if exchange.match is None or exchange.match.outcome.error is None:
+            exchange.limits = check_limits(error)
+            exchange.hint = self._hints.explain(error, exchange.wire, self._service)
 
     async def bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         """The answer with all faults in it, in order; one that drops the connection anyway stays."""

@@ -46,7 +46,8 @@ class Explainer:
             with suppress(EmulatedError):
                 parsed = self._reader.parse_again(wire)
         since_start = entry.time - self._emulator.started
-        return read_facts(self._vendor, wire, parsed, evidence.identity, evidence.attempt, since_start)
+        facts = read_facts(self._vendor, wire, parsed, evidence.identity, evidence.attempt, since_start)
+        return replace(facts, body_bytes=entry.bytes_in)  # of the body as it came
 
 
 def judge(emulator: Emulator, vendor: str, exchange: Exchange) -> tuple[Verdict, ...]:

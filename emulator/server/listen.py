@@ -189,7 +189,7 @@ class Port:
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
             return await self._control.serve(http)
         try:
-            found = address(path, http.headers, self._runtime.active.keys, self._session)
+            found = address(path, http.headers, self._runtime.keys_of, self._session)
         except SessionNameError as error:
             return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
         active = self._runtime.enter(found.session)

@@ -122,8 +122,13 @@ def _as_text(entry: Entry, nearest: str, *, coloured: bool) -> str:
         left -= len(part.text) + len(_GAP)
     written = [_GAP.join(_paint(part, coloured) for part in line) for line in lines]
     for sentence in filter(None, (entry.hint, nearest and f"no rule matched. {nearest}")):
-        written += [_paint(_Part(line, _YELLOW), coloured) for line in wrap(escape(sentence), _WIDTH - len(_INDENT))]
+        written += [_paint(_Part(line, _YELLOW), coloured) for line in _wrap(sentence)]
     return f"\n{_INDENT}".join(written)
+
+
+def _wrap(sentence: str) -> list[str]:
+    """Names with hyphens, such as headers and paths, stay whole so that they can be copied."""
+    return wrap(escape(sentence), _WIDTH - len(_INDENT), break_on_hyphens=False)
 
 
 def _parts(entry: Entry) -> Iterator[_Part]:

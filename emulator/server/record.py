@@ -11,7 +11,7 @@ from emulator.core.wire import WireResponse, WireStream
 from emulator.limits import Admission
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
-from emulator.server.explain import Explainer
+from emulator.server.explain import Explainer, judge
 from emulator.server.metrics import VendorMetrics
 from emulator.server.trace import Trace
 
@@ -55,6 +55,8 @@ class Recorder:
                 followed = journal.follow(wire.session, exchange.identity, wire.key.hex())
                 trace.attempts, trace.retry_of = followed
                 trace.number = trace.attempts.count
+            if trace.asked and self._emulator.reads_secrets:  # what its rules look at is gone afterwards
+                trace.verdicts = judge(self._emulator, self._vendor, exchange)
             trace.cut()
             journal.add(trace, self._settings.entries)
         else:

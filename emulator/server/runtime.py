@@ -86,6 +86,10 @@ class Runtime:
         record = self.sessions.find(session)
         return self.active if record is None else record.world or self.active
 
+    def keys_of(self, session: str) -> frozenset[str]:
+        """The credentials that the server's scenario lists, and those of a session's own; no use of the session."""
+        return self.active.keys | self.peek(session).keys
+
     async def listen(self, session: str, vendor: str) -> str:
         """The base URL of a vendor on a port that is the session's own."""
         if self.open_for is None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from multidict import CIMultiDict
+
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99
 from emulator.core.plan import Choice, Usage
+from emulator.core.secret import HEADERS, QUERY, cut_body, cut_values
 from emulator.core.wire import Headers, WireRequest
-from emulator.scenario.match import Match
+from emulator.scenario.match import Match, Verdict
 from emulator.server.pump import Sent
 
 _TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
@@ -33,6 +36,7 @@ class Trace:
         headers: of the answer; ``extra``: those beside its own.
         body: of an answer in one piece.
         most: bytes that are kept of each body; 0: neither bodies nor headers are kept.
+        verdicts: what each rule said, where rules look at credentials, which are not kept.
     """
 
     explainer: Explainer
@@ -69,6 +73,8 @@ class Trace:
     retry_of: str | None = None
     seq: int = 0
     size: int = 0
+    request_cut: bool = False
+    verdicts: tuple[Verdict, ...] = ()
     entry: Entry | None = None
 
     @property
@@ -103,14 +109,18 @@ class Trace:
         return 0 if self.usage is None else self.usage.completion_tokens
 
     def cut(self) -> None:
-        """Keep of bodies what there is room for, and say how large that is."""
+        """Keep of bodies what there is room for, and no credential; say how large that is."""
         wire, most = self.wire, self.most
         if not most:
             self._empty()
             return
         wire.forget_json()
+        _cut_credentials(wire)
+        if self.operation is None:  # no body of a chat holds any
+            wire.body = cut_body(wire.body)
+            self.body = None if self.body is None else cut_body(self.body)
         if len(wire.body) > most:
-            wire.body = wire.body[:most]
+            wire.body, self.request_cut = wire.body[:most], True
         said = 0 if self.choice is None else self.choice.count * _TOKEN
         if self.body is not None:
             said += min(most, len(self.body))
@@ -142,7 +152,7 @@ class Trace:
                 self.entry.kept = self._keep()
             if self.asked or self.most:
                 match = self.match if self.asked else None
-                self.entry.evidence = Evidence(self.explainer, match, self.identity, self.attempt)
+                self.entry.evidence = Evidence(self.explainer, match, self.identity, self.attempt, self.verdicts)
         return self.entry
 
     def _make(self) -> Entry:
@@ -188,7 +198,7 @@ class Trace:
     def _keep(self) -> Kept:
         """Request and answer, each body up to ``most`` bytes."""
         most, body = self.most, self.body
-        kept = Kept(self.wire, request_cut=self.bytes_in > len(self.wire.body), headers=(*self.headers, *self.extra))
+        kept = Kept(self.wire, request_cut=self.request_cut, headers=(*self.headers, *self.extra))
         if body is not None:
             kept.body = body[:most]
         choice = self.choice
@@ -199,3 +209,15 @@ class Trace:
         kept.response_cut |= body is not None and len(body) > most
         kept.size = self.size
         return kept
+
+
+def _cut_credentials(wire: WireRequest) -> None:
+    secrets = cut_values(wire.headers, HEADERS)
+    if secrets:
+        headers = CIMultiDict(wire.headers)
+        for name, cut in secrets.items():
+            headers[name] = cut
+        wire.headers = headers
+    asked = cut_values(wire.query, QUERY) if wire.query else None
+    if asked:
+        wire.query = {**wire.query, **asked}

@@ -1,7 +1,10 @@
 """``emulator completion``: what shells complete."""
 
+import re
+import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -16,16 +19,71 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
-def complete(line: str) -> list[str]:
-    """What bash offers at the end of a line."""
+# In a terminal of its own, every word that the completion offers is said.
+ZSH = """
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "source {inner}"
+zpty -r -m z said '*RE''ADY*'
+zpty -w -n z {line}$'\\t'
+zpty -r -m z said '*DO''NE*'
+print -r -- $said
+"""
+INNER = """
+PROMPT=
+autoload -Uz compinit && compinit -u -D
+source {script}
+compprefuncs=()
+done-offering () {{ print -r -- DO''NE }}
+comppostfuncs=(done-offering)
+compadd () {{
+  if [[ ${{@[1,(i)(-|--)]}} == *-(O|A|D)\\ * ]]; then builtin compadd "$@"; return $?; fi
+  typeset -a found
+  builtin compadd -A found "$@"
+  for each in $found; do print -r -- "OFFER $each"; done
+}}
+bindkey '^I' complete-word
+print RE''ADY
+"""
+
+
+def run(arguments: list[str]) -> str:
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
+    assert not ended.stderr
+    return ended.stdout
+
+
+def complete_in_bash(line: str, script: Path) -> list[str]:
     words = line.split(" ")
     quoted = " ".join(f"'{word}'" for word in words)
-    script = render_completion("bash", build_parser()) + BASH.format(words=quoted, position=len(words) - 1)
-    ended = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, timeout=20, check=False)
-    assert not ended.stderr
-    return ended.stdout.split()
+    asked = BASH.format(words=quoted, position=len(words) - 1)
+    return run(["bash", "--norc", "-c", script.read_text() + asked]).split()
 
 
+def complete_in_fish(line: str, script: Path) -> list[str]:
+    offered = run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"]).splitlines()
+    return [each.partition("\t")[0] for each in offered]
+
+
+def complete_in_zsh(line: str, script: Path) -> list[str]:
+    inner = script.with_name("inner.zsh")
+    inner.write_text(INNER.format(script=script))
+    return re.findall(r"OFFER (\S+)", run(["zsh", "-f", "-c", ZSH.format(inner=inner, line=shlex.quote(line))]))
+
+
+COMPLETE = {"bash": complete_in_bash, "zsh": complete_in_zsh, "fish": complete_in_fish}
+
+
+def complete(shell: str, line: str, folder: Path) -> list[str]:
+    """What a shell offers at the end of a line."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    script = folder / "completion"
+    script.write_text(render_completion(shell, build_parser()))
+    return COMPLETE[shell](line, script)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -35,12 +93,19 @@ def complete(line: str) -> list[str]:
         pytest.param("emulator models ", [*VENDOR_NAMES], id="any vendor"),
         pytest.param("emulator serve --log-l", ["--log-level"], id="a flag"),
         pytest.param("emulator serve --log-format j", ["json"], id="the value of a flag"),
-        pytest.param("emulator serve ", [], id="nothing is known, so files are offered"),
         pytest.param("emulator completion f", ["fish"], id="a shell"),
+        pytest.param("emulator check --st", ["--strict"], id="a flag without a value"),
     ],
 )
-def test_bash_completes(line: str, offered: list[str]) -> None:
-    assert complete(line) == offered
+def test_shells_complete(shell: str, line: str, offered: list[str], tmp_path: Path) -> None:
+    assert sorted(complete(shell, line, tmp_path)) == sorted(offered)
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_files_are_offered_where_nothing_else_is_known(shell: str, tmp_path: Path) -> None:
+    (tmp_path / "calm.yaml").touch()
+    offered = complete(shell, f"emulator serve {tmp_path}/ca", tmp_path)
+    assert offered == ([] if shell == "bash" else [f"{tmp_path}/calm.yaml"])  # bash takes its own default
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -74,6 +74,29 @@ def test_explain_refuses_what_is_no_request(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("amount", "says"),
+    [
+        pytest.param(
+            50, "limits[0] can never be met: 400 output tokens asked, there are 50 in all", id="a limit never met"
+        ),
+        pytest.param(500, "", id="a limit with room"),
+    ],
+)
+def test_explain_says_which_limit_refuses(
+    tmp_path: Path, scenario: Callable[[str], str], amount: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 400}
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({**REQUEST, "body": asked}))
+    path = scenario(f"version: 1\nlimits: [{{unit: output_tokens, amount: {amount}, window: 60s}}]\n")
+    assert main(["explain", path, str(request)]) == 0
+    refused = f"No rule is asked.\nIt is refused: rate_limited; {says}.\n"
+    assert capsys.readouterr().out == (refused if says else "No rule takes it.\n")
+    assert main(["explain", path, str(request), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["why"] == (says or None)
+
+
 def test_explain_says_when_the_vendor_refuses_before_any_rule(
     tmp_path: Path, scenario: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -71,3 +71,21 @@ def test_a_bad_flag_is_one_clear_line_and_2(arguments: list[str], capsys: pytest
         main(arguments)
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        pytest.param(["serv"], "serve", id="a verb spelled alike"),
+        pytest.param(["env", "ovms"], "openvino", id="a vendor by another name"),
+        pytest.param(["models", "databrick"], "databricks", id="a vendor spelled alike"),
+    ],
+)
+def test_a_word_that_is_none_has_one_that_was_meant(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    error = capsys.readouterr().err
+    assert error.endswith(f"; did you mean {meant}?\n")
+    assert error.count("\n") == 1

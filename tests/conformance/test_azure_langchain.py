@@ -23,7 +23,9 @@ def get_weather(city: str) -> str:
 
 
 def chat(running: Running, **options: JSON) -> JSON:
-    return chat_models.AzureAIChatCompletionsModel(endpoint=running.urls["azure"], credential="key", **options)
+    return chat_models.AzureAIChatCompletionsModel(
+        endpoint=running.urls["azure"], credential=running.key("key"), **options
+    )
 
 
 def test_invoke_and_stream(live: Running) -> None:
@@ -63,7 +65,7 @@ async def test_async_invoke(live: Running) -> None:
 
 def test_embeddings(live: Running) -> None:
     model = embeddings.AzureAIEmbeddingsModel(
-        endpoint=live.urls["azure"], credential="key", model="text-embedding-3-large"
+        endpoint=live.urls["azure"], credential=live.key("key"), model="text-embedding-3-large"
     )
     assert [len(vector) for vector in model.embed_documents(["a", "b"])] == [3072, 3072]
     assert len(model.embed_query("a")) == 3072

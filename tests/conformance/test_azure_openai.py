@@ -26,7 +26,7 @@ TOOLS: JSON = [
 @pytest.fixture(params=["port", "front"])
 def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
     url = live.urls["azure"] if request.param == "port" else live.front("azure")
-    with openai.OpenAI(base_url=url, api_key="k", default_query=VERSION, max_retries=0) as value:
+    with openai.OpenAI(base_url=url, api_key=live.key("k"), default_query=VERSION, max_retries=0) as value:
         yield value
 
 
@@ -73,7 +73,8 @@ def test_extra_parameters_need_to_be_passed_through(client: JSON) -> None:
 
 
 async def test_async_client(live: Running) -> None:
-    async with openai.AsyncOpenAI(base_url=live.urls["azure"], api_key="k", default_query=VERSION) as client:
+    url, key = live.urls["azure"], live.key("k")
+    async with openai.AsyncOpenAI(base_url=url, api_key=key, default_query=VERSION) as client:
         answer = await client.chat.completions.create(model="any", messages=HELLO, max_tokens=9)
         stream = await client.chat.completions.create(model="any", messages=HELLO, max_tokens=9, stream=True)
         text = "".join([c.choices[0].delta.content or "" async for c in stream])
@@ -81,8 +82,9 @@ async def test_async_client(live: Running) -> None:
 
 
 def test_azure_openai_client(live_with: Callable[[str], Running]) -> None:
-    url = live_with("vendors: {azure: {profile: aoai}}\n").urls["azure"]
-    with openai.AzureOpenAI(azure_endpoint=url, api_key="k", api_version="2024-10-21", max_retries=0) as client:
+    running = live_with("vendors: {azure: {profile: aoai}}\n")
+    url, key = running.urls["azure"], running.key("k")
+    with openai.AzureOpenAI(azure_endpoint=url, api_key=key, api_version="2024-10-21", max_retries=0) as client:
         usage = {"include_usage": True}
         chunks = list(
             client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, stream=True, stream_options=usage)
@@ -101,8 +103,9 @@ def test_azure_openai_client(live_with: Callable[[str], Running]) -> None:
 
 
 def test_v1_needs_no_version(live_with: Callable[[str], Running]) -> None:
-    url = live_with("vendors: {azure: {profile: aoai}}\n").urls["azure"]
-    with openai.OpenAI(base_url=f"{url}/openai/v1/", api_key="k", max_retries=0) as client:
+    running = live_with("vendors: {azure: {profile: aoai}}\n")
+    url, key = running.urls["azure"], running.key("k")
+    with openai.OpenAI(base_url=f"{url}/openai/v1/", api_key=key, max_retries=0) as client:
         assert client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, max_tokens=3).choices
 
 
@@ -125,6 +128,7 @@ def test_typed_errors(live_with: Callable[[str], Running], profile: str, rule: s
         f"vendors: {{azure: {{profile: {profile}}}}}\n"
         f"rules:\n  - {{name: r, when: {{vendor: azure}}, error: {{kind: {rule}}}}}\n"
     )
-    client = openai.OpenAI(base_url=running.urls["azure"], api_key="k", default_query=VERSION, max_retries=0)
+    url, key = running.urls["azure"], running.key("k")
+    client = openai.OpenAI(base_url=url, api_key=key, default_query=VERSION, max_retries=0)
     with client, pytest.raises(getattr(openai, kind)):
         client.chat.completions.create(model="gpt-4o-mini", messages=HELLO)

@@ -14,7 +14,6 @@ models = pytest.importorskip("azure.ai.inference.models")
 credentials = pytest.importorskip("azure.core.credentials")
 exceptions = pytest.importorskip("azure.core.exceptions")
 
-KEY = credentials.AzureKeyCredential("some-key")
 HELLO = [models.UserMessage(content="How many feet are in a mile?")]
 WEATHER = models.ChatCompletionsToolDefinition(
     function=models.FunctionDefinition(
@@ -30,6 +29,10 @@ WEATHER = models.ChatCompletionsToolDefinition(
 NAMED = models.ChatCompletionsNamedToolChoice(
     function=models.ChatCompletionsNamedToolChoiceFunction(name="get_max_temperature")
 )
+
+
+def credential(running: Running, key: str = "some-key") -> JSON:
+    return credentials.AzureKeyCredential(running.key(key))
 
 
 class Token:
@@ -57,12 +60,12 @@ def endpoint(request: pytest.FixtureRequest, live: Running) -> str:
 
 @pytest.fixture
 def client(live: Running) -> Iterator[JSON]:
-    with inference.ChatCompletionsClient(live.urls["azure"], KEY) as value:
+    with inference.ChatCompletionsClient(live.urls["azure"], credential(live)) as value:
         yield value
 
 
-def test_complete(endpoint: str) -> None:
-    with inference.ChatCompletionsClient(endpoint, KEY) as client:
+def test_complete(live: Running, endpoint: str) -> None:
+    with inference.ChatCompletionsClient(endpoint, credential(live)) as client:
         response = client.complete(messages=[models.SystemMessage(content="Be brief."), *HELLO], max_tokens=20, seed=1)
     assert response.choices[0].message.content
     assert response.choices[0].finish_reason in ("stop", "length")
@@ -91,7 +94,7 @@ def test_every_parameter(client: JSON) -> None:
 
 
 def test_constructor_defaults(live: Running) -> None:
-    with inference.ChatCompletionsClient(live.urls["azure"], KEY, max_tokens=3, temperature=0.0) as client:
+    with inference.ChatCompletionsClient(live.urls["azure"], credential(live), max_tokens=3, temperature=0.0) as client:
         assert client.complete(messages=HELLO).usage.completion_tokens == 3
 
 
@@ -100,8 +103,8 @@ def test_raw_bodies(client: JSON) -> None:
     assert client.complete(body).usage.completion_tokens == 4
 
 
-def test_stream(endpoint: str) -> None:
-    with inference.ChatCompletionsClient(endpoint, KEY) as client:
+def test_stream(live: Running, endpoint: str) -> None:
+    with inference.ChatCompletionsClient(endpoint, credential(live)) as client:
         whole = client.complete(messages=HELLO, max_tokens=30, temperature=0)
         updates = list(client.complete(messages=HELLO, max_tokens=30, temperature=0, stream=True))
     text = "".join(u.choices[0].delta.content or "" for u in updates if u.choices)
@@ -130,8 +133,8 @@ def test_a_tool_call_and_its_answer(client: JSON) -> None:
     assert answered.choices[0].message.content
 
 
-def test_streamed_tool_calls(endpoint: str) -> None:
-    with inference.ChatCompletionsClient(endpoint, KEY) as client:
+def test_streamed_tool_calls(live: Running, endpoint: str) -> None:
+    with inference.ChatCompletionsClient(endpoint, credential(live)) as client:
         response = client.complete(messages=HELLO, tools=[WEATHER], tool_choice=NAMED, stream=True)
         name = arguments = call_id = ""
         for update in response:
@@ -177,7 +180,7 @@ def test_pictures(client: JSON) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "/models"], ids=["root", "models"])
 def test_embeddings(live: Running, prefix: str) -> None:
-    with inference.EmbeddingsClient(live.urls["azure"] + prefix, KEY) as client:
+    with inference.EmbeddingsClient(live.urls["azure"] + prefix, credential(live)) as client:
         for encoding in ("float", "base64", "int8", "uint8", "binary", "ubinary"):
             response = client.embed(input=["first", "second"], encoding_format=encoding, input_type="query")
             assert [item.index for item in response.data] == [0, 1]
@@ -189,10 +192,10 @@ def test_embeddings(live: Running, prefix: str) -> None:
 
 
 def test_model_info(live: Running) -> None:
-    with inference.ChatCompletionsClient(live.urls["azure"], KEY) as client:
+    with inference.ChatCompletionsClient(live.urls["azure"], credential(live)) as client:
         assert client.get_model_info().model_type == "chat-completion"
     with inference.EmbeddingsClient(
-        live.urls["azure"], KEY, headers={"azureml-model-deployment": "embed-english-v3.0"}
+        live.urls["azure"], credential(live), headers={"azureml-model-deployment": "embed-english-v3.0"}
     ) as embeddings:
         info = embeddings.get_model_info()
     assert (info.model_type, info.model_provider_name) == ("embedding", "Cohere")
@@ -204,7 +207,7 @@ def test_load_client(live: Running) -> None:
         "gpt-4o-mini": inference.ChatCompletionsClient,
         "text-embedding-3-large": inference.EmbeddingsClient,
     }.items():
-        with inference.load_client(f"{base}/endpoints/{name}", KEY) as client:
+        with inference.load_client(f"{base}/endpoints/{name}", credential(live)) as client:
             assert isinstance(client, kind)
 
 
@@ -217,18 +220,18 @@ def test_a_token_over_tls(live_tls: Running) -> None:
 
 
 def test_a_token_without_tls(live: Running) -> None:
-    with inference.ChatCompletionsClient(live.urls["azure"], Token()) as client:
+    with inference.ChatCompletionsClient(live.urls["azure"], Token(live.key("eyJ.some.token"))) as client:
         assert client.complete(messages=HELLO, max_tokens=3, enforce_https=False).usage.completion_tokens == 3
 
 
 async def test_async_client(live: Running) -> None:
-    async with azure_aio.ChatCompletionsClient(live.urls["azure"], KEY) as client:
+    async with azure_aio.ChatCompletionsClient(live.urls["azure"], credential(live)) as client:
         whole = await client.complete(messages=HELLO, max_tokens=12, temperature=0)
         response = await client.complete(messages=HELLO, max_tokens=12, temperature=0, stream=True)
         async with response:
             text = "".join([u.choices[0].delta.content or "" async for u in response])
     assert text == whole.choices[0].message.content
-    async with azure_aio.EmbeddingsClient(live.urls["azure"], KEY) as embeddings:
+    async with azure_aio.EmbeddingsClient(live.urls["azure"], credential(live)) as embeddings:
         assert len((await embeddings.embed(input=["a"])).data[0].embedding) == 1536
 
 
@@ -236,7 +239,7 @@ async def test_async_client(live: Running) -> None:
 def test_a_wrong_key(live_with: Callable[[str], Running], key: str) -> None:
     running = live_with("vendors: {azure: {profile: maas}}\n")
     with (
-        inference.ChatCompletionsClient(running.urls["azure"], credentials.AzureKeyCredential(key)) as client,
+        inference.ChatCompletionsClient(running.urls["azure"], credential(running, key)) as client,
         pytest.raises(exceptions.ClientAuthenticationError) as caught,
     ):
         client.complete(messages=HELLO)
@@ -248,7 +251,7 @@ def test_embeddings_of_a_chat_model(live_with: Callable[[str], Running]) -> None
     running = live_with("vendors: {azure: {profile: maas}}\n")
     headers = {"azureml-model-deployment": "mistral-large-2411"}
     with (
-        inference.EmbeddingsClient(running.urls["azure"], KEY, headers=headers) as client,
+        inference.EmbeddingsClient(running.urls["azure"], credential(running), headers=headers) as client,
         pytest.raises(exceptions.ResourceNotFoundError) as caught,
     ):
         client.embed(input=["a"])
@@ -269,7 +272,7 @@ def test_embeddings_of_a_chat_model(live_with: Callable[[str], Running]) -> None
 def test_what_the_client_reads_of_a_refusal(live_with: Callable[[str], Running], profile: str, readable: bool) -> None:
     running = live_with(f"vendors: {{azure: {profile}}}\n")
     with (
-        inference.ChatCompletionsClient(running.urls["azure"], KEY, model="gpt-4o-mini") as client,
+        inference.ChatCompletionsClient(running.urls["azure"], credential(running), model="gpt-4o-mini") as client,
         pytest.raises(exceptions.HttpResponseError) as caught,
     ):
         client.complete(messages=HELLO, temperature=9)
@@ -284,7 +287,7 @@ def test_throttling_is_retried_as_told(live_with: Callable[[str], Running]) -> N
         "  - name: once\n    when: {vendor: azure}\n    times: {first: 1}\n"
         "    error: {kind: rate_limited, retry_after: 0s}\n"
     )
-    with inference.ChatCompletionsClient(running.urls["azure"], KEY) as client:
+    with inference.ChatCompletionsClient(running.urls["azure"], credential(running)) as client:
         assert client.complete(messages=HELLO, max_tokens=3).usage.completion_tokens == 3
 
 
@@ -293,7 +296,7 @@ def test_throttling_without_retries(live_with: Callable[[str], Running]) -> None
         "rules:\n  - {name: once, when: {vendor: azure}, times: {first: 1}, error: {kind: rate_limited}}\n"
     )
     with (
-        inference.ChatCompletionsClient(running.urls["azure"], KEY, retry_total=0) as client,
+        inference.ChatCompletionsClient(running.urls["azure"], credential(running), retry_total=0) as client,
         pytest.raises(exceptions.HttpResponseError) as caught,
     ):
         client.complete(messages=HELLO)

@@ -19,7 +19,7 @@ TOOL = {
 
 
 def connect(running: Running, base: str = "/serving-endpoints/anthropic") -> JSON:
-    headers = {"Authorization": "Bearer dapi-x"}
+    headers = {"Authorization": f"Bearer {running.key('dapi-x')}"}
     return anthropic.Anthropic(base_url=running.urls["databricks"] + base, api_key="unused", default_headers=headers)
 
 

@@ -9,13 +9,19 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the clients warn of themsel
 CHAT = "databricks-meta-llama-3-3-70b-instruct"
 
 
+@pytest.fixture(params=["plain", "key", "own port"])
+def session_by(request: pytest.FixtureRequest) -> str:
+    """Its client takes the host of a URL and drops the path."""
+    return str(request.param)
+
+
 @pytest.fixture
 def host(live: Running, monkeypatch: pytest.MonkeyPatch) -> str:
     url = live.urls["databricks"]
     monkeypatch.setenv("DATABRICKS_HOST", url)
-    monkeypatch.setenv("DATABRICKS_TOKEN", "dapi-x")
+    monkeypatch.setenv("DATABRICKS_TOKEN", live.key("dapi-x"))
     monkeypatch.setenv("DATABRICKS_API_BASE", f"{url}/serving-endpoints")
-    monkeypatch.setenv("DATABRICKS_API_KEY", "dapi-x")
+    monkeypatch.setenv("DATABRICKS_API_KEY", live.key("dapi-x"))
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # and for a tokenizer
     return url
@@ -79,7 +85,7 @@ def test_litellm_rate_limit_has_its_type(litellm: JSON, live_with: JSON) -> None
             model=f"databricks/{CHAT}",
             messages=[{"role": "user", "content": "Hello"}],
             api_base=f"{running.urls['databricks']}/serving-endpoints",
-            api_key="dapi-x",
+            api_key=running.key("dapi-x"),
             num_retries=0,
             max_retries=0,
         )

@@ -16,8 +16,14 @@ COLD = "version: 1\nname: cold\nclock: %s\nvendors: {databricks: {cold_start_s: 
 Start = Callable[[str], Running]
 
 
+@pytest.fixture(params=["plain", "key", "own port"])
+def session_by(request: pytest.FixtureRequest) -> str:
+    """Its client takes the host of a URL and drops the path."""
+    return str(request.param)
+
+
 def connect(running: Running) -> JSON:
-    config = sdk.core.Config(host=running.urls["databricks"], token="dapi-x", retry_timeout_seconds=3)
+    config = sdk.core.Config(host=running.urls["databricks"], token=running.key("dapi-x"), retry_timeout_seconds=3)
     return sdk.WorkspaceClient(config=config).serving_endpoints
 
 
@@ -231,7 +237,7 @@ def test_a_failure_after_the_fact(live_with: Start) -> None:
 
 def test_an_address_of_its_own(live: Running) -> None:
     host = live.urls["databricks"]
-    login = sdk.core.Config(host=host, client_id="app", client_secret="s", retry_timeout_seconds=3)
+    login = sdk.core.Config(host=host, client_id="app", client_secret=live.key("s"), retry_timeout_seconds=3)
     workspace = sdk.WorkspaceClient(config=login)
     made = workspace.serving_endpoints.create_and_wait("mine", config=config(entity("main.m")), route_optimized=True)
     assert made.data_plane_info.query_info.endpoint_url.startswith(host)

@@ -12,10 +12,16 @@ CHAT = "databricks-meta-llama-3-3-70b-instruct"
 ASK: JSON = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 5}
 
 
+@pytest.fixture(params=["plain", "key", "own port"])
+def session_by(request: pytest.FixtureRequest) -> str:
+    """Its client takes the host of a URL and drops the path."""
+    return str(request.param)
+
+
 @pytest.fixture
 def client(live: Running, monkeypatch: pytest.MonkeyPatch) -> JSON:
     monkeypatch.setenv("DATABRICKS_HOST", live.urls["databricks"])
-    monkeypatch.setenv("DATABRICKS_TOKEN", "dapi-x")
+    monkeypatch.setenv("DATABRICKS_TOKEN", live.key("dapi-x"))
     return deployments.get_deploy_client("databricks")
 
 

@@ -23,7 +23,7 @@ ASK: JSON = [{"role": "user", "content": "What is the weather in Paris?"}]
 
 def make(running: Running, base: str = "own", **options: JSON) -> JSON:
     url = running.urls["databricks"] if base == "own" else running.front("databricks")
-    return openai.OpenAI(base_url=f"{url}/serving-endpoints", api_key="dapi-x", max_retries=0, **options)
+    return openai.OpenAI(base_url=f"{url}/serving-endpoints", api_key=running.key("dapi-x"), max_retries=0, **options)
 
 
 @pytest.mark.parametrize("base", ["own", "front"])
@@ -51,7 +51,7 @@ def test_chat_streams_with_running_usage(live: Running) -> None:
 
 async def test_async_chat_streams(live: Running) -> None:
     url = f"{live.urls['databricks']}/serving-endpoints"
-    async with openai.AsyncOpenAI(base_url=url, api_key="dapi-x") as client:
+    async with openai.AsyncOpenAI(base_url=url, api_key=live.key("dapi-x")) as client:
         stream = await client.chat.completions.create(model=CHAT, messages=ASK, max_tokens=4, stream=True)
         chunks = [chunk async for chunk in stream]
     assert chunks[-1].choices[0].finish_reason == "length"
@@ -188,7 +188,7 @@ def test_errors_have_their_type(live_with: JSON, kind: str, error: str) -> None:
 
 def test_wrong_token_is_forbidden(live: Running) -> None:
     url = f"{live.urls['databricks']}/serving-endpoints"
-    client = openai.OpenAI(base_url=url, api_key="0000", max_retries=0)
+    client = openai.OpenAI(base_url=url, api_key=live.key("0000"), max_retries=0)
     with client, pytest.raises(openai.PermissionDeniedError) as got:
         client.chat.completions.create(model=CHAT, messages=ASK)
     assert got.value.body["error_code"] == 403

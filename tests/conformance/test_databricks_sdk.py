@@ -11,14 +11,20 @@ serving = pytest.importorskip("databricks.sdk.service.serving")
 CHAT = "databricks-meta-llama-3-3-70b-instruct"
 
 
+@pytest.fixture(params=["plain", "key", "own port"])
+def session_by(request: pytest.FixtureRequest) -> str:
+    """Its client takes the host of a URL and drops the path."""
+    return str(request.param)
+
+
 @pytest.fixture(params=["token", "oauth"])
 def workspace(request: pytest.FixtureRequest, live: Running, monkeypatch: pytest.MonkeyPatch) -> JSON:
     monkeypatch.delenv("DATABRICKS_TOKEN", raising=False)
     host = live.urls["databricks"]
     if request.param == "token":
-        config = sdk.core.Config(host=host, token="dapi-x", retry_timeout_seconds=3)
+        config = sdk.core.Config(host=host, token=live.key("dapi-x"), retry_timeout_seconds=3)
     else:
-        config = sdk.core.Config(host=host, client_id="app", client_secret="s3cret", retry_timeout_seconds=3)
+        config = sdk.core.Config(host=host, client_id="app", client_secret=live.key("s3cret"), retry_timeout_seconds=3)
     return sdk.WorkspaceClient(config=config)
 
 
@@ -75,13 +81,13 @@ def test_who_am_i(workspace: JSON) -> None:
 
 def test_throttled_query_is_retried(live_with: JSON) -> None:
     running = live_with("rules: [{name: once, times: {first: 1}, error: {kind: rate_limited, retry_after: 0s}}]")
-    config = sdk.core.Config(host=running.urls["databricks"], token="dapi-x", retry_timeout_seconds=10)
+    config = sdk.core.Config(host=running.urls["databricks"], token=running.key("dapi-x"), retry_timeout_seconds=10)
     client = sdk.WorkspaceClient(config=config)
     assert client.serving_endpoints.query(CHAT, messages=[message("Hello")]).choices
 
 
 def test_wrong_token_is_denied(live: Running) -> None:
-    client = sdk.WorkspaceClient(config=sdk.core.Config(host=live.urls["databricks"], token="000"))
+    client = sdk.WorkspaceClient(config=sdk.core.Config(host=live.urls["databricks"], token=live.key("000")))
     with pytest.raises(sdk.errors.PermissionDenied, match="Invalid access token"):
         list(client.serving_endpoints.list())
 
@@ -89,7 +95,8 @@ def test_wrong_token_is_denied(live: Running) -> None:
 def test_login_with_configured_keys(live_with: JSON) -> None:
     running = live_with("keys: [{token: s3cret, principal: search}]")
     host = running.urls["databricks"]
-    good = sdk.WorkspaceClient(config=sdk.core.Config(host=host, client_id="app", client_secret="s3cret"))
+    right, wrong = running.key("s3cret"), running.key("wrong")
+    good = sdk.WorkspaceClient(config=sdk.core.Config(host=host, client_id="app", client_secret=right))
     assert good.current_user.me().display_name == "search"
     with pytest.raises(ValueError, match="invalid_client: Client authentication failed"):
-        sdk.WorkspaceClient(config=sdk.core.Config(host=host, client_id="app", client_secret="wrong")).current_user.me()
+        sdk.WorkspaceClient(config=sdk.core.Config(host=host, client_id="app", client_secret=wrong)).current_user.me()

@@ -25,7 +25,7 @@ TOOL: JSON = {
 def spoken(request: pytest.FixtureRequest, live: Running) -> Iterator[tuple[JSON, str]]:
     vendor, way = request.param.split()
     url = (live.urls[vendor] if way == "port" else live.front(vendor)) + "/v1"
-    with openai.OpenAI(base_url=url, api_key="-", max_retries=0) as client:
+    with openai.OpenAI(base_url=url, api_key=live.key("-"), max_retries=0) as client:
         yield client, MODELS[vendor]
 
 
@@ -65,8 +65,8 @@ def test_typed_error(spoken: tuple[JSON, str]) -> None:
 @pytest.mark.parametrize("vendor", ["mindie", "tgi"])
 def test_tools(live_with: Callable[[str], Running], vendor: str) -> None:
     rule = "rules: [{name: call, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}]\n"
-    url = live_with(rule).urls[vendor] + "/v1"
-    with openai.OpenAI(base_url=url, api_key="-", max_retries=0) as client:
+    running = live_with(rule)
+    with openai.OpenAI(base_url=running.urls[vendor] + "/v1", api_key=running.key("-"), max_retries=0) as client:
         answer = client.chat.completions.create(model=MODELS[vendor], messages=HELLO, tools=[TOOL])
         call = answer.choices[0].message.tool_calls[0]
         assert call.function.name == "get_weather"
@@ -78,7 +78,7 @@ def test_tools(live_with: Callable[[str], Running], vendor: str) -> None:
 
 async def test_async(live: Running) -> None:
     for vendor, model in MODELS.items():
-        async with openai.AsyncOpenAI(base_url=live.urls[vendor] + "/v1", api_key="-") as client:
+        async with openai.AsyncOpenAI(base_url=live.urls[vendor] + "/v1", api_key=live.key("-")) as client:
             answer = await client.chat.completions.create(model=model, messages=HELLO, max_tokens=5)
             stream = await client.chat.completions.create(model=model, messages=HELLO, max_tokens=5, stream=True)
             texts = [c.choices[0].delta.content or "" async for c in stream if c.choices]

@@ -16,7 +16,7 @@ DOCUMENTS = ["a blue car", "the red apple", "an apple"]
 def test_rerank(live: Running, name: str, way: str) -> None:
     url = (live.urls["openvino"] if way == "port" else live.front("openvino")) + "/v3"
     with httpx.Client() as connections:
-        client: JSON = getattr(cohere, name)(api_key="not_used", base_url=url, httpx_client=connections)
+        client: JSON = getattr(cohere, name)(api_key=live.key("not_used"), base_url=url, httpx_client=connections)
         answer = client.rerank(model="rerank", query="red apple", documents=DOCUMENTS, top_n=2)
     assert [result.index for result in answer.results] == [1, 2]
     assert answer.id is None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conformance.conftest import in_session
 from tests.conftest import LiveServer
 from tests.parsed import JSON
 from tests.wire import Running
@@ -24,9 +25,15 @@ _LATEST = "version: 1\nname: live\nvendors: {openvino: {profile: latest}}\nkeys:
 
 
 @pytest.fixture(scope="module")
-def newest() -> Iterator[Running]:
+def newest_server() -> Iterator[Running]:
     with LiveServer(_LATEST) as value:
         yield value
+
+
+@pytest.fixture
+def newest(newest_server: Running, session_by: str) -> Iterator[Running]:
+    with in_session(newest_server, session_by) as world:
+        yield world
 
 
 def base_url(running: Running, way: str, root: str = "/v3") -> str:
@@ -35,13 +42,13 @@ def base_url(running: Running, way: str, root: str = "/v3") -> str:
 
 @pytest.fixture(params=["port", "front"])
 def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
-    with openai.OpenAI(base_url=base_url(live, request.param), api_key="unused", max_retries=0) as value:
+    with openai.OpenAI(base_url=base_url(live, request.param), api_key=live.key("unused"), max_retries=0) as value:
         yield value
 
 
 @pytest.fixture(params=["port", "front"])
 def latest(request: pytest.FixtureRequest, newest: Running) -> Iterator[JSON]:
-    with openai.OpenAI(base_url=base_url(newest, request.param), api_key="right", max_retries=0) as value:
+    with openai.OpenAI(base_url=base_url(newest, request.param), api_key=newest.key("right"), max_retries=0) as value:
         yield value
 
 
@@ -53,7 +60,7 @@ def test_chat(client: JSON) -> None:
 
 
 def test_the_alias_works_as_base_url(live: Running) -> None:
-    with openai.OpenAI(base_url=base_url(live, "port", "/v3/v1"), api_key="unused") as client:
+    with openai.OpenAI(base_url=base_url(live, "port", "/v3/v1"), api_key=live.key("unused")) as client:
         assert client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=1).choices
 
 
@@ -156,14 +163,14 @@ def test_tools(latest: JSON) -> None:
 
 
 def test_the_newest_alias(newest: Running) -> None:
-    with openai.OpenAI(base_url=base_url(newest, "port", "/v1"), api_key="right", max_retries=0) as client:
+    with openai.OpenAI(base_url=base_url(newest, "port", "/v1"), api_key=newest.key("right"), max_retries=0) as client:
         assert client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=1).choices
         assert client.models.list().data
 
 
 def test_a_wrong_key_is_a_server_error(newest: Running) -> None:
     with (
-        openai.OpenAI(base_url=base_url(newest, "front"), api_key="wrong", max_retries=0) as client,
+        openai.OpenAI(base_url=base_url(newest, "front"), api_key=newest.key("wrong"), max_retries=0) as client,
         pytest.raises(openai.InternalServerError) as caught,
     ):
         client.chat.completions.create(model="llama3", messages=HELLO)
@@ -172,7 +179,7 @@ def test_a_wrong_key_is_a_server_error(newest: Running) -> None:
 
 @pytest.mark.parametrize("way", ["port", "front"])
 async def test_async(live: Running, way: str) -> None:
-    async with openai.AsyncOpenAI(base_url=base_url(live, way), api_key="unused", max_retries=0) as client:
+    async with openai.AsyncOpenAI(base_url=base_url(live, way), api_key=live.key("unused"), max_retries=0) as client:
         whole = await client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=20)
         parts = await client.chat.completions.create(model="llama3", messages=HELLO, max_tokens=20, stream=True)
         text = "".join([part.choices[0].delta.content async for part in parts])

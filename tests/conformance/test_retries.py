@@ -39,9 +39,10 @@ rules:
 def ask_openai(running: Running, vendor: str, path: str, model: str) -> tuple[int, float]:
     """How often the client tried again, and how many seconds it took."""
     query = {"api-version": "2024-05-01-preview"} if vendor == "azure" else {}
-    headers = {"api-key": "k"}
+    key = running.key("k")
+    headers = {"api-key": key}
     with OpenAI(
-        base_url=running.urls[vendor] + path, api_key="k", default_query=query, default_headers=headers
+        base_url=running.urls[vendor] + path, api_key=key, default_query=query, default_headers=headers
     ) as client:
         begun = time.monotonic()
         answer = client.chat.completions.with_raw_response.create(
@@ -75,10 +76,12 @@ def test_openai_waits_no_time_where_time_is_free(live_with: LiveWith, vendor: st
 
 def test_azure_tries_again_and_ends_well(live_with: LiveWith) -> None:
     inference = pytest.importorskip("azure.ai.inference")
-    key = pytest.importorskip("azure.core.credentials").AzureKeyCredential("k")
+    credentials = pytest.importorskip("azure.core.credentials")
     running = live_with(TWICE.format("{scale: 1000}"))
     message = inference.models.UserMessage(content="hi")
-    with inference.ChatCompletionsClient(running.urls["azure"], key) as client:
+    with inference.ChatCompletionsClient(
+        running.urls["azure"], credentials.AzureKeyCredential(running.key("k"))
+    ) as client:
         begun = time.monotonic()
         assert client.complete(messages=[message], max_tokens=3).usage.completion_tokens == 3
     assert time.monotonic() - begun >= 2.0  # whole seconds, rounded up
@@ -100,21 +103,27 @@ def test_azure_tries_again_and_ends_well(live_with: LiveWith) -> None:
 )
 def test_azure_knows_each_error(live_with: LiveWith, kind: str, error: str, status: int) -> None:
     inference = pytest.importorskip("azure.ai.inference")
-    key = pytest.importorskip("azure.core.credentials").AzureKeyCredential("k")
+    credentials = pytest.importorskip("azure.core.credentials")
     exceptions = pytest.importorskip("azure.core.exceptions")
     running = live_with(KINDS)
     message = inference.models.UserMessage(content=kind)
     with (
-        inference.ChatCompletionsClient(running.urls["azure"], key, retry_total=0) as client,
+        inference.ChatCompletionsClient(
+            running.urls["azure"], credentials.AzureKeyCredential(running.key("k")), retry_total=0
+        ) as client,
         pytest.raises(exceptions.HttpResponseError) as caught,
     ):
         client.complete(messages=[message])
     assert (type(caught.value).__name__, caught.value.status_code) == (error, status)
 
 
+HOST_ONLY = pytest.mark.parametrize("session_by", ["plain", "key", "own port"])  # the client drops a path
+
+
 def databricks(running: Running, seconds: int) -> JSON:
     sdk = pytest.importorskip("databricks.sdk")
-    config = sdk.core.Config(host=running.urls["databricks"], token="dapi-x", retry_timeout_seconds=seconds)
+    host, token = running.urls["databricks"], running.key("dapi-x")
+    config = sdk.core.Config(host=host, token=token, retry_timeout_seconds=seconds)
     return sdk.WorkspaceClient(config=config)
 
 
@@ -124,6 +133,7 @@ def query(client: JSON, text: str) -> JSON:
     return client.serving_endpoints.query(CHAT, messages=[message], max_tokens=3)
 
 
+@HOST_ONLY
 def test_databricks_tries_again_and_ends_well(live_with: LiveWith) -> None:
     running = live_with(TWICE.format("real"))
     begun = time.monotonic()
@@ -132,6 +142,7 @@ def test_databricks_tries_again_and_ends_well(live_with: LiveWith) -> None:
     assert [entry.status for entry in running.built.journal][:2] == [429, 429]
 
 
+@HOST_ONLY
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
@@ -148,6 +159,7 @@ def test_databricks_knows_each_error(live_with: LiveWith, kind: str, error: str)
         query(databricks(live_with(KINDS), 1), kind)
 
 
+@HOST_ONLY
 @pytest.mark.parametrize("kind", ["rate_limited", "overloaded"])
 def test_databricks_gives_up_after_its_own_patience(live_with: LiveWith, kind: str) -> None:
     client = databricks(live_with(KINDS), 1)

@@ -19,8 +19,8 @@ def url(request: pytest.FixtureRequest, live: Running) -> str:
 
 
 @pytest.fixture
-def client(url: str) -> JSON:
-    return hub.InferenceClient(model=url)
+def client(live: Running, url: str) -> JSON:
+    return hub.InferenceClient(model=url, token=live.key("hf-x"))
 
 
 def test_text(client: JSON) -> None:
@@ -40,8 +40,8 @@ def test_stream(client: JSON) -> None:
     assert "".join(texts) == rows[-1].generated_text
 
 
-async def test_async(url: str) -> None:
-    client = hub.AsyncInferenceClient(model=url)
+async def test_async(live: Running, url: str) -> None:
+    client = hub.AsyncInferenceClient(model=url, token=live.key("hf-x"))
     text = await client.text_generation(PROMPT, max_new_tokens=5, return_full_text=False)
     pieces = [piece async for piece in await client.text_generation(PROMPT, max_new_tokens=5, stream=True)]
     assert "".join(pieces) == text
@@ -55,7 +55,7 @@ def test_refused(client: JSON) -> None:
 @pytest.fixture(params=["tgi", "mindie"])
 def chat(request: pytest.FixtureRequest, live: Running) -> tuple[JSON, str]:
     model = "tgi" if request.param == "tgi" else "llama_65b"
-    return hub.InferenceClient(base_url=live.urls[request.param] + "/v1"), model
+    return hub.InferenceClient(base_url=live.urls[request.param] + "/v1", api_key=live.key("hf-x")), model
 
 
 def test_chat(chat: tuple[JSON, str]) -> None:
@@ -75,7 +75,7 @@ def test_langchain(live: Running) -> None:
     langchain = pytest.importorskip("langchain_huggingface")
     for vendor in ("tgi", "mindie"):
         model = langchain.HuggingFaceEndpoint(
-            endpoint_url=live.urls[vendor], huggingfacehub_api_token="x", max_new_tokens=5, temperature=0.8
+            endpoint_url=live.urls[vendor], huggingfacehub_api_token=live.key("x"), max_new_tokens=5, temperature=0.8
         )
         assert model.invoke(PROMPT)
         assert "".join(model.stream(PROMPT))

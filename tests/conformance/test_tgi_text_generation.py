@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.conformance.conftest import in_session
 from tests.conftest import LiveServer
 from tests.parsed import JSON
 from tests.wire import Running
@@ -25,9 +26,19 @@ rules:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Running]:
+def throttling() -> Iterator[Running]:
     with LiveServer(SCENARIO) as value:
         yield value
+
+
+@pytest.fixture
+def server(throttling: Running, session_by: str) -> Iterator[Running]:
+    with in_session(throttling, session_by) as world:
+        yield world
+
+
+def headers(running: Running) -> dict[str, str]:
+    return {"Authorization": f"Bearer {running.key('hf-x')}"}
 
 
 @pytest.fixture(params=["tgi port", "tgi front", "mindie port", "mindie front"])
@@ -37,8 +48,8 @@ def url(request: pytest.FixtureRequest, server: Running) -> str:
 
 
 @pytest.fixture
-def client(url: str) -> JSON:
-    return text_generation.Client(url)
+def client(server: Running, url: str) -> JSON:
+    return text_generation.Client(url, headers(server))
 
 
 def test_generate(client: JSON) -> None:
@@ -74,8 +85,8 @@ def test_generate_stream(client: JSON) -> None:
     assert rows[-1].details.generated_tokens == len(rows)
 
 
-async def test_generate_async(url: str) -> None:
-    client = text_generation.AsyncClient(url)
+async def test_generate_async(server: Running, url: str) -> None:
+    client = text_generation.AsyncClient(url, headers(server))
     answer = await client.generate(PROMPT, max_new_tokens=7)
     rows = [row async for row in client.generate_stream(PROMPT, max_new_tokens=7)]
     assert rows[-1].generated_text == answer.generated_text
@@ -88,7 +99,8 @@ def test_validation_error(client: JSON) -> None:
 
 @pytest.fixture(params=["port", "front"])
 def tgi(request: pytest.FixtureRequest, server: Running) -> JSON:
-    return text_generation.Client(server.urls["tgi"] if request.param == "port" else server.front("tgi"))
+    url = server.urls["tgi"] if request.param == "port" else server.front("tgi")
+    return text_generation.Client(url, headers(server))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +139,7 @@ def test_chat(tgi: JSON) -> None:
 
 def test_chat_with_tools(live_with: Callable[[str], Running]) -> None:
     running = live_with("rules: [{name: call, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}]\n")
-    client = text_generation.Client(running.urls["tgi"])
+    client = text_generation.Client(running.urls["tgi"], headers(running))
     tool = {
         "type": "function",
         "function": {
@@ -141,7 +153,8 @@ def test_chat_with_tools(live_with: Callable[[str], Running]) -> None:
 
 
 def test_old_release(live_with: Callable[[str], Running]) -> None:
-    client = text_generation.Client(live_with("vendors: {tgi: {profile: '0.9.4'}}\n").urls["tgi"])
+    running = live_with("vendors: {tgi: {profile: '0.9.4'}}\n")
+    client = text_generation.Client(running.urls["tgi"], headers(running))
     answer = client.generate(PROMPT, max_new_tokens=4, decoder_input_details=True)
     assert answer.details.prefill[0].logprob is None
     assert list(client.generate_stream(PROMPT, max_new_tokens=4))[-1].generated_text == answer.generated_text

@@ -8,7 +8,7 @@ import pytest
 from emulator.control.entry import Kept
 from emulator.control.models import Filters, RequestEntry
 from emulator.control.shown import show_body, show_headers
-from emulator.core.json import as_array, as_object
+from emulator.core.json import as_array, as_object, dump_json
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting, whole
 from tests.parsed import JSON
@@ -41,6 +41,10 @@ async def prompts(running: Running, query: str) -> list[JSON]:
         detail = (await control(running, "GET", f"/requests/{entry['id']}?session={entry['session']}")).json()
         asked.append(detail["request"]["body"]["prompt"])
     return asked
+
+
+async def details(running: Running) -> list[JSON]:
+    return list((await control(running, "GET", "/requests?detail=true")).json()["requests"])
 
 
 # In short
@@ -254,8 +258,8 @@ def test_a_body_is_shown_in_the_form_it_has(body: bytes, cut: bool, shown: JSON,
 
 
 def test_headers_of_equal_names_stand_together() -> None:
-    headers = (("Set-Cookie", "a"), ("set-cookie", "b"), ("api-key", "secret"), ("Authorization", "k"))
-    assert show_headers(headers) == {"set-cookie": "a, b", "api-key": "secr…", "authorization": "k…"}
+    headers = (("Set-Cookie", "a"), ("set-cookie", "b"), ("X-Trace", "7"))
+    assert show_headers(headers) == {"set-cookie": "a, b", "x-trace": "7"}
 
 
 async def test_secrets_of_a_form_are_cut(toy: Running) -> None:
@@ -263,6 +267,69 @@ async def test_secrets_of_a_form_are_cut(toy: Running) -> None:
     answer = await toy.ask("toy", "/echo", form, headers=KEY)
     request = as_object((await whole(toy, answer))["request"])
     assert request["body"] == "grant_type=client_credentials&client_secret=very…&scope=all"
+
+
+SECRET = "dapi-very-secret"
+GUARDED = f"""
+rules:
+  - {{name: another key, when: {{header.authorization: Bearer dapi-other}}, error: {{kind: internal}}}}
+  - name: so it ends
+    when: {{any: [{{header.authorization: {{suffix: very-secret}}}}, {{query.key: x}}]}}
+    pass: true
+  - {{name: never reached, when: {{header.authorization: Bearer {SECRET}}}, error: {{kind: internal}}}}
+"""
+
+
+async def test_credentials_are_cut_before_anything_is_kept(start: Start) -> None:
+    toy = await start(GUARDED, vendors=[TOY])
+    headers = {**KEY, "Authorization": f"Bearer {SECRET}", "api-key": SECRET, "Cookie": f"a={SECRET}"}
+    await toy.ask("toy", f"/chat?key={SECRET}&a=b", {"prompt": "Hi"}, headers=headers)
+    await toy.ask("toy", "/echo", f"client_secret={SECRET}".encode(), headers=headers)
+    await toy.ask("toy", "/echo", b'{"token_plaintext": "%s", "a": "b"}' % SECRET.encode(), headers=headers)
+    for entry in toy.built.journal:
+        assert entry.kept is not None
+        kept = entry.kept.request
+        values = [
+            *map(str, kept.headers.values()),
+            *map(str, kept.query.values()),
+            str(entry.kept.body),
+            str(kept.body),
+        ]
+        assert not [value for value in values if SECRET in value]
+        assert SECRET not in repr(entry.explain())
+    assert [row["body"] for row in [as_object(entry["request"]) for entry in await details(toy)]] == [
+        {"prompt": "Hi"},
+        "client_secret=dapi…",
+        {"token_plaintext": "dapi…", "a": "b"},
+    ]
+
+
+async def test_what_rules_saw_of_a_credential_is_explained_all_the_same(start: Start) -> None:
+    toy = await start(GUARDED, vendors=[TOY])
+    answer = await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "Authorization": f"Bearer {SECRET}"})
+    verdicts = [as_object(row) for row in as_array((await whole(toy, answer))["explanation"])]
+    explained = [(row["rule"], row["takes"], row["detail"]) for row in verdicts]
+    assert explained == [
+        ("another key", False, 'is "Bearer dapi…", wanted "Bearer dapi…"'),
+        ("so it ends", True, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status"),
+    [
+        pytest.param(f"Bearer {SECRET}", 200, id="the whole"),
+        pytest.param("Bearer dapi-other", 406, id="another that begins alike"),
+        pytest.param("Bearer dapi…", 406, id="what is shown of it"),
+        pytest.param({"prefix": "Bearer dapi"}, 200, id="its beginning"),
+        pytest.param({"not": "Bearer dapi-other"}, 200, id="not another"),
+        pytest.param({"not": f"Bearer {SECRET}"}, 406, id="not the whole"),
+    ],
+)
+async def test_a_credential_can_be_asked_for(toy: Running, wanted: JSON, status: int) -> None:
+    await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "Authorization": f"Bearer {SECRET}"})
+    body = dump_json({"calls": {"header.authorization": wanted}})
+    assert (await control(toy, "POST", "/verify", body)).status == status
 
 
 async def test_a_body_too_long_to_keep_says_so(start: Start) -> None:

@@ -9,9 +9,12 @@ import yaml
 
 from emulator.scenario.load import load_scenario
 from emulator.server.runtime import build
+from emulator.vendors import VENDORS
 from tests.docs import bounds
-from tests.docs.reference import FILE, definitions, properties, render
+from tests.docs.reference import FILE, properties, render
 from tests.docs.sections import POSITION, SECTIONS, TOLD_WITH_OTHERS, Section
+from tests.docs.vendors import defaults, read_switches, switches
+from tests.docs.words import definitions
 
 EXAMPLES = [(section, key, text) for section in SECTIONS for key, text in section.examples.items()]
 
@@ -52,6 +55,20 @@ def test_an_example_is_served_and_has_its_key(section: Section, key: str, text: 
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "tides.md").write_text("Tides come and go.", encoding="utf-8")
     assert build(load_scenario([scenario])).apps
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_every_switch_of_a_vendor_is_told_and_takes_its_own_default(name: str) -> None:
+    vendor, text = VENDORS[name], render()
+    told = text[text.index(f"### vendors.{name}\n") :].partition("\n### ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", told, re.MULTILINE)
+    assert [row[0] for row in rows] == list(vendor.settings.model_fields)
+    assert all(means.strip(" .") for *_, means in rows)
+    for key in switches(vendor):
+        for profile, value in defaults(vendor, key).items():
+            plain = vendor.settings.model_validate({"profile": profile})
+            given = vendor.settings.model_validate({"profile": profile, **({} if value is None else {key: value})})
+            assert read_switches(given) == read_switches(plain), key
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -47,6 +47,21 @@ def test_a_word_from_elsewhere_is_understood(rule: str, meant: str) -> None:
     assert any(row.endswith(f"; did you mean {meant}?") for row in rows), rows
 
 
+@pytest.mark.parametrize(
+    ("section", "meant"),
+    [
+        pytest.param("keys: [{key: abc, principal: x}]", "token", id="key of a credential"),
+        pytest.param("keys: [{api_key: abc, principal: x}]", "token", id="api_key"),
+        pytest.param("limits: [{unit: rpm, amount: 1, window: 60s}]", "requests", id="rpm"),
+        pytest.param("limits: [{unit: tpm, amount: 1, window: 60s}]", "tokens", id="tpm"),
+        pytest.param("rules: [{name: r, retry: 2, pass: true}]", "times", id="retry"),
+    ],
+)
+def test_a_word_outside_rules_is_understood(section: str, meant: str) -> None:
+    rows = rows_of(f"version: 1\n{section}\n")
+    assert any(row.endswith(f"; did you mean {meant}?") for row in rows), rows
+
+
 def test_a_limit_for_a_time_has_a_window() -> None:
     rows = rows_of("version: 1\nlimits: [{unit: tokens, amount: 1, for: 60s}]\n")
     assert "unknown key; did you mean window?" in rows[0]
@@ -69,6 +84,7 @@ def test_vendors_are_known_by_their_short_names(name: str, vendor: str) -> None:
 def test_what_is_suggested_is_a_name_of_the_language() -> None:
     schema = schema_json()
     names = {key for part in (schema, *map(as_object, as_object(schema["$defs"]).values())) for key in keys_of(part)}
+    names |= {"requests", "tokens"}  # units
     names |= {*ErrorKind, "hang", "garbage", "disconnect", "drip", "late_error"}
     names |= {*VENDORS} | {field.name for field in fields(Deployment)}
     names |= {f"{facet}.<name>" for facet in NAMED_FACETS}

@@ -61,8 +61,23 @@ def test_the_session_is_cut_off_from_credentials(headers: dict[str, str], left: 
 
 
 def test_a_key_that_is_listed_is_whole() -> None:
-    found = address("/", CIMultiDict({"api-key": "k~a"}), keys={"k~a"})
+    found = address("/", CIMultiDict({"api-key": "k~a"}), keys=lambda session: {"k~a"})
     assert (found.session, found.headers["api-key"]) == ("", "k~a")
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "suffix"),
+    [
+        pytest.param("/", {"api-key": "k~a"}, "~a", id="the key names the session"),
+        pytest.param("/_s/b/", {"api-key": "k~a"}, "", id="the path does, whatever the key says"),
+        pytest.param("/_s/a/", {"api-key": "k"}, "", id="the path alone"),
+        pytest.param("/", {"api-key": "k"}, "", id="nothing does"),
+    ],
+)
+def test_what_was_cut_off_a_key_is_kept_for_keys_that_are_handed_out(
+    path: str, headers: dict[str, str], suffix: str
+) -> None:
+    assert address(path, CIMultiDict(headers)).key_suffix == suffix
 
 
 def test_the_path_is_kept_for_links() -> None:

@@ -151,6 +151,12 @@ async def test_why_it_was_refused_stands_below() -> None:
     assert below == " " * 14 + hint
 
 
+async def test_a_name_with_hyphens_stays_whole() -> None:
+    _, *below = await write(make_entry(status=400, hint="there are " + "x-emulator-session " * 20))
+    assert len(below) > 1
+    assert {word for line in below for word in line.split()} == {"there", "are", "x-emulator-session"}
+
+
 async def test_lines_fit_120_columns() -> None:
     entry = make_entry(
         path="/long" * 50,

@@ -1,14 +1,18 @@
 """Sessions on a live server: worlds of their own."""
 
+import asyncio
+import base64
 import json
+from urllib.parse import urlsplit
 
 import pytest
 
 from emulator.core.json import dump_json
 from emulator.server.sessions import IDLE, Session, Sessions
 from tests.conftest import FROZEN, Start
+from tests.parsed import JSON
 from tests.server.toy import TOY
-from tests.wire import Answer, Running
+from tests.wire import Answer, Running, read_answer
 
 SECOND = "rules: [{name: second, when: {endpoint: /chat}, times: {nth: 2}, error: {kind: rate_limited}}]\n"
 KEY = {"x-key": "k"}
@@ -119,6 +123,93 @@ async def test_the_path_names_a_session_on_both_ports_and_comes_back_in_links(to
     assert {answer.json()["path"] for answer in (own, front)} == {"/open"}
     listed = (await control(toy, "GET", "/requests?session=a")).json()["requests"]
     assert [entry["path"] for entry in listed] == ["/open", "/open"]
+
+
+CHAT = "/serving-endpoints/chat/completions"
+HELLO: JSON = [{"role": "user", "content": "Hi"}]
+SAID: JSON = {"model": "databricks-meta-llama-3-3-70b-instruct", "messages": HELLO, "max_tokens": 3}
+HERE = f"rules: [{{name: here, when: {{session: a, endpoint: {CHAT}}}, reply: {{text: Here.}}}}]"
+BASIC = "Basic " + base64.b64encode(b"token:k~a").decode()
+
+
+@pytest.mark.parametrize(
+    ("where", "path", "headers"),
+    [
+        pytest.param("databricks", CHAT, {"x-emulator-session": "a"}, id="a header"),
+        pytest.param("databricks", f"/_s/a{CHAT}", {}, id="the path"),
+        pytest.param("front", f"/_s/a/databricks{CHAT}", {}, id="the path on the front"),
+        pytest.param("databricks", CHAT, {"Authorization": "Bearer k~a"}, id="a bearer token"),
+        pytest.param("databricks", CHAT, {"Authorization": BASIC}, id="a basic password"),
+        pytest.param("databricks", CHAT, {"baggage": "b=1,emulator.session=a"}, id="baggage"),
+        pytest.param("own", CHAT, {}, id="a port of its own"),
+        pytest.param("own", CHAT, {"x-emulator-session": "a"}, id="a header on another's port"),
+    ],
+)
+async def test_no_way_leaves_a_trace_but_in_the_journals_session(
+    start: Start, where: str, path: str, headers: dict[str, str]
+) -> None:
+    running = await start(HERE)
+    plain = await running.ask("databricks", CHAT, SAID, headers={"Authorization": "Bearer k"})
+    owner = "b" if headers and where == "own" else "a"
+    listen = dump_json({"vendor": "databricks"})
+    url = (await control(running, "POST", f"/sessions/{owner}/listen", listen)).json()["url"]
+    reached = Running(running.built, {**running.urls, "own": url})
+    answer = await reached.ask(where, path, SAID, headers={"Authorization": "Bearer k", **headers})
+    assert answer.header("x-emulator-rule") == "here"
+    assert answer.header("x-emulator-request-id") == plain.header("x-emulator-request-id")  # the same request
+    (entry,) = (await control(running, "GET", "/requests?session=a")).json()["requests"]
+    assert (entry["path"], entry["principal"], entry["attempt"]) == (CHAT, "default", 1)
+
+
+async def test_a_key_that_a_sessions_own_scenario_lists_is_whole(start: Start) -> None:
+    running = await start()
+    own = b"version: 1\nname: own\nkeys: [{token: team~one, principal: search}]\n"
+    await control(running, "PUT", "/scenario?session=a", own)
+    url = (await control(running, "POST", "/sessions/a/listen", dump_json({"vendor": "databricks"}))).json()["url"]
+    reached = Running(running.built, {**running.urls, "own": url})
+    for where, path, headers in (
+        ("own", CHAT, {}),
+        ("databricks", CHAT, {"x-emulator-session": "a"}),
+        ("databricks", f"/_s/a{CHAT}", {}),
+    ):
+        answer = await reached.ask(where, path, SAID, headers={"Authorization": "Bearer team~one", **headers})
+        assert answer.status == 200
+    assert [(entry.session, entry.principal) for entry in running.built.journal] == [("a", "search")] * 3
+
+
+async def test_the_host_names_a_session_in_lower_case(start: Start) -> None:
+    running = await start()
+    body = dump_json(SAID)
+    url = urlsplit(running.urls["databricks"])
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: Mine.localhost:{url.port}\r\nAuthorization: Bearer k\r\n"
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    assert (await read_answer(reader)).status == 200
+    writer.close()
+    assert [entry.session for entry in running.built.journal] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor", "status"),
+    [
+        pytest.param("a%20b", "toy", 400, id="no session's name"),
+        pytest.param("a" * 65, "toy", 400, id="too long"),
+        pytest.param("a", "toi", 404, id="no such vendor"),
+    ],
+)
+async def test_a_port_that_is_refused_makes_no_session(toy: Running, name: str, vendor: str, status: int) -> None:
+    answer = await control(toy, "POST", f"/sessions/{name}/listen", dump_json({"vendor": vendor}))
+    assert (answer.status, answer.header("Content-Type")) == (status, "application/problem+json")
+    assert (await control(toy, "GET", "/sessions")).json()["sessions"] == []
+
+
+async def test_what_comes_with_the_emulator_can_be_put_to_a_session(start: Start) -> None:
+    running = await start()
+    listed = (await control(running, "GET", "/scenarios")).json()["scenarios"]
+    assert "throttled-tenant" in [entry["name"] for entry in listed]
+    put = await control(running, "PUT", "/scenario?session=a&name=throttled-tenant&seed=9")
+    assert (put.json()["name"], put.json()["seed"]) == ("throttled-tenant", 9)
+    assert (await control(running, "GET", "/scenario")).json()["name"] == "test"
 
 
 async def test_a_name_that_cannot_be_one_is_a_problem(toy: Running) -> None:

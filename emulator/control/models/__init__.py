@@ -1,6 +1,16 @@
 """What the control plane takes and gives, as published in its OpenAPI document."""
 
-from emulator.control.models.base import Duration, Given, MistakeRow, NoQuery, Problem, SessionName, SessionQuery, Taken
+from emulator.control.models.base import (
+    Duration,
+    Given,
+    MistakeRow,
+    NoQuery,
+    Problem,
+    SessionName,
+    SessionQuery,
+    Taken,
+    check_session,
+)
 from emulator.control.models.look import (
     Checked,
     JournalState,
@@ -106,4 +116,5 @@ __all__ = [
     "VendorLoad",
     "Verified",
     "Verify",
+    "check_session",
 ]

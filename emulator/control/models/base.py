@@ -32,13 +32,18 @@ class NoQuery(Taken):
     """No query parameter."""
 
 
-def _check_session(name: str) -> str:
+def check_session(name: str) -> str:
+    """The name of a session, or nothing.
+
+    Raises:
+        ValueError: it cannot be one.
+    """
     if name and not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
         raise ValueError("a session's name takes 1 to 64 of A-Z a-z 0-9 . _ -")
     return name
 
 
-SessionName = Annotated[str, AfterValidator(_check_session)]
+SessionName = Annotated[str, AfterValidator(check_session)]
 
 
 class SessionQuery(Taken):

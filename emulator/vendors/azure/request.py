@@ -220,10 +220,20 @@ def look_up(service: AzureService, name: str) -> Deployment | None:
 def _check_route(deployment: Deployment, habits: Habits, task: Task, route: str) -> None:
     if deployment.task != task or (habits.api and habits.api != route):
         raise refusals.wrong_route(route or task, deployment.task, deployment.name)
+    check_ready(deployment)
+
+
+def check_ready(deployment: Deployment) -> Deployment:
+    """The deployment, if it can answer.
+
+    Raises:
+        EmulatedError: it is loading or stopped, or, as if there were none, retired.
+    """
     if deployment.state == "retired":
         raise refusals.unknown_deployment(deployment.name)
     if deployment.state != "ready":
         raise EmulatedError(ErrorKind.NOT_READY)
+    return deployment
 
 
 def read_extras(query: Query, known: Collection[str], native: Collection[str]) -> Object:

@@ -75,6 +75,7 @@ def answer_timed_health(request: WireRequest, service: MindieService) -> WireRes
         raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
     if not re.fullmatch(r"[0-9]{1,3}", seconds) or not 1 <= int(seconds) <= _MAX_WAIT:
         raise _absence_refusal(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
+    check_ready(find_served(service))
     return answer(request, {"status": "healthy"})
 
 
@@ -84,7 +85,7 @@ def _absence_refusal(text: str) -> EmulatedError:
 
 def list_models(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
-    base = find_served(service).name
+    base = check_ready(find_served(service)).name
     rows = [
         {"id": d.name, "object": "model", "owned_by": OWNER, "parent": _parent(d, base) or "null", "root": d.name}
         for d in service.deployments.values()
@@ -94,7 +95,7 @@ def list_models(request: WireRequest, service: MindieService) -> WireResponse:
 
 
 def show_model(request: WireRequest, service: MindieService) -> WireResponse:
-    deployment = find_model(request, service)
+    deployment = check_ready(find_model(request, service))
     parent = _parent(deployment, find_served(service).name)
     body: Object = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
     return answer(request, {**body, "parent": parent} if parent else body)
@@ -106,7 +107,7 @@ def _parent(deployment: Deployment, base: str) -> str | None:
 
 def show_info(request: WireRequest, service: MindieService) -> WireResponse:
     settings = service.settings
-    deployment = find_served(service)
+    deployment = check_ready(find_served(service))
     model = {
         "model_device_type": "npu",
         "model_dtype": "float16",
@@ -147,7 +148,7 @@ def show_server(request: WireRequest, service: MindieService) -> WireResponse:
 
 def show_metadata(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}``."""
-    deployment = find_model(request, service)
+    deployment = check_ready(find_model(request, service))
     body: Object = {
         "name": deployment.name,
         "platform": OWNER,
@@ -163,7 +164,7 @@ def _describe_tensor(name: str) -> Object:
 
 def show_model_config(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
-    deployment = find_model(request, service)
+    deployment = check_ready(find_model(request, service))
     body: Object = {
         "model_name": deployment.name,
         "input_datatype": "UINT32",
@@ -180,7 +181,7 @@ def show_model_config(request: WireRequest, service: MindieService) -> WireRespo
 
 def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}/getSlotCount``."""
-    find_model(request, service)
+    check_ready(find_model(request, service))
     total = service.settings.max_batch_size
     free = max(0, total - count_running(service))
     tokens = CACHE_BLOCKS * _BLOCK_SIZE
@@ -189,7 +190,7 @@ def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
 
 def show_config(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v1/config``."""
-    deployment = find_served(service)
+    deployment = check_ready(find_served(service))
     bounds = service.habits[deployment.name]
     body: Object = {
         "modelName": deployment.name,
@@ -218,12 +219,16 @@ def show_status(request: WireRequest, service: MindieService) -> WireResponse:
         "totalCpuBlockNums": 0,
     }
     role = "none" if not service.settings.disaggregated else "prefill"
-    body: Object = {"service": {"roleStatus": "RoleReady", "currentRole": role}, "resource": resource}
+    status = "RoleReady" if find_served(service).state == "ready" else "RoleUnknown"  # the second word is unverified
+    body: Object = {"service": {"roleStatus": status, "currentRole": role}, "resource": resource}
     return answer(request, {**body, "linkStatus": {"peers": []}})
 
 
 def show_running_status(request: WireRequest, service: MindieService) -> WireResponse:
-    return answer(request, {"status": 1 if count_running(service) else 0, "errors": []})
+    """``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 3 pause, 4 init."""
+    served = find_served(service)
+    idle = {"ready": 0, "loading": 4}.get(served.state, 3)
+    return answer(request, {"status": idle or int(count_running(service) > 0), "errors": []})
 
 
 def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:
@@ -233,7 +238,7 @@ def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:
     if not text:
         raise refusal("Request should contain 'inputs' and the type should be string.", "inputs")
     decode = read_boolean(fields, "do_decode")
-    tokenizer = service.tokenizer(find_served(service))
+    tokenizer = service.tokenizer(check_ready(find_served(service)))
     ids = tokenizer.encode(text)
     shown = {"tokens": tokenizer.pieces(text)} if decode is not False else {}
     special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])

@@ -6,6 +6,7 @@ know keep its envelope under the common status; their wording is unverified.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -67,6 +68,8 @@ COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
 # Of the Coordinator's probes, which have no body; it is healthy as long as it answers.
 _HEALTH_STATUS: Mapping[ErrorKind, int] = MappingProxyType({ErrorKind.NOT_READY: 503, ErrorKind.OVERLOADED: 200})
 HEALTH = ("/health", "/v2/health/live", "/v2/health/ready")
+_PROBE = re.compile(r"/health/timed.*|/v2/models/[^/]+/ready")  # they tell only what is not yet there, or no longer
+STOPPED = "The service has been stopped."
 ABNORMAL = "Service is abnormal"
 # Status and message by kind, and by path where the paths differ.
 _HEALTH_WORDS: Mapping[tuple[ErrorKind, str], tuple[int, str]] = MappingProxyType(
@@ -89,7 +92,7 @@ def render_error(error: EmulatedError, request: WireRequest, service: MindieServ
         return own
     if _is_route_miss(error):
         return WireResponse(error.status or 404, b"", closing_headers(request.key, ""), close=True)
-    if request.path in HEALTH and error.status is None and error.message is None:
+    if error.status is None and error.message is None and _is_probe(error, request):
         return _word_health(error, request)
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
         return _word_overload(error, request, settings)
@@ -97,8 +100,17 @@ def render_error(error: EmulatedError, request: WireRequest, service: MindieServ
     return _respond(error, request, status, *_body(error, status, text, settings))
 
 
+def _is_probe(error: EmulatedError, request: WireRequest) -> bool:
+    if request.path in HEALTH:
+        return True
+    return error.kind is ErrorKind.NOT_READY and _PROBE.fullmatch(request.path) is not None
+
+
 def _word_health(error: EmulatedError, request: WireRequest) -> WireResponse:
-    """Health routes tell a server that is busy from one that is ill or not yet there."""
+    """Health routes tell a server that is busy from one that is ill, stopped or not yet there."""
+    if error.kind is ErrorKind.NOT_READY and error.details.get("state") == "stopped":
+        body = dump_json({"error": STOPPED, "error_type": CLASSES[503]})
+        return WireResponse(503, body, closing_headers(request.key, JSON_TYPE), close=True)
     status, text = _HEALTH_WORDS.get((error.kind, request.path)) or _HEALTH_WORDS.get((error.kind, ""), (500, ABNORMAL))
     body = dump_json({"message": text}) if text else b""
     return WireResponse(status, body, closing_headers(request.key, JSON_TYPE if text else ""), close=True)

@@ -30,12 +30,13 @@ def answer_health(request: WireRequest, service: TgiService) -> WireResponse:
 
 
 def answer_models(request: WireRequest, service: TgiService) -> WireResponse:
-    name = find_served(service).name
+    name = check_ready(find_served(service)).name
     model: Object = {"id": name, "object": "model", "created": 0, "owned_by": name}
     return WireResponse(200, dump_json({"object": "list", "data": [model]}), JSON_HEADERS)
 
 
 def answer_info(request: WireRequest, service: TgiService) -> WireResponse:
+    check_ready(find_served(service))
     described = _describe_old(service) if service.settings.old else _describe(service)
     return WireResponse(200, dump_json(described), JSON_HEADERS)
 

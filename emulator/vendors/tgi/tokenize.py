@@ -6,7 +6,7 @@ Source: text-generation-inference, ``router/src/server.rs``.
 from emulator.core.json import JSON, dump_json
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.openai import read_message
-from emulator.dialects.tgi import find_served
+from emulator.dialects.tgi import check_ready, find_served
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST
 from emulator.vendors.tgi.generate.fields import PLAIN
@@ -17,6 +17,7 @@ from emulator.vendors.tgi.settings import TgiService
 def answer_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
     """``POST /tokenize``: every token of ``inputs``."""
     body = serde.read(request, PLAIN)
+    check_ready(find_served(service))
     return _answer(_list_tokens(service, body.inputs))
 
 
@@ -24,6 +25,7 @@ def answer_chat_tokenize(request: WireRequest, service: TgiService) -> WireRespo
     """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
+    check_ready(find_served(service))
     tokens = _list_tokens(service, text)
     return _answer({"tokenize_response": tokens, "templated_text": text})
 

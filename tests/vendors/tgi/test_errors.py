@@ -111,7 +111,22 @@ async def test_payload_of_more_than_two_megabytes(start: Start) -> None:
     assert (answer.status, answer.body) == (413, b"Failed to buffer the request body: length limit exceeded")
 
 
-async def test_model_that_is_not_ready(start: Start) -> None:
-    running = await start("deployments: [{vendor: tgi, name: own, tokenizer: mistral, state: loading}]\n")
-    for answer in (await running.ask("tgi", "/health"), await running.ask("tgi", "/generate", {"inputs": PROMPT})):
-        assert (answer.status, answer.json()) == (503, {"error": "unhealthy", "error_type": "healthcheck"})
+@pytest.mark.parametrize("profile", ["3", "0.9.4"])
+async def test_a_model_that_loads_for_a_time_is_told_of_by_every_route(start: Start, profile: str) -> None:
+    running = await start(
+        f"vendors: {{tgi: {{profile: '{profile}'}}}}\n"
+        "deployments: [{vendor: tgi, name: own, tokenizer: mistral, state: {loading: 20s}}]\n"
+    )
+    asked: dict[str, JSON] = {"/generate": {"inputs": PROMPT}, "/": {"inputs": PROMPT}}
+    routes = ["/health", "/info"]
+    if profile == "3":
+        chat: JSON = {"model": "tgi", "messages": [{"role": "user", "content": PROMPT}]}
+        asked |= {"/v1/chat/completions": chat, "/chat_tokenize": chat, "/tokenize": {"inputs": PROMPT}}
+        routes += ["/v1/models", "/ping", "/"]
+    for status in (503, 200):
+        answers = [await running.ask("tgi", path) for path in routes]
+        answers += [await running.ask("tgi", path, body) for path, body in asked.items()]
+        assert [answer.status for answer in answers] == [status] * len(answers)
+        if status == 503:
+            assert all(answer.json() == {"error": "unhealthy", "error_type": "healthcheck"} for answer in answers)
+        running.built.runtime.advance(20.0)

@@ -8,7 +8,7 @@ from emulator.vendors.azure.catalogue import describe
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
-from emulator.vendors.azure.request import check_api_version, find_any
+from emulator.vendors.azure.request import check_api_version, check_ready, find_any
 from emulator.vendors.azure.surface import INFERENCE, read_surface
 
 
@@ -19,7 +19,7 @@ def parse_info(request: WireRequest, service: AzureService) -> WireResponse:
     if settings.profile in ("foundry", "aoai") or not surface.has_route(request, INFERENCE):
         raise refusals.no_such_path(request.path)
     check_api_version(request, surface, settings)
-    deployment = find_any(request, service)
+    deployment = check_ready(find_any(request, service))
     info = describe(deployment, service.habits[deployment.name][settings.profile].traits, settings)
     body = json.dumps(info, indent=4).encode() if settings.profile == "managed" else dump_json(info)
     return WireResponse(200, body, (JSON_TYPE, *echo_request_id(request)))

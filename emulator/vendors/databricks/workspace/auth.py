@@ -141,6 +141,7 @@ def serve_token(request: WireRequest, service: DatabricksService) -> WireRespons
     client, secret = basic_credentials(request) or (form.get("client_id", ""), form.get("client_secret", ""))
     if grant != "client_credentials":
         client, secret = client or "databricks-cli", _read_proof(grant, form)
+    secret, suffix = _split_proof(secret) if not request.key_suffix else (secret, request.key_suffix)
     if service.principal(secret) is None and principal_of(secret, service) is None:
         if grant != "client_credentials":
             raise _oauth_refusal("invalid_grant", "The grant is invalid or expired", 400)
@@ -148,6 +149,7 @@ def serve_token(request: WireRequest, service: DatabricksService) -> WireRespons
     scopes, lifetime = _read_scopes(form), service.settings.token_lifetime_s
     granted = Grant(client, scopes, _read_path(form), int(service.clock.now()) + lifetime)
     token = issue(granted, secret) if service.keys is None or secret in service.keys else secret
+    token += suffix
     answer: Object = {"access_token": token, "scope": scopes, "token_type": "Bearer"}
     if grant in ("authorization_code", "refresh_token"):
         answer["refresh_token"] = token
@@ -180,6 +182,12 @@ def _read_form(request: WireRequest) -> Mapping[str, str]:
 def _read_proof(grant: str, form: Mapping[str, str]) -> str:
     names = {_EXCHANGE: "subject_token", _ASSERTION: "assertion", "authorization_code": "code"}
     return form.get(names.get(grant, "refresh_token"), "")
+
+
+def _split_proof(secret: str) -> tuple[str, str]:
+    """A token that was issued with a suffix, and that suffix: what is issued for it has the same."""
+    token, tilde, name = secret.rpartition("~")
+    return (token, tilde + name) if read_grant(token) is not None else (secret, "")
 
 
 def _read_scopes(form: Mapping[str, str]) -> str:

@@ -122,3 +122,9 @@ def test_tokens_for_applications(form: bytes, status: int, body: JSON) -> None:
     answer = send(form, "/common/oauth2/v2.0/token", scenario, FORM)
     assert isinstance(answer, WireResponse)
     assert (answer.status, parse_json(answer.body)) == (status, body)
+
+
+@pytest.mark.parametrize(("state", "status"), [("loading", 503), ("stopped", 503), ("retired", 404)])
+def test_a_deployment_that_is_not_ready_has_no_info(state: str, status: int) -> None:
+    scenario = f"deployments: [{{vendor: azure, name: mistral-small-2503, state: {state}}}]\n"
+    assert get(f"/info{VERSION}&model=mistral-small-2503", scenario).status == status

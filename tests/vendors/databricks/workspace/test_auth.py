@@ -112,6 +112,23 @@ async def test_a_token_is_good_for_its_time(start: Start) -> None:
         assert (await workspace.running.ask("databricks", ME, headers=headers)).status == status
 
 
+async def test_a_token_that_was_asked_for_in_a_session_comes_back_to_it(start: Start) -> None:
+    running = await start("keys: [{token: s3cret, principal: search}]")
+    headers = {**basic("app", "s3cret~mine"), "Content-Type": "application/x-www-form-urlencoded"}
+    form = b"grant_type=client_credentials"
+    issued = (await running.ask("databricks", "/oidc/v1/token", form, headers=headers)).json()["access_token"]
+    assert issued.endswith("~mine")
+    exchange = f"grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion={issued}".encode()
+    assert (await running.ask("databricks", "/oidc/v1/token", exchange)).json()["access_token"].endswith("~mine")
+    bearer = {"Authorization": f"Bearer {issued}"}
+    assert (await running.ask("databricks", ME, headers=bearer)).json()["displayName"] == "search"
+    assert [(entry.session, entry.status) for entry in running.built.journal] == [
+        ("mine", 200),
+        ("", 200),  # what is exchanged stands in the body
+        ("mine", 200),
+    ]
+
+
 @pytest.mark.parametrize(
     ("scope", "me", "listing"),
     [("all-apis", 200, 200), ("model-serving", 403, 200), ("sql", 403, 403), ("all-apis+offline_access", 200, 200)],

@@ -1,0 +1,88 @@
+"""Every client four ways: in no session, and in one of its own by path, by key and by a port of its own."""
+
+import json
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+import pytest
+
+from emulator.vendors import VENDORS
+from tests.parsed import JSON
+from tests.wire import Running
+
+LiveWith = Callable[[str], Running]
+_NUMBERS = count(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World(Running):
+    """The same emulator, as the client of one session reaches it."""
+
+    session: str = ""
+    way: str = "plain"
+
+    def front(self, vendor: str) -> str:
+        """The path stands before the vendor's prefix; a port of its own is one vendor's."""
+        if self.way == "own port":
+            pytest.skip("a port of its own has no prefix")
+        return f"{self.urls['front']}/{vendor}"
+
+    def key(self, key: str) -> str:
+        return f"{key}~{self.session}" if self.way == "key" else key
+
+
+@pytest.fixture(params=["plain", "path", "key", "own port"])
+def session_by(request: pytest.FixtureRequest) -> str:
+    """How a client names its session; modules whose client takes only a host leave the path out."""
+    return str(request.param)
+
+
+@pytest.fixture
+def live(live: Running, session_by: str) -> Iterator[Running]:
+    with in_session(live, session_by) as world:
+        yield world
+
+
+@pytest.fixture
+def live_with(live_with: LiveWith, session_by: str) -> Iterator[LiveWith]:
+    with ExitStack() as worlds:
+        yield lambda scenario: worlds.enter_context(in_session(live_with(scenario), session_by))
+
+
+@contextmanager
+def in_session(running: Running, way: str) -> Iterator[Running]:
+    """A session for one test; in the end every call has to be its own, by key those that have a key to name it."""
+    if way == "plain":
+        yield running
+        return
+    session, front = f"{way.replace(' ', '-')}-{next(_NUMBERS)}", running.urls["front"]
+    before = _calls(front, "limit=1")
+    yield World(running.built, _urls(running.urls, way, session), running.certificate, session, way)
+    made = _calls(front, f"limit=10000&since={before[-1]['seq'] if before else 0}")
+    named = [call for call in made if way != "key" or (call["principal"] and "/oidc/" not in call["path"])]
+    assert {call["session"] for call in named} <= {session}
+    if made or way == "own port":  # of a test that is skipped there is no session
+        _control(front, "DELETE", f"/sessions/{session}")
+
+
+def _urls(urls: Mapping[str, str], way: str, session: str) -> Mapping[str, str]:
+    if way == "path":
+        return {name: f"{url}/_s/{session}" for name, url in urls.items()}
+    if way == "key":
+        return urls
+    listen = f"/sessions/{session}/listen"
+    own = {vendor: _control(urls["front"], "POST", listen, {"vendor": vendor})["url"] for vendor in VENDORS}
+    return {"front": urls["front"], **own}
+
+
+def _calls(front: str, query: str) -> JSON:
+    return _control(front, "GET", f"/requests?{query}")["requests"]
+
+
+def _control(front: str, method: str, path: str, body: JSON = None) -> JSON:
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{front}/_emulator{path}", data, method=method)) as answer:
+        return json.loads(answer.read())
