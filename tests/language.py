@@ -322,5 +322,5 @@ COMMANDS: Rows = {
     "ca": f"{_CLI.format('ca')}test_it_prints_one_path_and_always_the_same",
     "models": f"{_CLI.format('models')}test_models_lists_names_tasks_and_states",
     "report": f"{_CLI.format('report')}test_a_report_is_written_where_it_is_wanted",
-    "completion": f"{_CLI.format('completion')}test_bash_completes",
+    "completion": f"{_CLI.format('completion')}test_shells_complete",
 }
