@@ -17,9 +17,9 @@ def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
     openai = pytest.importorskip("openai")
     url = live.urls["azure"]
     made = (
-        openai.OpenAI(base_url=f"{url}/openai/v1/", api_key="k", max_retries=0)
+        openai.OpenAI(base_url=f"{url}/openai/v1/", api_key=live.key("k"), max_retries=0)
         if request.param == "v1"
-        else openai.AzureOpenAI(azure_endpoint=url, api_key="k", api_version="2024-10-21", max_retries=0)
+        else openai.AzureOpenAI(azure_endpoint=url, api_key=live.key("k"), api_version="2024-10-21", max_retries=0)
     )
     with made as value:
         yield value
@@ -89,7 +89,8 @@ def test_a_token_for_azure_openai(live_tls: Running, monkeypatch: pytest.MonkeyP
 @pytest.fixture
 def claude(live: Running) -> Iterator[JSON]:
     anthropic = pytest.importorskip("anthropic")
-    with anthropic.AnthropicFoundry(base_url=f"{live.urls['azure']}/anthropic/", api_key="k", max_retries=0) as value:
+    url = f"{live.urls['azure']}/anthropic/"
+    with anthropic.AnthropicFoundry(base_url=url, api_key=live.key("k"), max_retries=0) as value:
         yield value
 
 

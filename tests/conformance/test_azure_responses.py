@@ -27,9 +27,11 @@ TOOL: JSON = {
 def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
     url = live.urls["azure"]
     made = (
-        openai.OpenAI(base_url=f"{url}/openai/v1/", api_key="k", max_retries=0)
+        openai.OpenAI(base_url=f"{url}/openai/v1/", api_key=live.key("k"), max_retries=0)
         if request.param == "v1"
-        else openai.AzureOpenAI(azure_endpoint=url, api_key="k", api_version="2025-04-01-preview", max_retries=0)
+        else openai.AzureOpenAI(
+            azure_endpoint=url, api_key=live.key("k"), api_version="2025-04-01-preview", max_retries=0
+        )
     )
     with made as value:
         yield value
@@ -92,8 +94,9 @@ def test_what_a_model_refuses(client: JSON) -> None:
 
 
 def test_work_in_the_background(live_with: Callable[[str], Running]) -> None:
-    url = live_with("clock: frozen\nlatency: {ttft: 5s, itl: 100ms}\n").urls["azure"]
-    with openai.OpenAI(base_url=f"{url}/openai/v1/", api_key="k", max_retries=0) as client:
+    live = live_with("clock: frozen\nlatency: {ttft: 5s, itl: 100ms}\n")
+    url = live.urls["azure"]
+    with openai.OpenAI(base_url=f"{url}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         queued = client.responses.create(model="o3", input="Think hard.", background=True)
         assert (queued.status, queued.output) == ("queued", [])
         assert client.responses.retrieve(queued.id).status == "in_progress"
@@ -102,7 +105,7 @@ def test_work_in_the_background(live_with: Callable[[str], Running]) -> None:
 
 
 def test_background_work_that_is_over(live: Running) -> None:
-    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key="k", max_retries=0) as client:
+    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         queued = client.responses.create(model="o3", input="Think hard.", background=True)
         assert client.responses.retrieve(queued.id).status == "completed"
         assert client.responses.cancel(queued.id).status == "completed"
@@ -113,7 +116,7 @@ def test_background_work_that_is_over(live: Running) -> None:
 
 async def test_async(live: Running) -> None:
     async with openai.AsyncAzureOpenAI(
-        azure_endpoint=live.urls["azure"], api_key="k", api_version="2025-04-01-preview"
+        azure_endpoint=live.urls["azure"], api_key=live.key("k"), api_version="2025-04-01-preview"
     ) as client:
         answer = await client.responses.create(model="gpt-5-codex", input="Hello")
         assert (await client.responses.retrieve(answer.id)).output_text == answer.output_text

@@ -24,7 +24,7 @@ THOUGHTLESS = {"thinking_config": {"thinking_budget": 0}}
 
 
 def connect(running: Running, base: str = "/serving-endpoints/gemini", token: str = "dapi-x", **options: JSON) -> JSON:
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = {"Authorization": f"Bearer {running.key(token)}"}
     http = types.HttpOptions(base_url=running.urls["databricks"] + base, headers=headers, **options)
     return genai.Client(api_key="databricks", http_options=http)
 

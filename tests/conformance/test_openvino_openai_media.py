@@ -40,7 +40,7 @@ def live() -> Iterator[Running]:
 @pytest.fixture(params=["port", "front"])
 def client(request: pytest.FixtureRequest, live: Running) -> Iterator[JSON]:
     root = live.urls["openvino"] if request.param == "port" else live.front("openvino")
-    with openai.OpenAI(base_url=root + "/v3", api_key="unused", max_retries=0) as value:
+    with openai.OpenAI(base_url=root + "/v3", api_key=live.key("unused"), max_retries=0) as value:
         yield value
 
 
