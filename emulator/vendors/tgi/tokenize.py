@@ -17,7 +17,6 @@ from emulator.vendors.tgi.settings import TgiService
 def answer_tokenize(request: WireRequest, service: TgiService) -> WireResponse:
     """``POST /tokenize``: every token of ``inputs``."""
     body = serde.read(request, PLAIN)
-    check_ready(find_served(service))
     return _answer(_list_tokens(service, body.inputs))
 
 
@@ -25,7 +24,6 @@ def answer_chat_tokenize(request: WireRequest, service: TgiService) -> WireRespo
     """``POST /chat_tokenize``: a conversation in a template of the emulator's own, and its tokens."""
     messages = [read_message(message) for message in serde.read(request, CHAT_REQUEST).messages]
     text = "".join(f"<|{message.role}|>\n{message.text}\n" for message in messages) + "<|assistant|>\n"
-    check_ready(find_served(service))
     tokens = _list_tokens(service, text)
     return _answer({"tokenize_response": tokens, "templated_text": text})
 
@@ -42,7 +40,7 @@ def _list_tokens(service: TgiService, text: str) -> list[JSON]:
 
     Source: text-generation-inference, ``router/src/server.rs``, encoding_to_tokens.
     """
-    tokenizer = service.tokenizer(find_served(service))
+    tokenizer = service.tokenizer(check_ready(find_served(service)))
     service.bounds.check_tokens(len(text) // _DENSEST, "inputs")
     tokens: list[JSON] = []
     if tokenizer.bos is not None:
