@@ -3,9 +3,15 @@
 import asyncio
 import time
 from collections.abc import Callable
+from heapq import heappop, heappush
+from math import inf
 from typing import Protocol
 
+from emulator.core.alarm import Alarm, open_alarm
+
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, where a clock that does not follow the wall begins
+_TICKS = 4000  # a second: real sleepers due within one wake together
+_CROWD, _COARSE = 128, 4  # beyond so many ticks for which somebody waits, new ones are four times as long
 _TOLERANCE = 1e-6  # seconds; a sum of steps is not exactly the whole, and Unix time has but 0.2 µs
 
 
@@ -49,16 +55,20 @@ async def _sleep(clock: Clock, due: float) -> None:
 
 
 class RealClock:
-    """Wall time that never steps back, or ``scale`` times as fast; sleepers share one timer per millisecond.
+    """Wall time that never steps back, or ``scale`` times as fast.
 
-    Waking many sleepers from one timer costs half of a timer each, and asyncio's own timers are
-    no finer than a millisecond.
+    Sleepers share one alarm, and those due within the same quarter of a millisecond wake together, among many those
+    due within the same millisecond: to wake takes longer than what most of them do then.
     """
 
     def __init__(self, scale: float = 1.0, now: float | None = None) -> None:
         self.scale = scale
         self._offset = (time.time() if now is None else now) - time.monotonic() * scale
         self._buckets: dict[int, list[Callable[[], None]]] = {}
+        self._ticks: list[int] = []  # a heap of those that have a bucket
+        self._armed = inf  # the tick for which the alarm is set
+        self._alarm: Alarm | None = None
+        self._retired = False
 
     def now(self) -> float:
         return time.monotonic() * self.scale + self._offset
@@ -68,19 +78,26 @@ class RealClock:
             await _sleep(self, due)
 
     def call_at(self, due: float, callback: Callable[[], None]) -> None:
-        tick = int((due - self._offset) / self.scale * 1000) + 1
+        tick = int((due - self._offset) / self.scale * _TICKS) + 1
+        if len(self._ticks) > _CROWD:
+            tick += -tick % _COARSE
         bucket = self._buckets.get(tick)
         if bucket is None:
-            self._wake_at(tick, [callback])
+            self._buckets[tick] = [callback]
+            heappush(self._ticks, tick)
+            if tick < self._armed:
+                self._arm()
         else:
             bucket.append(callback)
 
     def advance(self, seconds: float) -> None:
         self._offset += seconds
-        sooner = int(seconds / self.scale * 1000)
+        sooner = int(seconds / self.scale * _TICKS)
         buckets, self._buckets = self._buckets, {}
         for tick, callbacks in buckets.items():
-            self._wake_at(tick - sooner, callbacks)
+            self._buckets[tick - sooner] = callbacks
+        self._ticks = sorted(self._buckets)
+        self._arm()
 
     def to_client(self, seconds: float) -> float:
         return seconds / self.scale
@@ -89,25 +106,37 @@ class RealClock:
         """The client waits by itself."""
 
     def retire(self) -> None:
-        """Time goes on, so its sleepers wake."""
+        """Time goes on, so its sleepers wake; the last of them lets the alarm go."""
+        self._retired = True
+        self._arm()
 
     def fork(self) -> "RealClock":
         clock = RealClock(self.scale)
         clock._offset = self._offset
         return clock
 
-    def _wake_at(self, tick: int, callbacks: list[Callable[[], None]]) -> None:
-        bucket = self._buckets.get(tick)
-        if bucket is None:
-            self._buckets[tick] = callbacks
-            asyncio.get_running_loop().call_at(tick / 1000, self._wake, tick)
+    def _arm(self) -> None:
+        """Set the alarm for the first who sleeps."""
+        if self._ticks:
+            self._armed = self._ticks[0]
+            if self._alarm is None:
+                self._alarm = open_alarm(self._wake)
+            self._alarm.set(self._armed / _TICKS)
         else:
-            bucket.extend(callbacks)
+            self._armed = inf
+            if self._retired and self._alarm is not None:
+                self._alarm.stop()
 
-    def _wake(self, tick: int) -> None:
-        """Wake a bucket; it may have moved to another tick since its timer was set."""
-        for callback in self._buckets.pop(tick, ()):
-            callback()
+    def _wake(self) -> None:
+        """Wake all that are due."""
+        self._armed = -inf  # who sleeps again meanwhile need not set it
+        now = int(time.monotonic() * _TICKS)
+        try:
+            while self._ticks and self._ticks[0] <= now:
+                for callback in self._buckets.pop(heappop(self._ticks)):
+                    callback()
+        finally:
+            self._arm()
 
 
 class InstantClock:
