@@ -1,112 +1,129 @@
-"""A lean load generator: many connections, each with one request after another."""
+"""Runs the load, a small program in C: one written in Python would be the limit of what it measures."""
 
-import asyncio
-import os
-import time
-from collections.abc import Callable, Sequence
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import Any
+
+from tests.bench.servers import LOAD_CORE, Running, pinned
+
+SOURCE = Path(__file__).with_name("load.c")
+NUMBER = "########"  # in a body, eight digits that never come twice
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """What one run reached: answers and events (or vectors) a second, and per second of server processor time."""
-
-    answers: float
-    answers_per_cpu: float
+class NoCompiler(Exception):
+    """The load cannot be made here."""
 
 
-class _Connection(asyncio.Protocol):
-    """Sends the next request as soon as an answer is whole; counts them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What clients do.
 
-    def __init__(self, requests: Sequence[bytes], start: int, deadline: float, done: Callable[[int], None]) -> None:
-        self._requests = requests
-        self._next = start
-        self._deadline = deadline
-        self._done = done
-        self._count = 0
-        self._missing = 0
-        self._chunked = False
-        self._tail = b""
+    Fields:
+        connections: open at the same time, each with one request after another.
+        ramp: seconds over which they are opened.
+        warm: seconds after that before anything is measured.
+        ttft, itl: milliseconds that streams are held to.
+        leave: per cent of answers whose client hangs up midway.
+    """
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport: asyncio.Transport = transport  # type: ignore[assignment]
-        self._send()
-
-    def _send(self) -> None:
-        if time.perf_counter() >= self._deadline:
-            self._transport.close()
-            self._done(self._count)
-            return
-        self._transport.write(self._requests[self._next % len(self._requests)])
-        self._next += 1
-
-    def data_received(self, data: bytes) -> None:
-        if self._missing:
-            self._missing -= len(data)
-        elif self._chunked:
-            self._tail = (self._tail + data)[-16:]
-            if self._tail.endswith(b"0\r\n\r\n"):
-                self._chunked = False
-                self._finish()
-            return
-        else:
-            head, _, body = data.partition(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 200"), data[:400]
-            lower = head.lower()
-            if b"chunked" in lower:
-                self._chunked = True
-                self._tail = b""
-                if body:
-                    self.data_received(body)
-                return
-            self._missing = int(lower.split(b"content-length:")[1].split(b"\r\n")[0]) - len(body)
-        if self._missing == 0:
-            self._finish()
-
-    def _finish(self) -> None:
-        self._count += 1
-        self._send()
+    body: Mapping[str, object]
+    connections: int
+    ramp: float = 0.0
+    warm: float = 0.5
+    ttft: float = 0.0
+    itl: float = 0.0
+    leave: float = 0.0
 
 
-def cpu_seconds(pid: int) -> float:
-    """Processor time of a process so far; Linux only, else 0."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+Figures = Mapping[str, float]
+"""What one run found out, by name."""
 
 
-async def measure(url: str, path: str, bodies: Sequence[bytes], *, pid: int, connections: int, seconds: float) -> Rate:
-    """Load one route for a while, after a tenth of it as warm-up."""
-    parts = urlsplit(url)
-    head = f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer dapi-bench\r\n"
-    requests = [
-        f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-        for body in bodies
-    ]
-    await _run(parts.hostname or "", parts.port or 80, requests, connections, seconds / 10)
-    before, started = cpu_seconds(pid), time.perf_counter()
-    count = await _run(parts.hostname or "", parts.port or 80, requests, connections, seconds)
-    elapsed, used = time.perf_counter() - started, cpu_seconds(pid) - before
-    return Rate(count / elapsed, count / used if used else 0.0)
+class Loader:
+    """Makes load; no two requests of one are ever the same if their body has a number."""
+
+    def __init__(self, program: Path) -> None:
+        self.path = program
+        self._next = 0
+
+    def run(self, load: Load, server: Running, seconds: float) -> Figures:
+        """Load a server for a while; everything before the measured seconds is warm-up."""
+        with self.start(load, server, seconds) as process:
+            output, _ = process.communicate()
+        if process.returncode:
+            raise RuntimeError(f"the load ended with {process.returncode}")
+        told = json.loads(output)
+        self._next += told["sent"]
+        return read_figures(told)
+
+    @contextmanager
+    def start(self, load: Load, server: Running, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
+        """The same, while something else goes on."""
+        options = {
+            **{"conns": load.connections, "secs": seconds, "warm": load.warm, "ramp": load.ramp},
+            **{"ttft": load.ttft, "itl": load.itl, "leave": load.leave, "start": self._next},
+        }
+        with tempfile.NamedTemporaryFile(prefix="request-") as file:
+            file.write(word_request(server, load.body))
+            file.flush()
+            given = [f"{name}={value}" for name, value in options.items()]
+            command = [str(self.path), str(server.port), str(server.pid), file.name, *given]
+            process = subprocess.Popen(pinned(command, LOAD_CORE), stdout=subprocess.PIPE)
+            try:
+                yield process
+            finally:
+                process.kill()
+                process.wait()
 
 
-async def _run(host: str, port: int, requests: Sequence[bytes], connections: int, seconds: float) -> int:
-    loop = asyncio.get_running_loop()
-    counts: list[int] = []
-    finished = loop.create_future()
+def word_request(server: Running, body: Mapping[str, object]) -> bytes:
+    """A whole request."""
+    data = json.dumps(body).encode()
+    head = f"POST {server.path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer dapi-bench\r\n"
+    return f"{head}Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
 
-    def done(count: int) -> None:
-        counts.append(count)
-        if len(counts) == connections:
-            finished.set_result(None)
 
-    deadline = time.perf_counter() + seconds
-    for number in range(connections):
-        start = number * 7919
-        await loop.create_connection(lambda start=start: _Connection(requests, start, deadline, done), host, port)  # type: ignore[misc]
-    await finished
-    return sum(counts)
+def read_figures(told: dict[str, Any]) -> Figures:
+    """What the program says, as rows ask for it.
+
+    Rates are by the second, times in milliseconds: ``latency`` from a request to the end of its answer, ``ttft`` by
+    how much the first token came later than planned, ``drift`` by how much the time from the first token to the last
+    was longer than planned. ``failed``: answers that were not 200 or ended in the middle. ``cpu``: processors used.
+    """
+    cpu, answers, tokens = told["server_cpu"], told["answers_s"], told["tokens_s"]
+    figures = {"answers": answers, "failed": told["bad"] + told["resets"]}
+    figures |= {name: told[name] for name in ("left", "server_cpu", "load_cpu")}
+    if answers and cpu:
+        figures["answers_per_cpu"] = answers / cpu
+    if tokens and cpu:
+        figures |= {"tokens": tokens, "tokens_per_cpu": tokens / cpu, "cpu_per_token": cpu / tokens}
+    for name, times in (("latency", "latency_ms"), ("ttft", "first_error_ms"), ("drift", "drift_ms")):
+        quantiles = told[times]
+        figures |= {
+            f"{name}_{quantile}": quantiles[quantile] for quantile in ("mean", "p50", "p99") if quantiles["count"]
+        }
+    return figures
+
+
+@contextmanager
+def loader() -> Iterator[Loader]:
+    """Make the program, and remove it at the end.
+
+    Raises:
+        NoCompiler: there is none, or this is no Linux.
+    """
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None or not sys.platform.startswith("linux"):
+        raise NoCompiler("the load is made by a small program in C: it needs Linux and a C compiler")
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "load"
+        command: Sequence[str] = (compiler, "-O2", "-o", str(program), str(SOURCE))
+        subprocess.run(command, check=True)
+        yield Loader(program)
