@@ -198,6 +198,15 @@ class Entry:
         return max(0, self.attempts.count - self.number)
 
     @property
+    def last_token(self) -> float | None:
+        """When the last token was sent, after admission; ``None`` of an answer that was cut short or bent."""
+        if not self.whole or self.planned_end is None or self.faults:
+            return None
+        if not self.stream:
+            return self.ttft
+        return self.planned_end + self.lateness[-1] if self.lateness else None
+
+    @property
     def lateness_p99(self) -> float | None:
         """Seconds that 99 % of the writes were late at most."""
         return find_p99(self.lateness) if self.lateness else None

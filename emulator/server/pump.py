@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import chain
+from itertools import chain, islice
+from operator import length_hint
 
 from aiohttp import web
 
@@ -15,6 +16,7 @@ MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream w
 TIMING = "x-emulator-timing"
 _CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times are not exact
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
+_AHEAD = 3  # events; to word some at once is quicker than to come back for each
 _PLAIN = Mark.PLAIN
 
 
@@ -60,6 +62,11 @@ class Pump:
     ``planned_ttft``: the body is followed by a header that says how well the schedule was kept.
     """
 
+    __slots__ = (
+        *("_ahead", "_before_end", "_chunked", "_clock", "_events", "_held", "_http", "_joined", "_lateness", "_over"),
+        *("_planned_ttft", "_reached", "_sent", "_started", "_transport", "_woken"),
+    )
+
     def __init__(
         self,
         http: web.BaseRequest,
@@ -73,6 +80,7 @@ class Pump:
         planned_ttft: float | None = None,
     ) -> None:
         self._http = http
+        self._transport = http.transport
         self._clock = clock
         self._started = started
         self._events = events
@@ -81,6 +89,7 @@ class Pump:
         self._chunked = chunked
         self._planned_ttft = planned_ttft
         self._held: Event | None = None
+        self._ahead: Iterator[Event] = iter(())
         self._joined = b""  # what goes out with the next event
         self._reached = -1.0
         self._lateness: list[float] = []
@@ -121,7 +130,7 @@ class Pump:
         if self._over:
             return _State.DONE
         waiting, more = self._take_due()
-        transport = self._http.transport
+        transport = self._transport
         if (waiting or not more) and (transport is None or transport.is_closing()):
             return _State.GONE
         if not more:
@@ -164,10 +173,10 @@ class Pump:
         joined = 0
         prefix = self._joined
         more = True
-        for event in self._events if self._held is None else chain((self._held,), self._events):
+        for event in chain(() if self._held is None else (self._held,), self._ahead, self._events):
             due, data, _, mark = event
             if due > elapsed and due > (elapsed := clock.now() - started + _CLOSE):
-                self._held = event
+                self._hold(event)
                 break
             if mark is not _PLAIN and Mark.JOINED in mark:
                 prefix += data
@@ -192,3 +201,9 @@ class Pump:
         sent.events += len(waiting) + joined
         sent.size = size
         return waiting, more
+
+    def _hold(self, event: Event) -> None:
+        """Keep one that has to wait, and have the next ones worded along with it."""
+        self._held = event
+        if not length_hint(self._ahead):
+            self._ahead = iter([*islice(self._events, _AHEAD)])

@@ -89,7 +89,7 @@ static void send_next(conn *c) {
 }
 static void open_one(conn *c) {
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  struct epoll_event on = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
+  struct epoll_event on = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = c};
   int yes = 1;
   c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (c->fd < 0) { perror("socket"); exit(1); }
@@ -189,7 +189,7 @@ static int feed(conn *c, const char *data, long length, double t) { /* 0: the co
   }
   return 1;
 }
-static void receive(conn *c) {
+static void receive(conn *c, int ended) { /* ended: no further event will tell of the end */
   static char buffer[1 << 18];
   for (;;) {
     ssize_t got = read(c->fd, buffer, sizeof buffer);
@@ -198,7 +198,7 @@ static void receive(conn *c) {
     if (got <= 0) { resets++, hang_up(c, t + 0.05); return; }
     if (t >= from) bytes += got;
     if (!feed(c, buffer, got, t)) return;
-    if (got < (ssize_t)sizeof buffer) return;
+    if (got < (ssize_t)sizeof buffer && !ended) return;
   }
 }
 static void look_after(conn *all, double t) { /* opens those whose time has come; those who have waited enough leave */
@@ -262,7 +262,8 @@ int main(int argc, char **argv) {
         if (!(events[i].events & EPOLLOUT)) continue;
         send_next(c);
       }
-      if (c->at >= HEAD && events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) receive(c);
+      if (c->at >= HEAD && events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP | EPOLLRDHUP))
+        receive(c, events[i].events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP));
     }
   }
   double took = t - from;

@@ -49,7 +49,7 @@ def _watch(server: Running, program: Loader, seconds: float, connections: int) -
     plain = Load(body=chat(64), connections=connections, leave=_LEAVING)
     files, memory = server.open_files, [server.memory]
     began = time.monotonic()
-    for number in range(10):
+    for _ in range(10):
         figures = [program.run(each, server, seconds / 20) for each in (load, plain)]
         memory.append(server.memory)
         answers, left, failed = (sum(figure[name] for figure in figures) for name in ("answers", "left", "failed"))

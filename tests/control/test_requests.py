@@ -17,8 +17,8 @@ from tests.wire import Running
 
 CONTRACT = (
     "id seq time vendor session principal method path operation deployment stream status attempt retry_of retries rule "
-    "faults error finish_reason prompt_tokens completion_tokens sent_tokens planned_ttft ttft planned_end duration "
-    "lateness_p99 whole client_left summary"
+    "faults error finish_reason prompt_tokens completion_tokens sent_tokens planned_ttft ttft planned_end last_token "
+    "duration lateness_p99 whole client_left summary"
 )
 RULES = """
 rules:

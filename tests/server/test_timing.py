@@ -39,6 +39,26 @@ async def test_answers_are_counted_by_their_errors(start: Start) -> None:
     assert value["overall"]["ttft"]["worst"] >= value["overall"]["ttft"]["p50"] >= 0.0
 
 
+@pytest.mark.parametrize("stream", [True, False])
+async def test_the_journal_has_planned_and_actual_times(start: Start, stream: bool) -> None:
+    running = await start(REAL, vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "Hi", "stream": stream}, headers=KEY)
+    (call,) = (await running.ask("front", "/_emulator/requests")).json()["requests"]
+    assert (call["planned_ttft"], call["planned_end"]) == (
+        pytest.approx(0.002 if stream else 0.004),
+        pytest.approx(0.004),
+    )
+    assert call["planned_ttft"] <= call["ttft"] <= call["last_token"] <= call["duration"]
+    assert call["planned_end"] <= call["last_token"]
+
+
+async def test_a_bent_answer_has_no_last_token_of_its_plan(start: Start) -> None:
+    running = await start("version: 1\nname: t\nrules: [{name: r, faults: [{type: truncate}]}]\n", vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
+    (call,) = (await running.ask("front", "/_emulator/requests")).json()["requests"]
+    assert call["last_token"] is None
+
+
 async def test_a_reset_begins_anew(start: Start) -> None:
     running = await start(REAL, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)

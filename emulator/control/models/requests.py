@@ -35,6 +35,9 @@ class RequestEntry(Given):
     planned_ttft: float | None = Field(description="Seconds after admission at which the body was to begin.")
     ttft: float | None = Field(description="Seconds after admission at which it began.")
     planned_end: float | None = Field(description="Seconds after admission at which the last token was due.")
+    last_token: float | None = Field(
+        description="Seconds after admission at which it went out; null of an answer that was cut short or bent."
+    )
     duration: float = Field(description="Seconds from admission to the end.")
     lateness_p99: float | None = Field(description="Seconds that 99 % of the writes were late at most.")
     whole: bool = Field(description="The answer reached the client to its end.")
@@ -85,6 +88,7 @@ class Filters(Taken):
     planned_ttft: float | None = None
     ttft: float | None = None
     planned_end: float | None = None
+    last_token: float | None = None
     duration: float | None = None
     lateness_p99: float | None = None
     whole: Flag | None = None
