@@ -60,7 +60,7 @@ def _read_level(quota: Quota, scope: str, account: Account, now: float) -> Level
 
 
 class MemoryState:
-    """Counters, accounts and documents in dictionaries per session; the oldest counters are forgotten past a bound."""
+    """Counters, accounts and documents by session; counters long unused are forgotten past a bound."""
 
     def __init__(self, most: int = _MOST_COUNTERS) -> None:
         self._most = self._room = most
@@ -76,6 +76,8 @@ class MemoryState:
             self._room -= 1
             if self._room < 0:
                 self._forget_one(counters)
+        else:
+            counters.move_to_end((scope, key))  # a rule's stays as long as it takes calls
         return before
 
     def _forget_one(self, counters: OrderedDict[tuple[str, bytes], int]) -> None:

@@ -44,3 +44,10 @@ async def test_accounts_of_whoever_may_ask_are_bounded() -> None:
     assert len(state._quotas[""].accounts) == 20_000
     (latest,) = await state.spend("", b"again", [Charge(quota, "20000", 1)], 0.0)
     assert latest.wait is not None
+
+
+async def test_a_counter_that_is_used_stays() -> None:
+    state = MemoryState(most=10)
+    for number in range(30):
+        assert await state.count("", "rule", b"nth") == number
+        await state.count("", "attempt", bytes([number]))
