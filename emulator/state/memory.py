@@ -10,7 +10,7 @@ from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota
 from emulator.state.accounts import Account, open_account
 
-_MOST_COUNTERS = 200_000  # of all sessions
+_MOST_COUNTERS = 50_000  # of all sessions
 _MOST_ACCOUNTS = 20_000  # of one: who asks is up to clients
 _NO_DOCUMENTS: Mapping[str, JSON] = {}
 
