@@ -52,10 +52,6 @@ class Running:
         lines = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
-    @property
-    def open_files(self) -> int:
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
-
     def ask(self, body: bytes) -> bytes:
         """One whole answer."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{self.path}", body)
@@ -66,6 +62,15 @@ class Running:
             return whole
 
 
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process so far; Linux only, else 0."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def pinned(command: Sequence[str], core: int) -> list[str]:
     """The command, kept to one processor where there are two."""
     if (os.cpu_count() or 1) < 2 or shutil.which("taskset") is None:
@@ -74,14 +79,14 @@ def pinned(command: Sequence[str], core: int) -> list[str]:
 
 
 @contextmanager
-def serving(side: Side, log: Path = Path(os.devnull)) -> Iterator[Running]:
-    """Start a server and end it; ``log`` gets what it prints as errors."""
-    with tempfile.TemporaryDirectory() as folder, log.open("wb") as errors:
+def serving(side: Side) -> Iterator[Running]:
+    """Start a server and end it."""
+    with tempfile.TemporaryDirectory() as folder:
         ports = Path(folder) / "ports.json"
         began = time.perf_counter()
         process = subprocess.Popen(
             pinned([*side.command, str(ports)], SERVER_CORE),
-            stderr=errors,
+            stderr=subprocess.DEVNULL,
             cwd=side.folder,
             env={**os.environ, "PYTHONPATH": str(side.folder)},
         )

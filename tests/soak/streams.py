@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from tests.bench.load import cpu_seconds
+from tests.bench.servers import cpu_seconds
 from tests.soak.__main__ import read_memory, serving
 from tests.soak.load import CHATS
 
