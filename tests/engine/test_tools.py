@@ -105,6 +105,12 @@ def test_required_without_a_match_draws_one() -> None:
             {"query": "red shoes"},
             id="what is quoted",
         ),
+        pytest.param(
+            Tool(name="add_customer", parameters=takes("customer_name", customer_name={"type": "string"})),
+            "It's time: create a customer named '你好啊集团' (Hello Group), don't wait",
+            {"customer_name": "你好啊集团"},
+            id="what stands between single quotation marks",
+        ),
     ],
 )
 def test_arguments_come_from_the_prompt(tool: Tool, prompt: str, expected: Object) -> None:
