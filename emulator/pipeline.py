@@ -146,7 +146,7 @@ class Emulator:
             raise outcome.error.to_error()
         reply = None if outcome.reply is None else fix_reply(outcome.reply)
         draft = self._write(call, reply) if reply or repeated is None else self._recall(call, repeated)
-        waited = 0.0 if slot is None else max(0.0, slot.since - (now - self.started))
+        waited = call.delay + (0.0 if slot is None else max(0.0, slot.since - (now - self.started)))
         if not waited and (self._immediate if outcome.latency is None else self._latency_of(match).immediate):
             return Plan(key, now, draft.choices, draft.vectors, draft.prompts, draft.usage)
         return pace(draft, self._latency_of(match), key, now, 1 if slot is None else slot.running, waited)

@@ -33,6 +33,7 @@ class Call:
             the same way whenever it comes.
         quotas: what it is charged to beside the scenario's limits.
         served: which of several behind the deployment answers.
+        delay: seconds before anything of the answer is due, beside the scenario's latency.
         fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
         keep: what is kept of the answer, a key and a document, once it is decided.
         at_once: the answer says only that it will be kept, so it does not wait for the model.
@@ -46,6 +47,7 @@ class Call:
     repeatable: bool = False
     quotas: tuple[Quota, ...] = ()
     served: str = ""
+    delay: float = 0.0
     fallback: Callable[[], Call] | None = None
     keep: Callable[[Plan, WireRequest], tuple[str, JSON]] | None = None
     at_once: bool = False
@@ -109,7 +111,13 @@ class Metrics(Protocol):
         """
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
-        """Latest ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens`` or ``events``."""
+        """Latest ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens`` or ``events``.
+
+        ``ended`` says when, in Unix seconds. With ``deployment``, ``served`` or ``session`` of these only.
+        """
+
+    def last(self, deployment: str, session: str) -> float | None:
+        """When the latest call of a deployment in a session was over, Unix seconds; ``None``: nobody knows of one."""
 
     def in_flight(self) -> int:
         """Calls being answered now."""

@@ -19,6 +19,7 @@ _COLUMNS = (
     "events",
 )  # of a row of them
 _WIDTH = len(_COLUMNS)
+_SESSIONS = 1000  # and deployments of which it is known when they were asked last
 _FRESH = 500  # calls of which figures wait to be packed
 
 
@@ -37,6 +38,7 @@ class VendorMetrics:
         self._fresh: list[tuple[str, str, float, float, int, int, int]] = []
         self._figures = array("d")
         self._names: dict[str, int] = {}
+        self._last: dict[tuple[str, str], float] = {}
         self._working: Counter[str] = Counter()
         self.running = 0
 
@@ -48,6 +50,7 @@ class VendorMetrics:
             self._errors[trace.error or ""] += 1
         if trace.deployment is not None:
             self._by_deployment[trace.deployment, trace.served, status // 100] += 1
+            self._note_end(trace.deployment, trace)
             usage = trace.usage
             if usage is not None:
                 self._prompt_tokens += usage.prompt_tokens
@@ -97,6 +100,17 @@ class VendorMetrics:
         rows = (figures[start : start + _WIDTH] for start in range(0, len(figures), _WIDTH))
         values = (_read(row, name) for row in rows if all(row[column] == number for column, number in wanted))
         return tuple(value for value in values if value == value)
+
+    def _note_end(self, deployment: str, trace: Trace) -> None:
+        """When a deployment was asked last in a session, the sessions of long ago forgotten."""
+        key = (deployment, trace.wire.session)
+        self._last.pop(key, None)
+        self._last[key] = trace.ended
+        if len(self._last) > _SESSIONS:
+            del self._last[next(iter(self._last))]
+
+    def last(self, deployment: str, session: str) -> float | None:
+        return self._last.get((deployment, session))
 
     def work(self, call: Call | None, step: int) -> None:
         """The answer to a call begins to go out (1), or is over (-1)."""

@@ -25,7 +25,7 @@ _TRAITS: Mapping[Family, Mapping[str, JSON]] = MappingProxyType(
         "gpt-oss": {"usage_style": "every", "reasoning": "always", "content_style": "list", "content_parts": True},
         "claude": {"usage_style": "claude", "reasoning": "on-request", "vision": True, "content_parts": True},
         "gpt": {
-            "usage_style": "on-request", "reasoning": "hidden", "vision": True, "content_parts": True,
+            "usage_style": "closing", "reasoning": "hidden", "vision": True, "content_parts": True,
             "responses_api": True,
         },
         "gemini": {"usage_style": "every", "reasoning": "hidden", "vision": True, "content_parts": True},
@@ -51,6 +51,8 @@ def family_of(deployment: Deployment) -> Family:
 def traits_of(deployment: Deployment, family: Family) -> Mapping[str, JSON]:
     """An endpoint's traits: its family's, and its own in their place."""
     traits = {**_TRAITS[family], **deployment.traits}
+    if deployment.mode == "external" and family == "gpt" and "usage_style" not in deployment.traits:
+        traits["usage_style"] = "on-request"
     model = (deployment.model or deployment.name).lower()
     if family == "gpt" and any(name in model for name in _THOUGHTLESS) and "reasoning" not in deployment.traits:
         traits["reasoning"] = ""

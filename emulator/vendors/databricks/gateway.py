@@ -20,7 +20,7 @@ from emulator.vendors.databricks.habits import DatabricksService, Habits
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.request import Query, find_ready, make_query, read_body, read_model
 from emulator.vendors.databricks.responses.parse import read_responses
-from emulator.vendors.databricks.workspace.view import list_all
+from emulator.vendors.databricks.workspace.view import list_seen
 
 Read = Callable[[Query], Call]
 
@@ -89,7 +89,7 @@ INFERENCE: tuple[tuple[str, Callable[[WireRequest, DatabricksService], Call]], .
 def list_model_services(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.1/unity-catalog/model-services?parent=schemas/system.ai``."""
     parent = request.query.get("parent", "").removeprefix("schemas/")
-    named = [(f.deployment.name, _name_model(f.habits)) for f in list_all(request.documents, service)]
+    named = [(f.deployment.name, _name_model(f.habits)) for f in list_seen(request, service)]
     shapes: list[JSON] = [
         {"name": model.rpartition(".")[2], "full_name": model, "endpoint_name": endpoint}
         for endpoint, model in named

@@ -32,10 +32,12 @@ class AnswerStyle:
 
     Fields:
         model: what ``model`` says: the model's version, or the endpoint's name.
-        usage_style: where a stream carries usage: ``every``, ``claude``, ``last``, ``on-request`` or ``none``.
+        usage_style: where a stream carries usage: ``every`` chunk, ``claude`` or ``last`` (the chunk that says why the
+            answer ends), ``closing`` (one more, without choices), ``on-request`` (the same, if asked for) or ``none``.
         role_everywhere: every chunk of a stream names the role.
         reasoning: ``always``, ``on-request`` (by the request's ``thinking``), ``hidden``, or ``""``.
         lists: ``content`` may be a list of parts; ``listed``: it always is.
+        encrypted: thoughts are shown as text that only the service can read.
         signed: a Gemini model that signs its thoughts.
         safety: ``extra_fields`` of each choice, where there are any.
         plain: an answer that is one text is a string, with nothing beside it.
@@ -48,6 +50,7 @@ class AnswerStyle:
     reasoning: str
     lists: bool
     listed: bool
+    encrypted: bool
     signed: bool
     safety: JSON
     plain: bool
@@ -146,6 +149,7 @@ def _find_style(
         reasoning="always" if reasoning is True else str(reasoning or ""),
         lists=lists,
         listed=listed,
+        encrypted=traits.get("reasoning_summary") == "encrypted",
         signed=bool(traits.get("thought_signature")),
         safety=safety,
         plain=not listed and safety is None,

@@ -25,7 +25,7 @@ _GAUGES = (
 
 def show_metrics(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}/metrics``: what each served entity was asked, management aside."""
-    found = find_managed(request.params["name"], request.documents, service)
+    found = find_managed(request, service)
     config = kept_of(found, service).config
     entities = [as_object(entity) for entity in as_array(config.get("served_entities", []))]
     lines = _write(found.deployment.name, entities, service)

@@ -15,6 +15,7 @@ from emulator.vendors.databricks.errors import NO_ENDPOINT
 from emulator.vendors.databricks.families import Family, is_custom
 from emulator.vendors.databricks.habits import DatabricksService, Habits
 from emulator.vendors.databricks.settings import DatabricksSettings
+from emulator.vendors.databricks.workspace.grants import check_access
 from emulator.vendors.databricks.workspace.view import Found, find
 
 _DEEPEST = 150  # levels; Go's own bound is 10,000
@@ -171,11 +172,12 @@ def find_ready(name: str, request: WireRequest, service: DatabricksService) -> F
     """An endpoint that can be asked.
 
     Raises:
-        EmulatedError: there is none of that name, or it is not up.
+        EmulatedError: there is none of that name, it is not up, or whoever asks may not.
     """
     found = find(name, request.documents, service)
     if found is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
+    check_access(found.kept, request.principal, "CAN_QUERY")
     deployment = found.deployment
     if deployment.state == "stopped":
         raise refusal(f"Endpoint {name} is stopped. Start the endpoint before sending requests.")  # unverified

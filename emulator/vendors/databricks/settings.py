@@ -9,7 +9,7 @@ from emulator.core.vendor import VendorSettings
 
 Shapes = Literal["both", "nested", "flat"]
 UnknownFields = Literal["by-model", "on", "off"]
-StreamUsage = Literal["model", "every", "claude", "last", "on-request", "none"]
+StreamUsage = Literal["model", "every", "claude", "last", "closing", "on-request", "none"]
 
 # What the REST reference says to the letter, wherever the running service does otherwise; the service's own
 # ways are the defaults below. Source: Databricks, "Foundation model REST API reference", two editions.
@@ -137,6 +137,12 @@ class DatabricksSettings(VendorSettings):
     )
     cold_start_s: float = Field(
         default=0, ge=0, description="seconds until a new or changed endpoint serves; none where waits cost nothing"
+    )
+    scale_to_zero_after_s: float = Field(
+        default=1800, ge=0, description="seconds after which an endpoint sleeps that nobody asks, if it may"
+    )
+    wake_s: float = Field(
+        default=15, ge=0, description="seconds by which the first answer of a sleeping endpoint is late"
     )
     failing_models: tuple[str, ...] = Field(
         default=(), description="entities whose deployment fails: `entity_name` as the management API gets it"

@@ -33,6 +33,10 @@ def draw_id(key: bytes) -> str:
 
 
 def shape_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:
+    """A part of ``content``; ``summary_encrypted_text`` is what databricks-ai-bridge's schema knows beside the text."""
+    if style.encrypted:
+        hidden: Object = {"type": "summary_encrypted_text", "data": draw_opaque(key, "thought", number)}
+        return {"type": "reasoning", "summary": [hidden]}
     summary: Object = {"type": "summary_text", "text": text}
     if style.family == "claude":
         summary["signature"] = sign(key, number)

@@ -1,7 +1,8 @@
 """A chat answer event by event.
 
 Sources: litellm and databricks-langchain test fixtures, docs.databricks.com "Score foundation models" (usage in
-every chunk), databricks-ai-bridge (lists of content parts in deltas).
+every chunk), databricks-ai-bridge (lists of content parts in deltas; its pull request 265 for the last chunk of GPT
+endpoints, which has nothing but usage).
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from emulator.dialects.walk import (
     speak,
     walk,
 )
-from emulator.vendors.databricks.chat.shapes import draw_id, dump_usage, is_plain, shape_call, sign, thinks_aloud
+from emulator.vendors.databricks.chat.shapes import (
+    draw_id,
+    dump_usage,
+    is_plain,
+    shape_call,
+    shape_thought,
+    sign,
+    thinks_aloud,
+)
 from emulator.vendors.databricks.habits import AnswerStyle
 
 _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
@@ -70,14 +79,14 @@ def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool
     else:
         yield from _count_some(prefix, choices, plan, style, include_usage)
     last = max(map(last_due, plan.choices), default=0.0)
-    if include_usage and _is_silent(style):
+    if style.usage_style == "closing" or (include_usage and _is_silent(style)):
         yield last, b'%b],"usage":%b}\n\n' % (prefix, dump_usage(plan.usage, style)), 0, Mark.USAGE
     yield last, DONE, 0, Mark.DONE
 
 
 def _is_silent(style: AnswerStyle) -> bool:
     """Whether no chunk of a choice has counts."""
-    return style.usage_style in ("on-request", "none")
+    return style.usage_style in ("closing", "on-request", "none")
 
 
 def _count_all(prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle) -> Iterator[Event]:
@@ -179,8 +188,13 @@ def _weigh(choice: Choice, run: Run, before: bytes) -> Iterator[Event]:
 
 
 def _stream_thought(plan: Plan, number: int, run: Run, before: bytes, style: AnswerStyle) -> Iterator[Event]:
-    """A list of one part with a fragment of the summary; Claude signs at the end."""
+    """A list of one part with a fragment of the summary; Claude signs at the end. What is encrypted comes whole."""
     choice = plan.choices[number]
+    if style.encrypted:
+        if run.end > run.start:
+            part = dump_json([shape_thought(plan.key, number, "", style)])
+            yield choice.due[run.end - 1], b'%b"content":%b%b' % (before, part, _AFTER), run.end, PLAIN
+        return
     before += b'"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":'
     after = b"}]}]" + _AFTER
     yield from speak(choice, run, before, after)

@@ -1,6 +1,6 @@
 """Who may use an endpoint.
 
-Source: databricks-sdk, ``service/serving.py``. Nobody is refused for what is said here.
+Source: databricks-sdk, ``service/serving.py``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.request import read_body
 from emulator.vendors.databricks.workspace.config import invalid
+from emulator.vendors.databricks.workspace.grants import LEVELS, WHO, check_access
 from emulator.vendors.databricks.workspace.kept import Kept
 from emulator.vendors.databricks.workspace.shapes import kept_of
 from emulator.vendors.databricks.workspace.view import Documents, list_all
@@ -24,12 +25,13 @@ _LEVELS = (
     ("CAN_QUERY", "Can query the serving endpoint"),
     ("CAN_MANAGE", "Can manage the serving endpoint"),
 )
-_WHO = ("user_name", "group_name", "service_principal_name")
 
 
 def show_permissions(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
-    return answer_json(_shape_access(_find(request, request.documents, service)), request, service.settings)
+    kept = _find(request, request.documents, service)
+    check_access(kept, request.principal, "CAN_VIEW")
+    return answer_json(_shape_access(kept), request, service.settings)
 
 
 def set_permissions(request: WireRequest, service: DatabricksService) -> Change:
@@ -58,6 +60,7 @@ def _change(request: WireRequest, service: DatabricksService, merge: Callable[[G
 
     def make(documents: Documents) -> Write:
         before = _find(request, documents, service)
+        check_access(before, request.principal, "CAN_MANAGE")
         kept = before.but(access=tuple(merge(_by_owner(before.access), given).values()))
         return Write(answer_json(_shape_access(kept), request, service.settings), kept.name, kept.to_json())
 
@@ -68,18 +71,17 @@ def _read_grants(listed: JSON) -> tuple[Object, ...]:
     if not isinstance(listed, list):
         raise invalid("'access_control_list' must be a list.", "access_control_list")
     grants = tuple(grant for grant in listed if isinstance(grant, dict))
-    levels = [level for level, _ in _LEVELS]
     for grant in grants:
-        if not any(grant.get(who) for who in _WHO):
+        if not any(grant.get(who) for who in WHO):
             raise invalid("A user, a group or a service principal is required.", "access_control_list")
-        if grant.get("permission_level") not in levels:
+        if grant.get("permission_level") not in LEVELS:
             text = f"Permission level '{grant.get('permission_level')}' is not supported."
             raise invalid(text, "access_control_list")
     return grants
 
 
 def _by_owner(grants: tuple[Object, ...]) -> Grants:
-    return {"/".join(str(grant.get(who, "")) for who in _WHO): grant for grant in grants}
+    return {"/".join(str(grant.get(who, "")) for who in WHO): grant for grant in grants}
 
 
 def _shape_access(kept: Kept) -> Object:
@@ -93,7 +95,7 @@ def _shape_access(kept: Kept) -> Object:
 
 
 def _shape_grant(grant: Mapping[str, JSON]) -> Object:
-    who: Object = {name: grant[name] for name in _WHO if grant.get(name)}
+    who: Object = {name: grant[name] for name in WHO if grant.get(name)}
     return {**who, "all_permissions": [{"permission_level": grant["permission_level"], "inherited": False}]}
 
 

@@ -19,6 +19,7 @@ from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.request import read_body
 from emulator.vendors.databricks.workspace.config import check_name, invalid, is_external, read_config
 from emulator.vendors.databricks.workspace.discovery import user_of
+from emulator.vendors.databricks.workspace.grants import check_access
 from emulator.vendors.databricks.workspace.kept import Kept, Update
 from emulator.vendors.databricks.workspace.limits import check_limits
 from emulator.vendors.databricks.workspace.shapes import kept_of, shape_endpoint
@@ -67,6 +68,7 @@ def delete_endpoint(request: WireRequest, service: DatabricksService) -> Change:
         kept = kept_of(found, service)
         if not kept.id:
             raise _refuse_preconfigured(name)
+        check_access(kept, request.principal, "CAN_MANAGE")
         gone = kept.but(deleted=True).to_json() if name in service.deployments else None
         return Write(answer_json({}, request, service.settings), name, gone)
 
@@ -137,6 +139,7 @@ def change(
         before = kept_of(found, service)
         if not before.id and not preconfigured:
             raise _refuse_preconfigured(before.name)
+        check_access(before, request.principal, "CAN_MANAGE")
         kept = alter(before, found).but(updated=service.clock.now())
         return _write_endpoint(kept, request, service, show)
 
@@ -146,10 +149,7 @@ def change(
 def _write_endpoint(
     kept: Kept, request: WireRequest, service: DatabricksService, show: Callable[[Kept], JSON] | None = None
 ) -> Write:
-    if show is not None:
-        shape = show(kept)
-    else:
-        shape = shape_endpoint(open_kept(kept, service), service, request.base_url, full=True)
+    shape = show(kept) if show is not None else shape_endpoint(open_kept(kept, service), request, service, full=True)
     return Write(answer_json(shape, request, service.settings), kept.name, kept.to_json())
 
 

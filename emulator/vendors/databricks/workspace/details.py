@@ -21,7 +21,7 @@ from emulator.vendors.databricks.workspace.view import find_managed, missing_ref
 
 def show_openapi(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}/openapi``, of an endpoint that is ready."""
-    found = find_managed(request.params["name"], request.documents, service)
+    found = find_managed(request, service)
     deployment = found.deployment
     if deployment.state != "ready":
         raise refusal(f"Endpoint {deployment.name} is not ready.", code="INVALID_PARAMETER_VALUE")
@@ -69,7 +69,7 @@ def _build(kept: Kept, served: str) -> Iterator[str]:
 
 def _find_kept(request: WireRequest, service: DatabricksService) -> Kept:
     """The endpoint of a served entity, in the config that serves or is to serve."""
-    kept = kept_of(find_managed(request.params["name"], request.documents, service), service)
+    kept = kept_of(find_managed(request, service), service)
     served = request.params["served"]
     configs = [kept.config, kept.pending.config if kept.pending else {}]
     entities = [as_object(entity) for config in configs for entity in as_array(config.get("served_entities", []))]

@@ -11,26 +11,26 @@ from emulator.vendors.databricks.catalogue import PRECONFIGURED_AT
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.workspace.shapes import shape_endpoint
-from emulator.vendors.databricks.workspace.view import find_managed, list_all
+from emulator.vendors.databricks.workspace.view import find_managed, list_seen
 
 
 def list_endpoints(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/serving-endpoints``."""
-    every = list_all(request.documents, service)
-    shapes = [shape_endpoint(found, service, request.base_url, full=False) for found in every]
+    every = list_seen(request, service)
+    shapes = [shape_endpoint(found, request, service, full=False) for found in every]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 
 def get_endpoint(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/serving-endpoints/{name}``."""
-    found = find_managed(request.params["name"], request.documents, service)
-    return answer_json(shape_endpoint(found, service, request.base_url, full=True), request, service.settings)
+    found = find_managed(request, service)
+    return answer_json(shape_endpoint(found, request, service, full=True), request, service.settings)
 
 
 def list_foundation_models(request: WireRequest, service: DatabricksService) -> WireResponse:
     """``GET /api/2.0/serving-endpoints:foundation-models``: the preconfigured endpoints; the shape is unverified."""
-    every = [found for found in list_all(request.documents, service) if found.deployment.mode == "pay_per_token"]
-    shapes = [shape_endpoint(found, service, request.base_url, full=False) for found in every]
+    every = [found for found in list_seen(request, service) if found.deployment.mode == "pay_per_token"]
+    shapes = [shape_endpoint(found, request, service, full=False) for found in every]
     return answer_json({"endpoints": shapes}, request, service.settings)
 
 
@@ -38,6 +38,6 @@ def list_models(request: WireRequest, service: DatabricksService) -> WireRespons
     """``GET /serving-endpoints/models``: undocumented, for OpenAI tools that ask."""
     data: list[JSON] = [
         {"id": found.deployment.name, "object": "model", "created": PRECONFIGURED_AT, "owned_by": "databricks"}
-        for found in list_all(request.documents, service)
+        for found in list_seen(request, service)
     ]
     return answer_json({"object": "list", "data": data}, request, service.settings)

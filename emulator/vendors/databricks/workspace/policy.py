@@ -25,6 +25,7 @@ from emulator.vendors.databricks.workspace.guardrails import (
     mask,
     read_guard,
 )
+from emulator.vendors.databricks.workspace.idle import wake
 from emulator.vendors.databricks.workspace.limits import list_quotas
 from emulator.vendors.databricks.workspace.view import Documents, find
 
@@ -42,6 +43,7 @@ def govern(parse: Parse) -> Parse:
             raise
         if not isinstance(parsed, Call):
             return parsed
+        parsed = wake(parsed, request, service)
         told = _told_of(parsed.deployment, request.documents)
         habits = service.habits.get(parsed.deployment.name)
         presets = () if habits is None else habits.quotas

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from emulator.core.call import Deployment
 from emulator.core.json import JSON, Object, as_array, as_object, dump_text
 from emulator.core.seed import draw_hex
+from emulator.core.wire import WireRequest
 from emulator.vendors.databricks.catalogue import PRECONFIGURED_AT
 from emulator.vendors.databricks.families import is_agent, is_custom
 from emulator.vendors.databricks.habits import DatabricksService, Habits
 from emulator.vendors.databricks.workspace.discovery import KEY
+from emulator.vendors.databricks.workspace.grants import level_of
 from emulator.vendors.databricks.workspace.kept import FOUNDATION, Kept
 from emulator.vendors.databricks.workspace.view import Found
 
@@ -24,7 +26,7 @@ _OF_A_LIST = ("description", "tags", "ai_gateway", "budget_policy_id", "telemetr
 _DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supported-models.html"
 
 
-def shape_endpoint(found: Found, service: DatabricksService, base_url: str, *, full: bool) -> Object:
+def shape_endpoint(found: Found, request: WireRequest, service: DatabricksService, *, full: bool) -> Object:
     """One endpoint, in full or as a listing has it."""
     kept, habits, deployment = kept_of(found, service), found.habits, found.deployment
     shape: Object = {
@@ -40,14 +42,19 @@ def shape_endpoint(found: Found, service: DatabricksService, base_url: str, *, f
     if kept.id:
         shape |= {"id": kept.id, "creator": kept.creator, "tags": []}
     told = {name: value for name, value in kept.told.items() if full or name in _OF_A_LIST}
-    shape |= {"task": task_of(habits), "description": "", "permission_level": "CAN_MANAGE", **told}
+    shape |= {
+        "task": task_of(habits),
+        "description": "",
+        "permission_level": level_of(found.kept, request.principal),
+        **told,
+    }
     if kind := _endpoint_type(deployment):
         shape["endpoint_type"] = kind
     shape["capabilities"] = _shape_capabilities(habits)
     if full:
         shape["route_optimized"] = bool(told.get("route_optimized"))
         if told.get("route_optimized"):
-            shape |= _shape_data_plane(kept, f"{base_url}/{service.settings.workspace_id}")
+            shape |= _shape_data_plane(kept, f"{request.base_url}/{service.settings.workspace_id}")
     return shape
 
 

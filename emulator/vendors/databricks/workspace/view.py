@@ -9,7 +9,9 @@ from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.record import record
+from emulator.core.wire import WireRequest
 from emulator.vendors.databricks.habits import DatabricksService, Habits, prepare
+from emulator.vendors.databricks.workspace.grants import check_access, level_of
 from emulator.vendors.databricks.workspace.kept import Kept, deploy, deploy_entities
 
 Documents = Mapping[str, JSON]
@@ -51,15 +53,23 @@ def list_all(documents: Documents, service: DatabricksService) -> Iterator[Found
             yield found
 
 
-def find_managed(name: str, documents: Documents, service: DatabricksService) -> Found:
+def list_seen(request: WireRequest, service: DatabricksService) -> Iterator[Found]:
+    """Those that whoever asks may see."""
+    every = list_all(request.documents, service)
+    return (found for found in every if level_of(found.kept, request.principal) is not None)
+
+
+def find_managed(request: WireRequest, service: DatabricksService) -> Found:
     """The endpoint a management path names.
 
     Raises:
-        EmulatedError: there is none.
+        EmulatedError: there is none, or it is not to be seen.
     """
-    found = find(name, documents, service)
+    name = request.params["name"]
+    found = find(name, request.documents, service)
     if found is None:
         raise missing_refusal(f"Endpoint with name '{name}' does not exist.")  # databricks-demos/dbdemos issue 220
+    check_access(found.kept, request.principal, "CAN_VIEW")
     return found
 
 

@@ -69,14 +69,22 @@ def test_claude_reports_usage_at_the_end() -> None:
     assert usages[-1]["cache_read_input_tokens"] == 0
 
 
-def test_gpt_reports_usage_on_request() -> None:
-    assert all("usage" not in e for e in chat(GPT, stream=True).events[:-1])
+def test_gpt_reports_usage_in_a_chunk_of_its_own() -> None:
+    *before, last, _ = chat(GPT, stream=True).events
+    assert all("usage" not in e for e in before)
+    assert (last["choices"], last["usage"]["prompt_tokens_details"]) == ([], {"cached_tokens": 0})
     events = chat(GPT, stream=True, stream_options={"include_usage": True}).events
     assert (events[-2]["choices"], events[-2]["usage"]["prompt_tokens_details"]) == ([], {"cached_tokens": 0})
     assert all(e["usage"] is None for e in events[:-2])
 
 
-@pytest.mark.parametrize("style", ["every", "last", "claude", "on-request", "none"])
+def test_external_gpt_reports_usage_on_request() -> None:
+    external = with_traits(mode="external", family="gpt")
+    assert all("usage" not in e for e in mine(external, stream=True).events[:-1])
+    assert mine(external, stream=True, stream_options={"include_usage": True}).events[-2]["choices"] == []
+
+
+@pytest.mark.parametrize("style", ["every", "last", "claude", "closing", "on-request", "none"])
 def test_usage_style(style: str) -> None:
     events = mine(with_traits(usage_style=style), stream=True, max_tokens=3).events[:-1]
     shown = [e.get("usage", "absent") for e in events]
@@ -84,7 +92,7 @@ def test_usage_style(style: str) -> None:
         assert set(shown) == {"absent"}
     else:
         assert shown[-1]["completion_tokens"] == 3
-        assert {"every": dict, "claude": dict, "last": str}[style] is type(shown[0])
+        assert {"every": dict, "claude": dict, "last": str, "closing": str}[style] is type(shown[0])
 
 
 @pytest.mark.parametrize(
@@ -119,3 +127,18 @@ def test_role_stands_in_every_chunk(fields: JSON, reasoning: str) -> None:
         delta = one["choices"][0]["delta"]
         assert next(iter(delta)) == "role"
         assert delta == {"role": "assistant", **other["choices"][0]["delta"]}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_thoughts_may_be_encrypted(streamed: bool) -> None:
+    thinking = {"type": "enabled", "budget_tokens": 1024}
+    secret = with_traits(family="claude", reasoning_summary="encrypted")
+    answer = mine(secret, thinking=thinking, max_tokens=100, stream=streamed)
+    if streamed:
+        lists = [c["choices"][0]["delta"].get("content") for c in answer.events[:-1]]
+        (content,) = [parts for parts in lists if isinstance(parts, list)]
+    else:
+        content = answer.body["choices"][0]["message"]["content"]
+    (summary,) = content[0]["summary"]
+    assert summary["type"] == "summary_encrypted_text"
+    assert list(summary) == ["type", "data"]
