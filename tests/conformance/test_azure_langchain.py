@@ -10,6 +10,8 @@ embeddings = pytest.importorskip("langchain_azure_ai.embeddings.inference")
 messages = pytest.importorskip("langchain_core.messages")
 tools = pytest.importorskip("langchain_core.tools")
 
+CLIENT = "langchain-azure-ai"
+
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*experimental.*"),

@@ -9,6 +9,8 @@ from tests.wire import Running
 
 openai = pytest.importorskip("openai")
 
+CLIENT = "openai"
+
 VERSION = {"api-version": "2024-05-01-preview"}
 HELLO: JSON = [{"role": "user", "content": "How many feet are in a mile?"}]
 TOOLS: JSON = [

@@ -14,6 +14,8 @@ models = pytest.importorskip("azure.ai.inference.models")
 credentials = pytest.importorskip("azure.core.credentials")
 exceptions = pytest.importorskip("azure.core.exceptions")
 
+CLIENT = "azure-ai-inference"
+
 HELLO = [models.UserMessage(content="How many feet are in a mile?")]
 WEATHER = models.ChatCompletionsToolDefinition(
     function=models.FunctionDefinition(

@@ -9,6 +9,8 @@ from tests.wire import Running
 
 anthropic = pytest.importorskip("anthropic")
 
+CLIENT = "anthropic"
+
 CLAUDE = "databricks-claude-sonnet-4-5"
 USER = [{"role": "user", "content": "What is the weather in Paris?"}]
 TOOL = {

@@ -10,6 +10,8 @@ from tests.wire import Running
 genai = pytest.importorskip("google.genai")
 types = pytest.importorskip("google.genai.types")
 errors = pytest.importorskip("google.genai.errors")
+
+CLIENT = "google-genai"
 pytestmark = pytest.mark.filterwarnings("ignore")  # the client warns of itself
 
 FLASH = "databricks-gemini-2-5-flash"

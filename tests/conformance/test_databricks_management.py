@@ -11,6 +11,8 @@ from tests.wire import Running
 sdk = pytest.importorskip("databricks.sdk")
 serving = pytest.importorskip("databricks.sdk.service.serving")
 
+CLIENT = "databricks-sdk"
+
 LLAMA = "system.ai.meta_llama_v3_1_8b_instruct"
 COLD = "version: 1\nname: cold\nclock: %s\nvendors: {databricks: {cold_start_s: %d, failing_models: [main.broken]}}\n"
 Start = Callable[[str], Running]
@@ -243,3 +245,24 @@ def test_an_address_of_its_own(live: Running) -> None:
     assert made.data_plane_info.query_info.endpoint_url.startswith(host)
     answer = workspace.serving_endpoints_data_plane.query("mine", inputs=[1, 2])
     assert len(answer.predictions) == 2
+
+
+def test_what_else_is_said_of_an_endpoint(endpoints: JSON) -> None:
+    name = endpoints.create_and_wait("mine", config=config(entity("main.fraud"))).id
+    ask_custom = endpoints.query("mine", inputs=[1, 2])
+    assert len(ask_custom.predictions) == 2
+    metrics = endpoints.export_metrics("mine").contents.read().decode()
+    assert 'request_count_total{endpoint_name="mine",served_model_name="main.fraud-2"} 1' in metrics
+    assert b"/served-models/main.fraud-2/invocations" in endpoints.get_open_api("mine").contents.read()
+    levels = endpoints.get_permission_levels(name).permission_levels
+    assert [level.permission_level.value for level in levels] == ["CAN_VIEW", "CAN_QUERY", "CAN_MANAGE"]
+
+
+def test_telemetry_is_for_custom_models(endpoints: JSON) -> None:
+    if not hasattr(endpoints, "patch_telemetry_config"):
+        pytest.skip("this release of the SDK has no such method")
+    endpoints.create_and_wait("mine", config=config(entity("main.fraud")))
+    assert endpoints.patch_telemetry_config("mine").name == "mine"
+    endpoints.create_and_wait("theirs", config=config(entity()))
+    with pytest.raises(sdk.errors.InvalidParameterValue, match="custom models only"):
+        endpoints.patch_telemetry_config("theirs")

@@ -7,6 +7,8 @@ from tests.wire import Running
 
 openai = pytest.importorskip("openai")
 
+CLIENT = "openai"
+
 CHAT = "databricks-meta-llama-3-3-70b-instruct"
 TOOLS: JSON = [
     {
@@ -88,15 +90,16 @@ def test_tool_calls_stream(live: Running) -> None:
     assert chunks[-1].choices[0].finish_reason == "tool_calls"
 
 
-def test_gpt_usage_comes_on_request(live: Running) -> None:
+def test_gpt_usage_comes_in_a_chunk_of_its_own(live: Running) -> None:
     with make(live) as client:
         stream = client.chat.completions.create(
             model="databricks-gpt-5-mini", messages=ASK, stream=True, stream_options={"include_usage": True}
         )
         chunks = list(stream)
-    assert chunks[-1].choices == []
+        usual = list(client.chat.completions.create(model="databricks-gpt-5-mini", messages=ASK, stream=True))
+    assert chunks[-1].choices == usual[-1].choices == []
     assert chunks[-1].usage.completion_tokens_details.reasoning_tokens > 0
-    assert all(chunk.usage is None for chunk in chunks[:-1])
+    assert all(chunk.usage is None for chunk in [*chunks[:-1], *usual[:-1]])
 
 
 def test_completions_answer_each_prompt(live: Running) -> None:

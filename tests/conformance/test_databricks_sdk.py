@@ -8,6 +8,8 @@ from tests.wire import Running
 sdk = pytest.importorskip("databricks.sdk")
 serving = pytest.importorskip("databricks.sdk.service.serving")
 
+CLIENT = "databricks-sdk"
+
 CHAT = "databricks-meta-llama-3-3-70b-instruct"
 
 

@@ -9,6 +9,8 @@ from tests.wire import Running
 
 openai = pytest.importorskip("openai")
 
+CLIENT = "openai"
+
 HELLO: JSON = [{"role": "user", "content": "Hello"}]
 MODELS = {"mindie": "llama_65b", "tgi": "tgi"}
 TOOL: JSON = {

@@ -8,6 +8,8 @@ from tests.wire import Running
 cohere = pytest.importorskip("cohere")
 httpx = pytest.importorskip("httpx")
 
+CLIENT = "cohere"
+
 DOCUMENTS = ["a blue car", "the red apple", "an apple"]
 
 

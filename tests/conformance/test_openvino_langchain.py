@@ -11,6 +11,8 @@ from tests.wire import Running
 
 langchain = pytest.importorskip("langchain_openai")
 
+CLIENT = "langchain-openai"
+
 # its clients are never closed
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 

@@ -16,6 +16,8 @@ from tests.conftest import LiveServer
 from tests.parsed import JSON
 from tests.wire import Running
 
+CLIENT = "load clients"
+
 _SCENARIO = "version: 1\nname: live\nvendors: {{openvino: {{profile: '{release}'}}}}\n"
 _PROMPT = "How many feet are in a mile?"
 _MOST = 12

@@ -11,6 +11,8 @@ from tests.wire import Running
 
 openai = pytest.importorskip("openai")
 
+CLIENT = "openai"
+
 HELLO: JSON = [{"role": "user", "content": "How many feet are in a mile?"}]
 TOOLS: JSON = [
     {

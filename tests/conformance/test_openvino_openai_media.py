@@ -14,6 +14,8 @@ from tests.parsed import JSON
 from tests.wire import Running
 
 openai = pytest.importorskip("openai")
+
+CLIENT = "openai"
 pytestmark = pytest.mark.filterwarnings("ignore:deprecated:DeprecationWarning")  # newer clients drop some routes
 
 _SCENARIO = """

@@ -11,6 +11,8 @@ from tests.wire import Running
 triton = pytest.importorskip("tritonclient.http")
 numpy = pytest.importorskip("numpy")
 
+CLIENT = "tritonclient"
+
 _SCENARIO = """
 version: 1
 name: live

@@ -9,6 +9,7 @@ from openai import OpenAI
 from tests.parsed import JSON
 from tests.wire import Running
 
+CLIENTS = {"test_openai": "openai", "test_azure": "azure-ai-inference", "test_databricks": "databricks-sdk"}
 LiveWith = Callable[[str], Running]
 
 CHAT = "databricks-meta-llama-3-3-70b-instruct"

@@ -8,6 +8,9 @@ from tests.wire import Running
 hub = pytest.importorskip("huggingface_hub")
 hub_errors = pytest.importorskip("huggingface_hub.errors")
 
+CLIENT = "huggingface-hub"
+CLIENTS = {"test_langchain": "langchain-huggingface"}
+
 PROMPT = "Tell me about the harbour"
 HELLO = [{"role": "user", "content": "Hello"}]
 

@@ -12,6 +12,8 @@ from tests.wire import Running
 text_generation = pytest.importorskip("text_generation")
 errors = pytest.importorskip("text_generation.errors")
 
+CLIENT = "text-generation"
+
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the client's own use of pydantic
 
 PROMPT = "Tell me about the harbour"

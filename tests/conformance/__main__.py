@@ -1,0 +1,14 @@
+"""Try the clients and write their table anew: ``python -m tests.conformance [FILE…]``."""
+
+import sys
+
+import pytest
+
+from tests.conformance.table import FILE, FOLDER, Outcomes, judge
+
+outcomes = Outcomes()
+# What one client leaves open is no verdict on the next.
+quiet = ["-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
+pytest.main(["-q", "-n", "0", *quiet, *(sys.argv[1:] or [str(FOLDER)])], plugins=[outcomes])
+before = FILE.read_text(encoding="utf-8") if FILE.exists() else ""
+FILE.write_text(judge(outcomes, before), encoding="utf-8")

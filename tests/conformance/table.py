@@ -1,0 +1,147 @@
+"""The table of clients in ``docs/clients.md``: which operation of which client was tried, and what came of it.
+
+A row is a test of this folder: ``test_<vendor>_<client>.py`` says of whom, the test's name which operation. A module
+may name the client's package (``CLIENT``), or one for each beginning of a test's name (``CLIENTS``). What is not
+installed is not tried, and its rows keep the verdict they had.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+FILE = FOLDER.parents[1] / "docs" / "clients.md"
+COMMAND = "python -m tests.conformance"
+NOT_RUN = "not run"
+_VENDORS = ("databricks", "azure", "mindie", "tgi", "openvino")
+_HEAD = "| vendor | client | operation | verdict | tried with |\n| --- | --- | --- | --- | --- |\n"
+_KNOWN = re.compile(r"^- ([\w.-]+), `(\w+)`: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation of a client; ``package``: name and version of the client it was last tried with."""
+
+    vendor: str
+    client: str
+    operation: str
+    verdict: str = NOT_RUN
+    package: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.vendor, self.client, self.operation
+
+    def __str__(self) -> str:
+        return f"| {self.vendor} | {self.client} | {self.operation} | {self.verdict} | {self.package} |"
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What a run says of each test: a plugin of pytest's."""
+
+    found: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    known: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.outcome == "passed":
+            return
+        path, _, name = report.nodeid.partition("::")
+        where = f"{Path(path).stem}::{name.partition('[')[0].split('::')[0]}"
+        reason = getattr(report, "wasxfail", None)
+        self.found[where].append("known" if reason is not None and report.skipped else report.outcome)
+        if reason is not None and report.skipped:
+            self.known[where, name.partition("[")[0].split("::")[-1]] = reason.removeprefix("reason: ")
+
+
+def list_rows() -> Mapping[str, Row]:
+    """Every row by ``module::test``, read from the sources alone."""
+    found: dict[str, Row] = {}
+    for path in sorted(set(FOLDER.glob("test_*.py")) - {FOLDER / "test_table.py"}, key=_by_vendor):
+        found.update(_list_module(path))
+    return found
+
+
+def _by_vendor(path: Path) -> tuple[int, str]:
+    vendor = path.stem.split("_")[1]
+    return (_VENDORS.index(vendor) if vendor in _VENDORS else len(_VENDORS)), path.stem
+
+
+def _list_module(path: Path) -> Iterator[tuple[str, Row]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    _, first, *rest = path.stem.split("_")
+    vendor = first if first in _VENDORS else "all"
+    names = {name: ast.literal_eval(value) for name, value in _list_constants(tree) if name in ("CLIENT", "CLIENTS")}
+    usual = names.get("CLIENT") or "-".join(rest) or first
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if not node.name.startswith(("test_", "Test")):
+            continue
+        prefixes = [prefix for prefix in names.get("CLIENTS", {}) if node.name.startswith(prefix)]
+        client = names["CLIENTS"][prefixes[0]] if prefixes else usual
+        said = ast.get_docstring(node) if isinstance(node, ast.ClassDef) else node.name.removeprefix("test_")
+        operation = (said or node.name).rstrip(".").replace("_", " ")
+        yield f"{path.stem}::{node.name}", Row(vendor, client, operation)
+
+
+def _list_constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id, node.value
+
+
+def read_table(text: str) -> Mapping[tuple[str, str, str], Row]:
+    """The rows of a table that was written before."""
+    lines = [line.strip("| ") for line in text.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
+    rows = [Row(*(cell.strip() for cell in f"{line} |".split("|")[:5])) for line in lines[1:] if line.count("|") >= 3]
+    return {row.key: row for row in rows}
+
+
+def judge(outcomes: Outcomes, before: str) -> str:
+    """The page, with what a run has found in place of what it said before."""
+    rows, old = list_rows(), read_table(before)
+    judged = {where: _judge_row(row, outcomes.found.get(where, []), old) for where, row in rows.items()}
+    tried = {rows[where].client for where, said in outcomes.found.items() if where in rows and set(said) != {"skipped"}}
+    known = {(client, test): reason for client, test, reason in _KNOWN.findall(before) if client not in tried}
+    known |= {(rows[where].client, test): reason for (where, test), reason in outcomes.known.items() if where in rows}
+    return render([*judged.values()], known)
+
+
+def _judge_row(row: Row, said: list[str], old: Mapping[tuple[str, str, str], Row]) -> Row:
+    told = [one for one in said if one != "skipped"]
+    if not told:
+        return old.get(row.key, row)
+    known = told.count("known")
+    verdict = "no" if "failed" in told else f"{len(told) - known} of {len(told)}; the rest below" if known else "yes"
+    return replace(row, verdict=verdict, package=_name_package(row.client))
+
+
+def _name_package(client: str) -> str:
+    try:
+        return f"{client} {version(client)}"
+    except PackageNotFoundError:
+        return client
+
+
+def render(rows: list[Row], known: Mapping[tuple[str, str], str]) -> str:
+    """The page as Markdown."""
+    count = sum(row.verdict == "yes" for row in rows)
+    reasons = "".join(f"- {client}, `{test}`: {reason}\n" for (client, test), reason in sorted(known.items()))
+    return (
+        "# Clients\n\n"
+        "Real clients, unmodified, against a running emulator: what was tried of each, and whether it works.\n"
+        f"Written by `{COMMAND}` from the tests in `tests/conformance`, with the clients installed that are\n"
+        "to be tried; a file's name after it tries that file alone. What is not installed keeps its verdict.\n\n"
+        f"{count} of {len(rows)} operations work.\n\n"
+        f"{_HEAD}{''.join(f'{row}{chr(10)}' for row in rows)}"
+        f"\n## What is known to fail, and why\n\n{reasons or 'Nothing.' + chr(10)}"
+    )

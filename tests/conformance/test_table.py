@@ -1,0 +1,44 @@
+"""The table of clients names what is tried, no more and no less, and says what a run has found."""
+
+from tests.conformance.table import COMMAND, FILE, Outcomes, judge, list_rows, read_table
+
+_BEFORE = """
+| vendor | client | operation | verdict | tried with |
+| --- | --- | --- | --- | --- |
+| databricks | anthropic | a message | yes | anthropic 1.0 |
+| databricks | anthropic | something gone | yes | anthropic 1.0 |
+
+- databricks-langchain, `test_old`: it was so
+- anthropic, `test_kept`: it is so
+"""
+
+
+def test_the_committed_table_names_every_row() -> None:
+    rows = read_table(FILE.read_text(encoding="utf-8"))
+    listed = {row.key for row in list_rows().values()}
+    assert set(rows) == listed, f"run {COMMAND} with the new file's name, and commit {FILE.name}"
+
+
+def test_rows_are_told_apart() -> None:
+    rows = list_rows()
+    assert len({row.key for row in rows.values()}) == len(rows)
+
+
+def test_what_ran_is_judged_and_the_rest_keeps_its_verdict() -> None:
+    outcomes = Outcomes()
+    outcomes.found["test_databricks_anthropic::test_stop_sequences"] = ["passed", "failed", "skipped"]
+    outcomes.found["test_databricks_standard::TestChatDatabricks"] = ["passed", "known", "skipped"]
+    outcomes.found["test_databricks_genai::test_an_answer"] = ["skipped"]
+    outcomes.known["test_databricks_standard::TestChatDatabricks", "test_new"] = "it is new"
+    page = judge(outcomes, _BEFORE)
+    told = {key: row.verdict for key, row in read_table(page).items()}
+    assert told["databricks", "anthropic", "a message"] == "yes"
+    assert told["databricks", "anthropic", "stop sequences"] == "no"
+    assert (
+        told["databricks", "databricks-langchain", "LangChain's standard tests of a chat model"]
+        == "1 of 2; the rest below"
+    )
+    assert told["databricks", "google-genai", "an answer"] == "not run"
+    assert "something gone" not in page
+    assert "- databricks-langchain, `test_new`: it is new\n" in page
+    assert "test_old" not in page
