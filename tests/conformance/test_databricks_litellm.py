@@ -24,7 +24,7 @@ TOOL = {
 @pytest.fixture
 def litellm(live: Running, monkeypatch: pytest.MonkeyPatch) -> JSON:
     monkeypatch.setenv("DATABRICKS_API_BASE", f"{live.urls['databricks']}/serving-endpoints")
-    monkeypatch.setenv("DATABRICKS_API_KEY", "dapi-x")
+    monkeypatch.setenv("DATABRICKS_API_KEY", live.key("dapi-x"))
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # and for a tokenizer
     return pytest.importorskip("litellm")
@@ -51,7 +51,7 @@ def test_rate_limit_has_its_type(litellm: JSON, live_with: JSON) -> None:
             model=f"databricks/{CHAT}",
             messages=[{"role": "user", "content": "Hello"}],
             api_base=f"{running.urls['databricks']}/serving-endpoints",
-            api_key="dapi-x",
+            api_key=running.key("dapi-x"),
             num_retries=0,
             max_retries=0,
         )

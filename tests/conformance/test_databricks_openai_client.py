@@ -30,7 +30,7 @@ TOOL = {
 @pytest.fixture(params=["endpoints", "gateway"])
 def options(request: pytest.FixtureRequest, live: Running, monkeypatch: pytest.MonkeyPatch) -> JSON:
     monkeypatch.setenv("DATABRICKS_HOST", live.urls["databricks"])
-    monkeypatch.setenv("DATABRICKS_TOKEN", "dapi-x")
+    monkeypatch.setenv("DATABRICKS_TOKEN", live.key("dapi-x"))
     return {"use_ai_gateway": True} if request.param == "gateway" else {}
 
 

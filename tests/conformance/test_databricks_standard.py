@@ -35,7 +35,7 @@ def _expect_failure(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _host(live: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABRICKS_HOST", live.urls["databricks"])
-    monkeypatch.setenv("DATABRICKS_TOKEN", "dapi-x")
+    monkeypatch.setenv("DATABRICKS_TOKEN", live.key("dapi-x"))
 
 
 class TestChatDatabricks(standard.ChatModelIntegrationTests):  # type: ignore[misc,name-defined]
