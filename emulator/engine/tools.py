@@ -45,7 +45,7 @@ def choose_tools(ask: ChatAsk, key: bytes) -> tuple[Tool, ...]:
     if ask.tool_name is not None:
         named = tuple(tool for tool in ask.tools if tool.name == ask.tool_name)
         return _repeated(named[:1], prompt) if ask.parallel else named[:1]
-    if ask.tool_choice == "auto" and ask.messages[-1].role == "tool":
+    if ask.tool_choice == "auto" and ask.messages and ask.messages[-1].role == "tool":
         return ()
     matching = _matching(ask.tools, prompt)
     if not matching:

@@ -36,9 +36,17 @@ def _bomb(vendor: str) -> bytes:
     return b"".join([*(packer.compress(bytes(2**20)) for _ in range(200)), packer.flush()])
 
 
+_BARE: JSON = {"type": "function", "function": {"name": "f"}}
 _PATTERNS = {f"^[a-z]{{{n % 50},100}}{n}$": {"type": "string"} for n in range(2000)}
 _MANY = [{"type": "string", "pattern": f"^a{n}"} for n in range(3000)]
 _BODIES: dict[str, Callable[[str], bytes]] = {
+    "tools without parameters and nobody who asks": lambda vendor: _chat(vendor, messages=[], tools=[_BARE]),
+    "tools that must be called and nobody who asks": lambda vendor: _chat(
+        vendor, messages=[], tools=[_BARE], tool_choice="required"
+    ),
+    "parameters that are no schema": lambda vendor: _chat(
+        vendor, messages=[], tools=[{"type": "function", "function": {"name": "f", "parameters": "x"}}]
+    ),
     "400,000 wrong messages": lambda vendor: b'{"messages":[' + b"1," * 400_000 + b"1]}",
     "100,000 wrong parts": lambda vendor: _chat(vendor, messages=[{"role": "user", "content": [1] * 100_000}]),
     "a list in a list in a list": lambda vendor: b'{"messages":' + b"[" * 500_000 + b"]" * 500_000 + b"}",
