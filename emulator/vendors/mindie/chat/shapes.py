@@ -5,13 +5,13 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from emulator.core.json import JSON, Object
-from emulator.core.plan import Choice, Plan, Span, Words
+from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.seed import draw_alphanumeric, draw_integer
 from emulator.core.tokenizer import Tokenizer
+from emulator.dialects.markup import THINK, put_in_text
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.tgi import report_counts
 from emulator.vendors.mindie.answer import Stops, cut_at_id
@@ -70,19 +70,7 @@ def _join_thoughts(choice: Choice) -> Choice:
 
     Source: MindIE-LLM, ``runtime/tokenizer/tokenizer_wrapper.py``; white space about the tags is Qwen's.
     """
-    tokens = list(choice.tokens)
-    spans: list[Span] = []
-    for span in choice.spans:
-        if span.kind == "reasoning" and span.start < span.end:
-            tokens[span.start] = "<think>\n" + tokens[span.start]
-            tokens[span.end - 1] += "\n</think>\n\n"
-        if span.kind not in ("reasoning", "text"):
-            spans.append(span)
-        elif spans and spans[-1].kind == "text":
-            spans[-1] = Span("text", spans[-1].start, span.end)
-        else:
-            spans.append(Span("text", span.start, span.end))
-    return replace(choice, said=Words(tuple(tokens), choice.ids), spans=tuple(spans))
+    return put_in_text(choice, {"reasoning", "text"}, lambda span: THINK if span.kind == "reasoning" else ("", ""))
 
 
 def pick_id(key: bytes) -> str:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import replace
+from typing import get_args
 
-from emulator.core.plan import Choice, Plan, Span, SpanKind, Usage, Words
+from emulator.core.plan import Choice, Plan, Span, SpanKind, Usage
 from emulator.core.seed import draw_alphanumeric
+from emulator.dialects import markup as markups
 from emulator.dialects.floats import format_float
 from emulator.dialects.walk import gather, is_only
 from emulator.vendors.openvino.decoder import promote, quote, quote_long
@@ -17,6 +19,7 @@ from emulator.vendors.openvino.habits import MARKUPS
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 
+_KINDS: Set[SpanKind] = frozenset(get_args(SpanKind))
 _MARKED: Set[SpanKind] = frozenset(("reasoning", "tool_call"))
 
 
@@ -77,32 +80,17 @@ def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset(), markup: str 
     """All but the kinds ``apart`` as text, as a model writes it whose output nobody parses."""
     if is_only(choice) or not _MARKED - apart:
         return choice
-    tokens = list(choice.tokens)
-    spans: list[Span] = []
-    for span in choice.spans:
-        if span.kind in apart:
-            spans.append(span)
-            continue
-        _mark(tokens, span, markup)
-        if spans and spans[-1].kind == "text":
-            spans[-1] = Span("text", spans[-1].start, span.end)
-        else:
-            spans.append(Span("text", span.start, span.end))
-    reason = choice.finish_reason
-    if reason == "tool_calls" and "tool_call" not in apart:
-        reason = "stop"
-    return replace(choice, said=Words(tuple(tokens), choice.ids), spans=tuple(spans), finish_reason=reason)
+    joined = markups.put_in_text(choice, _KINDS - apart, lambda span: _mark(span, markup))
+    if choice.finish_reason == "tool_calls" and "tool_call" not in apart:
+        return replace(joined, finish_reason="stop")
+    return joined
 
 
-def _mark(tokens: list[str], span: Span, markup: str) -> None:
-    """Write what tells a model's thoughts or a call from its text into the first and the last token."""
-    if span.start == span.end:
-        return
-    first, last = span.start, span.end - 1
+def _mark(span: Span, markup: str) -> tuple[str, str]:
+    """What tells a model's thoughts or a call from its text."""
     if span.kind == "reasoning":
-        tokens[first] = "<think>\n" + tokens[first]
-        tokens[last] += "\n</think>\n\n"
-    elif span.kind == "tool_call":
+        return markups.THINK
+    if span.kind == "tool_call":
         opening, closing = MARKUPS[markup]
-        tokens[first] = opening % quote(span.name).decode() + tokens[first]
-        tokens[last] += closing
+        return opening % quote(span.name).decode(), closing
+    return "", ""
