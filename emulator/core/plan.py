@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -110,6 +111,16 @@ class Choice:
         """How many tokens it has."""
         return len(self.due)
 
+    def cut(self, count: int) -> Choice:
+        """The first ``count`` tokens, one at least."""
+        return replace(
+            self,
+            said=Words(self.tokens[:count], self.ids[:count]),
+            due=self.due[:count],
+            spans=tuple([replace(s, end=min(s.end, count)) for s in self.spans if s.start < count]),
+            logprobs=None if self.logprobs is None else self.logprobs[:count],
+        )
+
     def text(self, kind: str = "text") -> str:
         """All text of one kind of span."""
         if len(self.spans) == 1 and self.spans[0].kind == kind:
@@ -177,3 +188,18 @@ class Plan:
     def count_due(self, elapsed: float) -> int:
         """Tokens of all choices that are due so many seconds after admission."""
         return sum([bisect_right(choice.due, elapsed) for choice in self.choices])
+
+    def stop(self, elapsed: float) -> Plan:
+        """The answer if it is stopped so many seconds after admission: it ends with the tokens in the making."""
+        choices = tuple([_stop(choice, elapsed) for choice in self.choices])
+        lost = sum(choice.count for choice in self.choices) - sum(choice.count for choice in choices)
+        usage = replace(self.usage, completion_tokens=max(0, self.usage.completion_tokens - lost))
+        return replace(self, choices=choices, usage=usage, due=min(self.due, elapsed))
+
+
+def _stop(choice: Choice, elapsed: float) -> Choice:
+    count = bisect_right(choice.due, elapsed)
+    if count >= choice.count:
+        return choice
+    cut = choice.cut(count + 1)
+    return replace(cut, due=(*cut.due[:count], elapsed), finish_reason="stop", stopped_by="")

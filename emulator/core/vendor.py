@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +15,7 @@ from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.quota import Quota
 from emulator.core.record import record
+from emulator.core.running import Running
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import FieldNames, WireRequest, WireResponse, WireStream
 
@@ -37,6 +38,7 @@ class Call:
         fallback: gives the call to make in its place, should a rule refuse it for lack of capacity.
         keep: what is kept of the answer, a key and a document, once it is decided.
         at_once: the answer says only that it will be kept, so it does not wait for the model.
+        names: under which it may be stopped while it is answered, from the answer's key.
     """
 
     deployment: Deployment
@@ -51,6 +53,7 @@ class Call:
     fallback: Callable[[], Call] | None = None
     keep: Callable[[Plan, WireRequest], tuple[str, JSON]] | None = None
     at_once: bool = False
+    names: Callable[[bytes], Collection[str]] | None = None
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -64,14 +67,14 @@ class Write:
 
 @record(frozen=True, slots=True, eq=False)
 class Change:
-    """A request that changes what its vendor keeps, unless something refuses it.
+    """A request that changes what its vendor keeps or does, unless something refuses it.
 
     Fields:
-        make: what to write, from the documents there are; run again if one of them was changed meanwhile.
-            Raises :class:`EmulatedError`.
+        make: what to write, from the documents there are, run again if one of them was changed meanwhile; or the
+            answer, where there is nothing to write. Raises :class:`EmulatedError`.
     """
 
-    make: Callable[[Mapping[str, JSON]], Write]
+    make: Callable[[Mapping[str, JSON]], Write | WireResponse]
 
 
 class Codec(Protocol):
@@ -138,6 +141,7 @@ class Service(Generic[S, H]):
         bounds: what one call may cost.
         count_prompt: tokens of each prompt or input of an ask, template included.
         count_chat: tokens of a conversation with its tools, before the rest of the ask is known.
+        running: calls that may be stopped.
     """
 
     name: str
@@ -152,6 +156,7 @@ class Service(Generic[S, H]):
     count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], int]
     metrics: Metrics
     bounds: CallBounds = DEFAULT
+    running: Running = field(default_factory=Running)
 
     def principal(self, token: str | None) -> str | None:
         """Who ``token`` belongs to; ``None`` if it opens nothing.

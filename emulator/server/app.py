@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 from urllib.parse import quote
 
 from aiohttp import web
@@ -11,8 +12,9 @@ from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
+from emulator.core.plan import Plan
 from emulator.core.unpack import unpack
-from emulator.core.vendor import AnyService, AnyVendor
+from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import NOTHING, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import Emulator
 from emulator.scenario.asked import AskedError
@@ -80,7 +82,7 @@ class VendorApp:
             if exchange.admission is not None and _has_left(http):
                 left = True
                 return player.abort()
-            return await player.play(answer, exchange.plan.due if exchange.plan is not None else 0.0)
+            return await self._play(player, exchange, answer)
         except (ConnectionError, asyncio.CancelledError):
             left = True
             raise
@@ -94,6 +96,28 @@ class VendorApp:
             if exchange.admission is not None:
                 await self._recorder.settle(exchange, exchange.admission)
             self._recorder.close(exchange, left=left)
+
+    async def _play(self, player: Player, exchange: Exchange, answer: WireResponse | WireStream | Delivery) -> Played:
+        """Send the answer; meanwhile another request may stop it by a name of the call, unless a fault bends it."""
+        plan, call = exchange.plan, exchange.call
+        due = 0.0 if plan is None else plan.due
+        if plan is None or call is None or call.names is None or isinstance(answer, Delivery):
+            return await player.play(answer, due)
+        running, session, names = self.service.running, exchange.wire.session, call.names(plan.key)
+        stop = partial(self._stop, player, exchange, call, plan)
+        player.stoppable = True
+        running.enter(session, names, stop)
+        try:
+            return await player.play(answer, due)
+        finally:
+            running.leave(session, names, stop)
+
+    def _stop(self, player: Player, exchange: Exchange, call: Call, plan: Plan) -> None:
+        if exchange.sent.whole:
+            return
+        exchange.plan = plan = plan.stop(self.emulator.clock.now() - exchange.started)
+        codec = call.codec
+        player.stop(codec.stream(plan, exchange.wire) if call.stream else codec.render(plan, exchange.wire))
 
     def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
         query = http.query if "?" in http.raw_path else NOTHING

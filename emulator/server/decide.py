@@ -126,6 +126,8 @@ class Decider:
         while True:
             documents = await state.fetch(wire.session, shelf)
             write = change.make(documents)
+            if isinstance(write, WireResponse):
+                return write
             if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
                 return write.answer
 

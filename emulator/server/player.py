@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from email.utils import formatdate
 from functools import lru_cache, partial
+from itertools import islice
 from math import inf
 
 from aiohttp import web
@@ -61,10 +62,13 @@ class Player:
     """The answer of one exchange on its connection.
 
     ``record`` is told when all is known of the answer and its last byte is still to be written.
-    ``planned_ttft``: the answer says how well its schedule was kept.
+    ``planned_ttft``: the answer says how well its schedule was kept. ``stoppable``: :meth:`stop` may be called.
     """
 
-    __slots__ = ("_clock", "_closing", "_exchange", "_http", "_modern", "_record", "_vendor", "planned_ttft")
+    __slots__ = (
+        *("_clock", "_closing", "_early", "_exchange", "_http", "_modern", "_pump", "_record", "_vendor"),
+        *("planned_ttft", "stoppable"),
+    )
 
     def __init__(
         self,
@@ -82,7 +86,10 @@ class Player:
         self._exchange = exchange
         self._record = record
         self._modern = http.version >= (1, 1)
+        self._pump: Pump | None = None
+        self._early: asyncio.Future[WireResponse] | None = None
         self.planned_ttft: float | None = None
+        self.stoppable = False
 
     async def play(self, answer: WireResponse | WireStream | Delivery, due: float = 0.0) -> Played:
         """Send an answer; one in one piece goes out ``due`` seconds after admission."""
@@ -91,10 +98,32 @@ class Player:
         elif isinstance(answer, Delivery):
             keep_alive = await self._deliver(answer)
         else:
-            if due > 0.0:
+            if due > 0.0 and self.stoppable:
+                answer = await self._wait_for(answer, due)
+            elif due > 0.0:
                 await self._clock.sleep_until(self._exchange.started + due)
             keep_alive = await self._send(answer, due)
         return GO_ON if keep_alive and self._exchange.sent.whole else END
+
+    def stop(self, answer: WireResponse | WireStream) -> None:
+        """Send what is left of an answer that ends now, in place of what was still to come."""
+        if isinstance(answer, WireStream):
+            if self._pump is not None:
+                self._pump.stop(islice(answer.events, self._exchange.sent.events, None))
+        elif self._early is not None and not self._early.done():
+            self._early.set_result(answer)
+
+    async def _wait_for(self, answer: WireResponse, due: float) -> WireResponse:
+        """An answer in one piece when it is due, or the one that is sent in its place before."""
+        early: asyncio.Future[WireResponse] = asyncio.get_running_loop().create_future()
+        self._early = early
+
+        def wake() -> None:
+            if not early.done():
+                early.set_result(answer)
+
+        self._clock.call_at(self._exchange.started + due, wake)
+        return await early
 
     def abort(self) -> Played:
         """End the connection without another word."""
@@ -133,7 +162,7 @@ class Player:
         head = self._head(answer.status, answer.headers, framing, keep_alive, clock.now())
         sent = exchange.sent
         sent.status = answer.status
-        pump = Pump(
+        self._pump = pump = Pump(
             self._http,
             clock,
             exchange.started,

@@ -113,6 +113,11 @@ class Pump:
         finally:
             self._woken = None  # a timer that still comes finds nobody
 
+    def stop(self, events: Iterator[Event]) -> None:
+        """Go on with these events in place of all that were still to come."""
+        self._held, self._ahead, self._events = None, iter(()), events
+        self._step()
+
     def _step(self) -> None:
         """Write what is due now; called by the timer, so nothing may escape."""
         woken = self._woken

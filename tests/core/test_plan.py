@@ -1,6 +1,6 @@
 """Reading a plan: its texts, its tool calls, its totals."""
 
-from emulator.core.plan import NOTHING_USED, Choice, Span, Usage, Words
+from emulator.core.plan import NOTHING_USED, Choice, Logprob, Plan, Span, Usage, Words
 
 CHOICE = Choice(
     Words(("hm", "m", "Hel", "", "lo", '{"city"', ':"Ulm"}', "{}", " bye"), tuple(range(9))),
@@ -29,3 +29,23 @@ def test_tool_calls_keep_their_order() -> None:
 def test_total_counts_reasoning_once() -> None:
     assert Usage(prompt_tokens=5, completion_tokens=7, reasoning_tokens=3).total_tokens == 12
     assert NOTHING_USED.total_tokens == 0
+
+
+def test_a_cut_keeps_the_first_tokens_and_what_is_known_of_them() -> None:
+    whole = Choice(CHOICE.said, CHOICE.due, "stop", CHOICE.spans, tuple([Logprob("x", -0.5)] * 9))
+    cut = whole.cut(3)
+    assert (cut.tokens, cut.ids, list(cut.due)) == (("hm", "m", "Hel"), (0, 1, 2), [0.1] * 3)
+    assert cut.spans == (Span("reasoning", 0, 2), Span("text", 2, 3))
+    assert cut.logprobs is not None
+    assert len(cut.logprobs) == 3
+
+
+def test_a_stopped_plan_ends_with_the_tokens_in_the_making() -> None:
+    spans = (Span("text", 0, 3),)
+    long = Choice(Words(("a", "b", "c"), (1, 2, 3)), (1.0, 2.0, 3.0), "length", spans)
+    short = Choice(Words(("a",), (1,)), (1.0,), "length", (Span("text", 0, 1),))
+    plan = Plan(b"", 0.0, (long, short), usage=Usage(prompt_tokens=2, completion_tokens=4), due=3.0).stop(1.5)
+    first, second = plan.choices
+    assert (first.tokens, tuple(first.due), first.finish_reason) == (("a", "b"), (1.0, 1.5), "stop")
+    assert second is short
+    assert (plan.usage.completion_tokens, plan.due) == (3, 1.5)

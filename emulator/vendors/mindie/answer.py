@@ -43,14 +43,9 @@ def cut_at_id(choice: Choice, stops: Stops) -> Choice:
     if index is None:
         return choice
     last = choice.tokens[index] if stops.keep else ""
-    return replace(
-        choice,
-        said=Words((*choice.tokens[:index], last), choice.ids[: index + 1]),
-        due=choice.due[: index + 1],
-        spans=tuple(replace(s, end=min(s.end, index + 1)) for s in choice.spans if s.start <= index),
-        finish_reason="stop",
-        stopped_by=choice.tokens[index],
-    )
+    cut = choice.cut(index + 1)
+    said = Words((*cut.tokens[:index], last), cut.ids)
+    return replace(cut, said=said, finish_reason="stop", stopped_by=choice.tokens[index])
 
 
 def time_tokens(choice: Choice, stops: Stops, tokenizer: Tokenizer) -> Sequence[float]:

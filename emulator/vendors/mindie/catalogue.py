@@ -14,7 +14,7 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, count_running, count_waiting, find_served, spell
 from emulator.vendors.mindie.decoder import read_boolean, read_string, refusal
 from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
-from emulator.vendors.mindie.request import find_model, read_body, read_id
+from emulator.vendors.mindie.request import find_model, read_body
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 OWNER = "MindIE Server"
@@ -245,13 +245,3 @@ def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:
     if shown:
         shown = {"tokens": [*special, *shown["tokens"]]}
     return answer(request, {"token_number": len(ids) + len(special), **shown})
-
-
-def stop_infer(request: WireRequest, service: MindieService) -> WireResponse:
-    """``POST /v2/models/{model}/stopInfer``: answers end at once here, so no request is ever found running."""
-    find_model(request, service)
-    fields = read_body(request, service.settings)
-    given = read_id(fields)
-    if given is None:
-        raise refusal("Not found id.", "id")
-    raise _absence_refusal(f"RequestId is {given} not found.")

@@ -17,9 +17,10 @@ from emulator.dialects.sse import quote
 from emulator.dialects.tgi import check_ready
 from emulator.dialects.walk import PLAIN, interleave, last_due
 from emulator.vendors.mindie.answer import ENDED, clean, cut_at_id, quote_clean, quote_so_far, quote_token, time_tokens
-from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_id
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
 from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, read_unsigned, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import MAX_PROMPT_TOKENS, check_headers, check_ids, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import check_choices, read_max_tokens, read_model, read_sampling
 from emulator.vendors.mindie.settings import MindieService
@@ -46,7 +47,9 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
     stream = read_boolean(fields, "stream") or False
     check_choices(sampling, stream=stream)
     lengths = measure_lengths(service, deployment, count, asked)
+    request_id = read_id(request)
     codec = CompletionsCodec(
+        id=request_id,
         model=model,
         prompt_tokens=lengths.prompt,
         limit=lengths.answer,
@@ -61,6 +64,7 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
+        names=request_id.names,
     )
 
 
@@ -111,14 +115,14 @@ class CompletionsCodec(OpenAIAnswer):
         return WireStream(_stream(self, plan), stream_headers(plan.key))
 
 
-_HEAD = b'{"id":"%b","object":"text_completion","created":%d,"model":%b'
+_HEAD = b'{"id":%b,"object":"text_completion","created":%d,"model":%b'
 _ROW = b'{"index":%d,"text":%b,"logprobs":%b,"stop_reason":null,"finish_reason":%b}'
 _USAGE = b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}'
 
 
 def _write_head(answer: OpenAIAnswer, plan: Plan) -> bytes:
     """Where every answer and chunk begins."""
-    return _HEAD % (pick_id(plan.key).encode(), int(plan.created), quote(answer.model))
+    return _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
 
 
 def _write_usage(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> bytes:

@@ -30,6 +30,7 @@ from emulator.vendors.mindie.generate.fields import (
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.shapes import name_finish, show_seed
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import check_headers, check_ids, check_tokens, measure_lengths, read_body
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
@@ -62,6 +63,7 @@ def parse_infer(request: WireRequest, service: MindieService) -> Call:
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
+        names=read_id(request).names,
     )
 
 

@@ -12,7 +12,7 @@ from emulator.core.json import JSON
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import WireRequest
-from emulator.vendors.mindie.decoder import Fields, read_string, refusal
+from emulator.vendors.mindie.decoder import Fields, refusal
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 MAX_PROMPT_TOKENS = 1048576
@@ -20,8 +20,6 @@ BROKEN_REQUEST = "Failed to parse request context to json"
 _REQUEST_ID = re.compile(r"[0-9a-fA-F]{1,1024}")
 _TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
 _MODEL = re.compile(r"[\w\-.]+", re.ASCII)
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,256}")
-_BAD_ID = "The id can contain only digits, letters, underscores(_), hyphens(-) and no more than 256 words in length."
 
 
 def check_headers(request: WireRequest, service: MindieService) -> None:
@@ -85,14 +83,6 @@ def find_model(request: WireRequest, service: MindieService) -> Deployment:
     if deployment is None:
         raise EmulatedError(ErrorKind.NOT_FOUND, message=f"Model {name} not found.")
     return deployment
-
-
-def read_id(fields: Fields) -> str | None:
-    """``id`` of a request: digits, letters, underscores and hyphens."""
-    value = read_string(fields, "id")
-    if value is not None and not _ID.fullmatch(value):
-        raise refusal(_BAD_ID, "id")
-    return value
 
 
 def check_ids(ids: Sequence[int], tokenizer: Tokenizer, field: str) -> None:

@@ -6,8 +6,8 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Call, Endpoint, Vendor
-from emulator.core.wire import FieldNames, WireRequest, WireResponse
+from emulator.core.vendor import Endpoint, Parsed, Vendor
+from emulator.core.wire import FieldNames, WireRequest
 from emulator.dialects import tgi
 from emulator.vendors.mindie.catalogue import (
     answer_health,
@@ -26,12 +26,12 @@ from emulator.vendors.mindie.catalogue import (
     show_running_status,
     show_server,
     show_status,
-    stop_infer,
 )
 from emulator.vendors.mindie.chat.parse import parse_chat
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
 from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
+from emulator.vendors.mindie.ids import stop_infer
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
 from emulator.vendors.mindie.settings import MindieService, MindieSettings, prepare_bounds
@@ -39,7 +39,7 @@ from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_t
 from emulator.vendors.mindie.vllm import parse_generate
 
 MEGABYTE = 1024**2
-Parse = Callable[[WireRequest, MindieService], Call | WireResponse]
+Parse = Callable[[WireRequest, MindieService], Parsed]
 
 
 _WAITING = 2  # times as many requests wait as are worked on

@@ -12,7 +12,6 @@ from emulator.core.call import CompletionAsk, Deployment
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
-from emulator.core.seed import draw_integer
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
@@ -24,6 +23,7 @@ from emulator.vendors.mindie.generate.fields import shape_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.shapes import name_finish
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.ids import RequestId, read_id
 from emulator.vendors.mindie.native import read_native_parameters, show_times
 from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
@@ -34,7 +34,6 @@ from emulator.vendors.mindie.request import (
     find_model,
     measure_lengths,
     read_body,
-    read_id,
 )
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
@@ -46,7 +45,7 @@ def parse_text(request: WireRequest, service: MindieService, *, stream: bool) ->
     check_headers(request, service)
     deployment = check_ready(find_model(request, service))
     fields = read_body(request, service.settings)
-    given_id = read_id(fields)
+    request_id = read_id(request, fields)
     value = fields.get("text_input")
     if value is None:
         raise refusal("The text_input not found", "text_input")
@@ -54,14 +53,20 @@ def parse_text(request: WireRequest, service: MindieService, *, stream: bool) ->
     prompt = CompletionAsk(prompts=(inputs.prompt,), media=inputs.media)
     ask, details, lengths = _read_parameters(service, deployment, prompt, read_object(fields, "parameters"))
     codec = TextCodec(
-        given_id=given_id,
+        id=request_id,
         model=deployment.name,
         limit=lengths.answer,
         details=details,
         settings=service.settings,
     )
     return Call(
-        deployment=deployment, ask=ask, codec=codec, stream=stream, prompt_tokens=(lengths.prompt,), repeatable=True
+        deployment=deployment,
+        ask=ask,
+        codec=codec,
+        stream=stream,
+        prompt_tokens=(lengths.prompt,),
+        repeatable=True,
+        names=request_id.names,
     )
 
 
@@ -81,11 +86,19 @@ def parse_token(request: WireRequest, service: MindieService) -> Call:
         raise refusal("Inputs count must be 1.", "inputs")
     tensor: Fields = inputs[0] if isinstance(inputs[0], dict) else {}
     ids = _read_tensor(tensor)
-    codec = TensorCodec(given_id=read_id(fields), output=_read_output(fields.get("outputs")))
+    request_id = read_id(request, fields)
+    codec = TensorCodec(id=request_id, output=_read_output(fields.get("outputs")))
     check_ids(ids, service.tokenizer(deployment), "inputs")
     given = read_object(tensor, "parameters") or read_object(fields, "parameters")
     ask, _, lengths = _read_parameters(service, deployment, CompletionAsk(prompts=(ids,)), given)
-    return Call(deployment=deployment, ask=ask, codec=codec, prompt_tokens=(lengths.prompt,), repeatable=True)
+    return Call(
+        deployment=deployment,
+        ask=ask,
+        codec=codec,
+        prompt_tokens=(lengths.prompt,),
+        repeatable=True,
+        names=request_id.names,
+    )
 
 
 def _read_parameters(
@@ -169,7 +182,7 @@ class TensorCodec:
         output: the name the tensor goes out under.
     """
 
-    given_id: str | None
+    id: RequestId
     output: str
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
@@ -182,7 +195,7 @@ class TensorCodec:
     def _write(self, plan: Plan) -> bytes:
         ids = plan.choices[0].ids
         tensor: Object = {"name": self.output, "shape": [1, len(ids)], "datatype": "UINT32", "data": ids}
-        return dump_json({"id": _pick_id(plan.key, self.given_id), "outputs": [tensor]})
+        return dump_json({"id": self.id.show(plan.key), "outputs": [tensor]})
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -193,7 +206,7 @@ class TextCodec:
         limit: most tokens of the answer; one that reaches it reports ``length``.
     """
 
-    given_id: str | None
+    id: RequestId
     model: str
     limit: int
     details: bool
@@ -230,7 +243,7 @@ class TextCodec:
             yield due, b"%b%b%b}\n\n" % (before, text, after), position, mark
 
     def _write_head(self, plan: Plan) -> bytes:
-        return _HEAD % (quote(_pick_id(plan.key, self.given_id)), quote(self.model))
+        return _HEAD % (self.id.quote(plan.key), quote(self.model))
 
     def _finish(self, plan: Plan) -> bytes:
         return quote(name_finish(plan.choices[0], self.limit, self.settings))
@@ -240,8 +253,3 @@ _HEAD = b'{"id":%b,"model_name":%b,"model_version":null,"text_output":'
 _FINISH = b'"finish_reason":%b,'
 _DETAILS = b',"details":{%b"generated_tokens":%d,"first_token_cost":null,"decode_cost":null,%b}'
 _NO_WAIT = b'"batch_size":1,"queue_wait_time":0'
-
-
-def _pick_id(key: bytes, given: str | None) -> str:
-    """The request's own id, or the server's."""
-    return given if given is not None else str(draw_integer(key, 10**6, "id") + 1)

@@ -21,6 +21,7 @@ from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, r
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.parse import parse_tgi
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import SamplingFields, read_max_tokens, read_sampling
 from emulator.vendors.mindie.settings import MindieService
@@ -37,13 +38,13 @@ def parse_generate(request: WireRequest, service: MindieService) -> Call:
     check_headers(request, service)
     fields = read_body(request, service.settings, NEITHER_FORM)
     if fields.get("prompt") is not None:
-        return _parse_vllm(service, fields)
+        return _parse_vllm(request, service, fields)
     if fields.get("inputs") is not None:
-        return parse_tgi(service, fields, stream=False, array=False)
+        return parse_tgi(request, service, fields, stream=False, array=False)
     raise refusal(NEITHER_FORM)
 
 
-def _parse_vllm(service: MindieService, fields: Fields) -> Call:
+def _parse_vllm(request: WireRequest, service: MindieService, fields: Fields) -> Call:
     settings = service.settings
     deployments = tuple(service.deployments.values())
     check_ready(serves(deployments))
@@ -69,6 +70,7 @@ def _parse_vllm(service: MindieService, fields: Fields) -> Call:
         stream=stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
+        names=read_id(request).names,
     )
 
 

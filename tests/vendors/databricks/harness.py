@@ -100,7 +100,8 @@ def send(
     except EmulatedError as error:
         return _read(VENDOR.render_error(error, request, service))
     if isinstance(parsed, Change):
-        return _read(parsed.make({}).answer)
+        made = parsed.make({})
+        return _read(made if isinstance(made, WireResponse) else made.answer)
     if isinstance(parsed, WireResponse):
         return _read(parsed)
     return answer(parsed, request)

@@ -10,12 +10,12 @@ from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import gather, is_only
 from emulator.vendors.mindie.answer import clean, quote_clean
-from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, has_reasoning, pick_call_id, pick_id, shape_logprobs
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, has_reasoning, pick_call_id, shape_logprobs
 from emulator.vendors.mindie.chat.stream import stream_chat
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 
 _PLAIN = (
-    b'{"id":"%b","object":"chat.completion","created":%d,"model":%b,"choices":[{"index":0,"message":'
+    b'{"id":%b,"object":"chat.completion","created":%d,"model":%b,"choices":[{"index":0,"message":'
     b'{"role":"assistant","content":%b,"tool_calls":[]},"logprobs":null,"finish_reason":"%b"}],'
     b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}'
 )
@@ -39,7 +39,7 @@ def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
     """The answer of one text, and nothing else."""
     prompt, completion = answer.count(plan, [choice])
     return _PLAIN % (
-        pick_id(plan.key).encode(),
+        answer.id.quote(plan.key),
         int(plan.created),
         quote(answer.model),
         quote_clean(choice.said.text),
@@ -52,7 +52,7 @@ def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
 
 def _shape(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> JSON:
     return {
-        "id": pick_id(plan.key),
+        "id": answer.id.show(plan.key),
         "object": "chat.completion",
         "created": int(plan.created),
         "model": answer.model,

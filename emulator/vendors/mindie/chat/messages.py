@@ -7,6 +7,7 @@ import re
 
 from emulator.core.call import Message, Tool
 from emulator.core.json import JSON, as_object
+from emulator.core.record import record
 from emulator.dialects.openai import ToolChoice, read_message, read_tool, read_tool_choice
 from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
 from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded
@@ -118,22 +119,30 @@ def _check_called(function: JSON) -> None:
             raise refusal(_BAD_NAME + function[key], "tool_calls")
 
 
-def read_tools(fields: Fields) -> tuple[tuple[Tool, ...], ToolChoice, str | None]:
+@record(frozen=True, slots=True)
+class Tools:
     """The tools on offer, whether one must be called, and which."""
+
+    offered: tuple[Tool, ...] = ()
+    choice: ToolChoice = "none"
+    name: str | None = None
+
+
+def read_tools(fields: Fields) -> Tools:
     choice, name = _read_choice(fields.get("tool_choice"))
     tools = fields.get("tools")
     if not tools:
-        return (), "none", None
+        return Tools()
     if not isinstance(tools, list):
         raise refusal("Tools not array", "tools")
     for tool in tools:
         _check_tool(tool)
     if choice == "none":
-        return (), "none", None
+        return Tools()
     offered = tuple(read_tool(tool) for tool in tools)
     if name is not None:
         offered = tuple(tool for tool in offered if tool.name == name)
-    return offered, choice if offered else "none", name
+    return Tools(offered, choice if offered else "none", name)
 
 
 def _read_choice(choice: JSON) -> tuple[ToolChoice, str | None]:

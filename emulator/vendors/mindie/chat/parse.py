@@ -3,14 +3,17 @@
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/infer_param.cpp``.
 """
 
-from emulator.core.call import ChatAsk
+from dataclasses import replace
+
+from emulator.core.call import ChatAsk, Message, Sampling
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.dialects.tgi import check_ready
 from emulator.vendors.mindie.chat.codec import ChatCodec
 from emulator.vendors.mindie.chat.fields import read_logprobs, read_response_format
-from emulator.vendors.mindie.chat.messages import read_messages, read_tools
+from emulator.vendors.mindie.chat.messages import Tools, read_messages, read_tools
 from emulator.vendors.mindie.decoder import read_boolean
+from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import check_choices, read_max_tokens, read_model, read_sampling
 from emulator.vendors.mindie.settings import MindieService
@@ -22,9 +25,9 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
     fields = read_body(request, settings)
     model = read_model(fields, service.deployments, "Model not found")
     deployment = check_ready(service.deployments[model])
-    tools, choice, name = read_tools(fields)
+    tools = read_tools(fields)
     messages = read_messages(fields, settings.max_input_chars, len(request.body))
-    count = service.count_chat(messages, tools, deployment)
+    count = service.count_chat(messages, tools.offered, deployment)
     sampling = read_sampling(fields, settings, chat=True)
     read_boolean(fields, "use_beam_search")
     top = read_logprobs(fields)
@@ -33,18 +36,10 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
     form, schema = read_response_format(fields)
     check_choices(sampling, stream=stream)
     lengths = measure_lengths(service, deployment, count, asked)
-    ask = ChatAsk(
-        messages=messages,
-        sampling=sampling.make_sampling(lengths.answer, top),
-        tools=tools,
-        tool_choice=choice,
-        tool_name=name,
-        parallel=name is None,
-        format=form,
-        schema=schema,
-        reasoning="medium" if sampling.thinking else None,
-    )
+    ask = _make_ask(messages, tools, sampling.make_sampling(lengths.answer, top), thinking=sampling.thinking)
+    request_id = read_id(request)
     codec = ChatCodec(
+        id=request_id,
         model=model,
         prompt_tokens=lengths.prompt,
         limit=lengths.answer,
@@ -54,5 +49,23 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
         split=settings.enable_reasoning,
     )
     return Call(
-        deployment=deployment, ask=ask, codec=codec, stream=stream, prompt_tokens=(lengths.prompt,), repeatable=True
+        deployment=deployment,
+        ask=replace(ask, format=form, schema=schema),
+        codec=codec,
+        stream=stream,
+        prompt_tokens=(lengths.prompt,),
+        repeatable=True,
+        names=request_id.names,
+    )
+
+
+def _make_ask(messages: tuple[Message, ...], tools: Tools, sampling: Sampling, *, thinking: bool) -> ChatAsk:
+    return ChatAsk(
+        messages=messages,
+        sampling=sampling,
+        tools=tools.offered,
+        tool_choice=tools.choice,
+        tool_name=tools.name,
+        parallel=tools.name is None,
+        reasoning="medium" if thinking else None,
     )

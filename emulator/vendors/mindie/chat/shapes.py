@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
-from emulator.core.seed import draw_alphanumeric, draw_integer
+from emulator.core.seed import draw_alphanumeric
 from emulator.core.tokenizer import Tokenizer
 from emulator.dialects.markup import THINK, put_in_text
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.tgi import report_counts
 from emulator.vendors.mindie.answer import Stops, cut_at_id
+from emulator.vendors.mindie.ids import RequestId
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class OpenAIAnswer:
         split: thoughts stand apart from the text; else among it, in the tags the model writes.
     """
 
+    id: RequestId
     model: str
     prompt_tokens: int
     limit: int
@@ -71,11 +73,6 @@ def _join_thoughts(choice: Choice) -> Choice:
     Source: MindIE-LLM, ``runtime/tokenizer/tokenizer_wrapper.py``; white space about the tags is Qwen's.
     """
     return put_in_text(choice, {"reasoning", "text"}, lambda span: THINK if span.kind == "reasoning" else ("", ""))
-
-
-def pick_id(key: bytes) -> str:
-    """``endpoint_common_<n>``: the server counts its requests."""
-    return f"endpoint_common_{draw_integer(key, 10**6, 'id') + 1}"
 
 
 def pick_call_id(key: bytes, fixed: str, choice: int, number: int) -> str:

@@ -14,9 +14,9 @@ from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, last_due, walk
 from emulator.vendors.mindie.answer import ENDED, quote_so_far, time_tokens
-from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, pick_id, shape_logprobs
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, shape_logprobs
 
-_HEAD = b'data: {"id":"%b","object":"chat.completion.chunk","created":%d,"model":%b,'
+_HEAD = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,'
 _BEFORE = b'"choices":[{"index":%d,"delta":{"role":"assistant",'
 _AFTER = b'},"logprobs":%b,"finish_reason":%b}]}\n\n'
 _CALL = b'"tool_calls":[{"index":%d,"id":%b,"type":"function","function":{"name":%b,"arguments":%b}}]'
@@ -28,7 +28,7 @@ def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
     choices = [answer.read(choice) for choice in plan.choices if choice.tokens]
     if not choices:
         return
-    head = _HEAD % (pick_id(plan.key).encode(), int(plan.created), quote(answer.model))
+    head = _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
     role = b'"content":""' + _AFTER % (b"null", b"null")
     begin = begins(plan)
     for index in range(len(choices)):

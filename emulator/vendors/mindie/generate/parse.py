@@ -4,6 +4,8 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 ``single_req_tgi_text_infer_interface.cpp`` and ``llm_manager_impl.cpp``.
 """
 
+from dataclasses import replace
+
 from emulator.core.call import CompletionAsk, Deployment
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Call
@@ -14,6 +16,7 @@ from emulator.vendors.mindie.decoder import BROKEN, Fields, read_object, refusal
 from emulator.vendors.mindie.generate.codec import GenerateCodec
 from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, read_parameters, shape_sampling
 from emulator.vendors.mindie.generate.inputs import Inputs, read_inputs
+from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import (
     Lengths,
     check_headers,
@@ -47,16 +50,16 @@ def parse_root(request: WireRequest, service: MindieService) -> Call:
     stream = fields.get("stream")
     if stream is not None and not isinstance(stream, bool):
         raise refusal("Stream must be boolean type.", "stream")
-    return parse_tgi(service, fields, stream=bool(stream), array=True)
+    return parse_tgi(request, service, fields, stream=bool(stream), array=True)
 
 
 def parse_generate_stream(request: WireRequest, service: MindieService) -> Call:
     """``POST /generate_stream``: always streams."""
     check_headers(request, service)
-    return parse_tgi(service, read_body(request, service.settings), stream=True, array=False)
+    return parse_tgi(request, service, read_body(request, service.settings), stream=True, array=False)
 
 
-def parse_tgi(service: MindieService, fields: Fields, *, stream: bool, array: bool) -> Call:
+def parse_tgi(request: WireRequest, service: MindieService, fields: Fields, *, stream: bool, array: bool) -> Call:
     """A request in TGI's form; ``array``: a whole answer is an array of one."""
     settings = service.settings
     deployment = check_ready(find_served(service))
@@ -69,7 +72,8 @@ def parse_tgi(service: MindieService, fields: Fields, *, stream: bool, array: bo
         deployment = serves(tuple(service.deployments.values()), parameters.adapter_id)
     asked = parameters.max_new_tokens or service.habits[deployment.name].default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
-    return _make_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
+    call = _make_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
+    return replace(call, names=read_id(request).names)
 
 
 def _read_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
