@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _HEAD = re.compile(rb"HTTP/1\.[01] ([2-5]\d\d) [^\r\n]*\r\n(?:[!-9;-~]+:[^\r\n\0]*\r\n)*\r\n")
 _PATIENCE = 20.0  # seconds for an answer to a request that says where it ends
-_GLANCE = 0.03  # seconds for one to a request that may not
+_GLANCE = 0.01  # seconds for one to a request that may not, once it is looked at
 
 
 class Desynchronised(Exception):
