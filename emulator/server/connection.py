@@ -146,7 +146,7 @@ class Connection(RequestHandler):
         """Answer what no vendor has seen: a head that is none, or our own mistake; whoever has left needs none."""
         if isinstance(exc, ConnectionError):
             return END
-        if status == 400 and exc is not None:
+        if exc is not None and (status == 400 or isinstance(exc, BadStatusLine)):
             self._refuse(exc)
         else:
             self.log_exception("bug in the emulator", exc_info=exc)

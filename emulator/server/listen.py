@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
+from aiohttp.http_exceptions import BadStatusLine
 
 from emulator.control.api import ControlPlane
 from emulator.control.models import Problem
@@ -184,7 +185,13 @@ class Port:
         self._session = session
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request: the control plane's, or that of a vendor in the session it names."""
+        """Answer one request: the control plane's, or that of a vendor in the session it names.
+
+        Raises:
+            BadStatusLine: it is one of a version of HTTP that nobody answers in, or of none.
+        """
+        if http.version[0] != 1:
+            raise BadStatusLine
         path = http.path
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
             return await self._control.serve(http)
