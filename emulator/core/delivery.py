@@ -116,6 +116,10 @@ class Delivery:
                 mark = Mark.PLAIN
         return [*found, Extent(start, end, mark)] if end > start else found
 
+    def reaches(self, position: int) -> bool:
+        """The answer comes to a position in its body; one that breaks off does not come to its end."""
+        return self.ending is Ending.COMPLETE or position < self.size
+
     def divide(self, position: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
         """The pieces before a position in the body and those from there on."""
         before: list[Piece] = []
@@ -135,8 +139,11 @@ class Delivery:
     def cut(self, position: int, ending: Ending = Ending.COMPLETE) -> Self:
         """The answer up to a position in its body; an ending that is not complete comes at once.
 
-        One that is takes the place of an earlier one that was not: nothing is promised any more.
+        One that is takes the place of an earlier one that was not: nothing is promised any more. What the answer
+        never comes to changes nothing.
         """
+        if not self.reaches(position):
+            return self
         before, after = self.divide(position)
         missing = sum(len(piece.data) for piece in after)
         promised = 0 if ending is Ending.COMPLETE else self.promised + missing

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from emulator.faults.base import Fault
+from emulator.faults.base import Fault, bend_all
 from emulator.faults.disconnect import Disconnect
 from emulator.faults.drip import Drip
 from emulator.faults.drop import Drop
@@ -23,7 +23,7 @@ from emulator.faults.truncate import Truncate
 from emulator.faults.wrong_content_type import WrongContentType
 from emulator.faults.wrong_usage import WrongUsage
 
-__all__ = ["AnyFault", "Fault", "measure"]
+__all__ = ["AnyFault", "Fault", "bend_all", "measure"]
 
 AnyFault = Annotated[
     Disconnect

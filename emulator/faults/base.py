@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import inf
+
 from emulator.core.delivery import Delivery
 from emulator.core.values import Closed
 
@@ -14,6 +17,20 @@ class Fault(Closed):
         """It does nothing to an answer in one piece."""
         return False
 
+    @property
+    def leaves_nothing(self) -> bool:
+        """No byte of the answer is sent, so what comes after it does nothing."""
+        return False
+
     def bend(self, delivery: Delivery) -> Delivery:
         """The answer with the fault in it."""
         raise NotImplementedError
+
+
+def bend_all(delivery: Delivery, faults: Iterable[Fault]) -> Delivery:
+    """The answer with all faults in it, in order; one that never begins is bent no further."""
+    for fault in faults:
+        if delivery.start == inf:
+            break
+        delivery = fault.bend(delivery)
+    return delivery

@@ -19,6 +19,10 @@ class Disconnect(Positioned):
 
     type: Literal["disconnect"]
 
+    @property
+    def leaves_nothing(self) -> bool:
+        return not self.has_position
+
     def bend(self, delivery: Delivery) -> Delivery:
         if not self.has_position:
             return replace(delivery, pieces=(), start=inf, end=0.0, ending=Ending.RESET)

@@ -23,9 +23,16 @@ class Hang(Positioned):
     type: Literal["hang"]
     for_: Duration | None = Field(default=None, alias="for", description="How long; absent: until the client gives up.")
 
+    @property
+    def leaves_nothing(self) -> bool:
+        return not self.has_position
+
     def bend(self, delivery: Delivery) -> Delivery:
         if self.has_position:
-            delivery = delivery.cut(self.find(delivery), Ending.CLOSE)
+            position = self.find(delivery)
+            if not delivery.reaches(position):
+                return delivery
+            delivery = delivery.cut(position, Ending.CLOSE)
         else:
             delivery = replace(delivery, pieces=(), start=inf, end=0.0, ending=Ending.CLOSE)
         return replace(delivery, end=inf if self.for_ is None else delivery.end + self.for_)

@@ -32,6 +32,9 @@ class LateError(Positioned):
         words = delivery.word_error(EmulatedError(self.kind, message=self.message))
         if not delivery.streamed:
             return replace(delivery, pieces=(Piece(delivery.end, words),))
-        cut = delivery.cut(self.find(delivery))
+        position = self.find(delivery)
+        if not delivery.reaches(position):
+            return delivery
+        cut = delivery.cut(position)
         tokens = cut.pieces[-1].tokens if cut.pieces else 0
         return replace(cut, pieces=(*cut.pieces, Piece(cut.end, words, tokens)))

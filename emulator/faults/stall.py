@@ -22,7 +22,10 @@ class Stall(Positioned):
     for_: Duration = Field(alias="for", description="How long.", examples=["30s"])
 
     def bend(self, delivery: Delivery) -> Delivery:
-        before, after = delivery.divide(self.find(delivery))
+        position = self.find(delivery)
+        if not delivery.reaches(position):
+            return delivery
+        before, after = delivery.divide(position)
         if before:
             before = (*before[:-1], replace(before[-1], flush=True))
         late = tuple(replace(piece, due=piece.due + self.for_) for piece in after)

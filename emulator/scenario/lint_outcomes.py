@@ -29,8 +29,17 @@ def find_odd_outcomes(scenario: Scenario, catalogue: Catalogue | None) -> Iterat
         for place, outcome in outcomes:
             if outcome.reply is not None:
                 yield from _find_odd_reply((*place, "reply"), outcome.reply, tasks)
+            yield from _find_faults_of_nothing(place, outcome)
             if rule.when.stream is False or not tasks & set(_TALKING):
                 yield from _find_idle_faults(place, outcome)
+
+
+def _find_faults_of_nothing(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
+    """Faults after one that leaves no answer to bend."""
+    last = next((number for number, fault in enumerate(outcome.faults) if fault.leaves_nothing), len(outcome.faults))
+    for number, fault in enumerate(outcome.faults[last + 1 :], last + 1):
+        text = f"{fault.type} does nothing after {outcome.faults[last].type}, which leaves no answer to bend"
+        yield (*path, "faults", number), text
 
 
 def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:

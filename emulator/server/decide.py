@@ -18,7 +18,7 @@ from emulator.core.plan import Plan
 from emulator.core.vendor import AnyService, AnyVendor, Call, Change, Parsed
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.core.work import aside
-from emulator.faults import measure
+from emulator.faults import bend_all, measure
 from emulator.pipeline import UNMATCHED, Emulator, fill_reply
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
 from emulator.scenario.match import Match, Verdict
@@ -171,9 +171,7 @@ class Decider:
 
         bounds = self._emulator.bounds
         delivery = replace(delivery, word_error=word_error, room=bounds.added, writes=bounds.writes)
-        for fault in exchange.faults:
-            delivery = fault.bend(delivery)
-        return delivery
+        return bend_all(delivery, exchange.faults)
 
 
 async def _word(call: Call, plan: Plan, wire: WireRequest) -> WireResponse | WireStream:

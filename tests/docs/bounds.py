@@ -60,8 +60,8 @@ and a connection that is kept is in step. Dates end with the year 9999, whatever
 
 `python -m tests.fuzz --seconds 600 --seed 1` starts an emulator of its own and bends every golden exchange in its structure and in its bytes,
 over all vendors and profiles, with faults, limits and clocks drawn for each round. It looks for bugs of ours, connections out of step, answers
-that take more than a second of work, and memory and files that do not come back; what it finds is printed, kept in `--findings FOLDER`, and
-makes it end with 1. The same seed sends the same requests.
+that take more than a second of work, and memory and files that do not come back; what it finds is printed at once, kept in
+`--findings FOLDER`, and makes it end with 1. The same seed sends the same requests: `--first 172 --rounds 1` sends those of one round again.
 """
 
 

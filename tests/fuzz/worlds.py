@@ -13,6 +13,7 @@ _FAULTS: list[JSON] = [
     {"type": "disconnect", "after_tokens": 2},
     {"type": "truncate", "at": 0.5},
     {"type": "stall", "for": "5ms", "after_tokens": 1},
+    {"type": "hang", "for": "5ms"},
     {"type": "hang", "for": "5ms", "after_tokens": 1},
     {"type": "drip", "bytes_per_second": 1e6},
     {"type": "late_error", "after_tokens": 1},

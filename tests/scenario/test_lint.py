@@ -399,6 +399,17 @@ def test_a_limit_of_a_principal_that_is_misspelt() -> None:
             id="writes that end with an event",
         ),
         pytest.param("faults: [{type: reorder}]", None, id="a stream may come"),
+        pytest.param(
+            "faults: [{type: hang, for: 2s}, {type: truncate}]",
+            "faults[1]: truncate does nothing after hang, which leaves no answer to bend",
+            id="a fault after no answer",
+        ),
+        pytest.param(
+            "faults: [{type: disconnect}, {type: status, status: 502}]",
+            "faults[1]: status does nothing after disconnect, which leaves no answer to bend",
+            id="a fault after a reset",
+        ),
+        pytest.param("faults: [{type: hang, at: 0.5}, {type: truncate, at: 0.2}]", None, id="a fault before a hang"),
         pytest.param("when: {stream: false}, faults: [{type: drop, field: [done, id]}]", None, id="more than the end"),
     ],
 )

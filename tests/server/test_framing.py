@@ -14,9 +14,11 @@ from tests.wire import Running, read_answer
 _INSTANT = "version: 1\nname: framing\nclock: instant\n"
 _FAULTS = (
     "",
+    "disconnect",
     "disconnect; after_tokens=2",
     "truncate; after_tokens=2",
     "stall; for=1s; after_tokens=1",
+    "hang; for=1s",
     "hang; for=1s; after_tokens=2",
     "drip; bytes_per_second=1000",
     "late_error; after_tokens=2",
@@ -93,7 +95,7 @@ async def test_the_answer_after_a_bent_one_is_right(start: Start, vendor: str) -
     running = await start(_INSTANT)
     kept = 0
     for fault, status, (version, connection), kind in product(_FAULTS, _STATUSES, _CONNECTIONS, _ANSWERS):
-        if connection and fault not in _FAULTS[:3]:
+        if connection and fault not in _FAULTS[:4]:
             continue
         faults = [*filter(None, [fault, f"status; status={status}" if status else ""])]
         lines = "".join(f"x-emulator-fault: {each}\r\n" for each in faults) + connection
