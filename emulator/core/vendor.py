@@ -90,7 +90,7 @@ class Codec(Protocol):
         """The same answer, event by event; lazily, for thousands run at once."""
 
 
-Parsed = Call | WireResponse | Change
+Parsed = Call | WireResponse | WireStream | Change
 
 
 class VendorSettings(BaseModel):

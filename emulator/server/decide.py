@@ -98,14 +98,16 @@ class Decider:
         exchange.match = match
         return match
 
-    async def _conclude(self, parsed: WireResponse | Change, match: Match, wire: WireRequest) -> WireResponse:
+    async def _conclude(
+        self, parsed: WireResponse | WireStream | Change, match: Match, wire: WireRequest
+    ) -> WireResponse | WireStream:
         """The answer of a route that no model answers; a change takes effect unless it is refused first."""
         error = match.outcome.error
         if isinstance(parsed, Change) and (error is None or error.after == "state"):
             parsed = await self._apply(parsed, wire)
         if error is not None:
             raise error.to_error()
-        assert isinstance(parsed, WireResponse)
+        assert not isinstance(parsed, Change)
         return parsed
 
     async def _keep(self, call: Call, plan: Plan, exchange: Exchange) -> None:

@@ -44,7 +44,7 @@ class Row:
         return f"| {self.vendor} | {self.client} | {self.operation} | {self.verdict} | {self.package} |"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Outcomes:
     """What a run says of each test: a plugin of pytest's."""
 

@@ -51,11 +51,12 @@ REASONS = {
 class Standard(standard.ChatModelIntegrationTests):  # type: ignore[misc, name-defined]
     """What the classes below have in common."""
 
-    url = ""
+    url = key = ""
 
     @pytest.fixture(autouse=True)
     def _serve(self, live_with: Callable[[str], Running]) -> None:
-        type(self).url = live_with(SCENARIO).urls["azure"]
+        live = live_with(SCENARIO)
+        type(self).url, type(self).key = live.urls["azure"], live.key("k")
 
     @property
     def supports_image_inputs(self) -> bool:
@@ -73,13 +74,13 @@ class TestChatOpenAI(Standard):
 
     @property
     def chat_model_params(self) -> JSON:
-        return {"model": "gpt-4o", "base_url": f"{self.url}/openai/v1/", "api_key": "k", "stream_usage": True}
+        return {"model": "gpt-4o", "base_url": f"{self.url}/openai/v1/", "api_key": self.key, "stream_usage": True}
 
 
 class TestChatOpenAIResponses(TestChatOpenAI):
     @property
     def chat_model_params(self) -> JSON:
-        return {"model": "gpt-4o", "base_url": f"{self.url}/openai/v1/", "api_key": "k", "use_responses_api": True}
+        return {"model": "gpt-4o", "base_url": f"{self.url}/openai/v1/", "api_key": self.key, "use_responses_api": True}
 
 
 class TestAzureChatOpenAI(Standard):
@@ -92,7 +93,7 @@ class TestAzureChatOpenAI(Standard):
         return {
             "model": "gpt-4o",
             "azure_endpoint": self.url,
-            "api_key": "k",
+            "api_key": self.key,
             "api_version": "2024-10-21",
             "stream_usage": True,
         }
@@ -105,7 +106,7 @@ class TestAzureAI(Standard):
 
     @property
     def chat_model_params(self) -> JSON:
-        return {"model": "gpt-4o", "endpoint": f"{self.url}/openai/v1", "credential": "k", "stream_usage": True}
+        return {"model": "gpt-4o", "endpoint": f"{self.url}/openai/v1", "credential": self.key, "stream_usage": True}
 
 
 class TestInference(Standard):
@@ -123,4 +124,4 @@ class TestInference(Standard):
 
     @property
     def chat_model_params(self) -> JSON:
-        return {"model": "mistral-small-2503", "endpoint": self.url, "credential": "k"}
+        return {"model": "mistral-small-2503", "endpoint": self.url, "credential": self.key}

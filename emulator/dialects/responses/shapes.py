@@ -18,6 +18,10 @@ from emulator.dialects.openai import shape_logprob
 from emulator.dialects.walk import CallOpened, Run, walk
 
 Status = Literal["queued", "in_progress", "completed", "incomplete"]
+OWN_FIELDS = frozenset(
+    {"id", "object", "created_at", "status", "error", "incomplete_details", "model", "output", "usage"}
+)
+"""The fields of a response that repeat nothing of its request."""
 
 
 @record(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,6 +35,7 @@ class ResponseOptions:
         stream_usage: the stream's last event has usage.
         events, done: ``event:`` lines; a closing ``[DONE]``.
         summary: reasoning items show their text; ``encrypted``: and an encrypted form of it.
+        queued: the response waits in the background before anyone begins with it.
     """
 
     model: str
@@ -42,6 +47,7 @@ class ResponseOptions:
     done: bool
     summary: bool
     encrypted: bool
+    queued: bool = False
 
 
 @record(frozen=True, slots=True, eq=False)

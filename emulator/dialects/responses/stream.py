@@ -67,7 +67,12 @@ def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
     choice = writer.choice
     first, last = first_due(choice), last_due(choice)
     opening = shape_response(plan, options, status="in_progress", output=[], usage=False)
-    yield writer.event(first, 0, "response.created", {"response": opening})
+    if options.queued:
+        queued: Object = {"response": {**opening, "status": "queued"}}
+        yield writer.event(0.0, 0, "response.created", queued)
+        yield writer.event(0.0, 0, "response.queued", queued)
+    else:
+        yield writer.event(first, 0, "response.created", {"response": opening})
     yield writer.event(first, 0, "response.in_progress", {"response": opening})
     for item in list_items(choice):
         yield from _stream_item(writer, item)

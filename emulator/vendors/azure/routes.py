@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from emulator.core.vendor import Call, Endpoint, Vendor
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.vendor import Endpoint, Parsed, Vendor
+from emulator.core.wire import WireRequest
 from emulator.dialects import openai
 from emulator.vendors.azure.catalogue import list_deployments
 from emulator.vendors.azure.chat.parse import parse_chat
@@ -25,7 +25,7 @@ from emulator.vendors.azure.responses.parse import parse_responses
 from emulator.vendors.azure.settings import AzureSettings
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
-Parse = Callable[[WireRequest, AzureService], Call | WireResponse]
+Parse = Callable[[WireRequest, AzureService], Parsed]
 
 
 def _everywhere(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:

@@ -11,7 +11,7 @@ from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError
 from emulator.core.json import dump_json
 from emulator.core.vendor import Call, Change
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.scenario.load import load_text
 from emulator.server.routing import Router
 from emulator.server.runtime import build
@@ -91,7 +91,7 @@ def send(
             request.principal = VENDOR.authenticate(request, service)
         with request.limited_to(_READS):
             parsed = endpoint.parse(request, service)
-            assert not isinstance(parsed, Change)
+            assert not isinstance(parsed, Change | WireStream)
             return parsed
     except EmulatedError as error:
         return Refused(VENDOR.render_error(error, request, service))

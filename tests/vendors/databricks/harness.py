@@ -104,6 +104,7 @@ def send(
         return _read(made if isinstance(made, WireResponse) else made.answer)
     if isinstance(parsed, WireResponse):
         return _read(parsed)
+    assert isinstance(parsed, Call)
     return answer(parsed, request)
 
 

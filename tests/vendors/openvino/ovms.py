@@ -10,7 +10,7 @@ from emulator.core.call import Sampling
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.vendor import Call, Change, Endpoint
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.scenario.schema import DeploymentEntry, Key, Scenario
 from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
@@ -137,7 +137,7 @@ class Server:
             endpoint, request.params = self.route(method, path)
             with request.limited_to(_READS):
                 parsed = endpoint.parse(request, self.service)
-                assert not isinstance(parsed, Change)
+                assert not isinstance(parsed, Change | WireStream)
                 return parsed
         except EmulatedError as error:
             return VENDOR.render_error(error, request, self.service)

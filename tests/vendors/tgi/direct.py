@@ -8,7 +8,7 @@ from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call, Change
-from emulator.core.wire import Event, WireRequest, WireResponse
+from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.engine.parts import FixedReply
 from emulator.engine.write import write
 from emulator.scenario.load import load_text
@@ -54,7 +54,7 @@ def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Cal
     endpoint, request.params = Router(VENDOR.endpoints).resolve("POST", path)
     try:
         parsed = endpoint.parse(request, service(section))
-        assert not isinstance(parsed, Change)
+        assert not isinstance(parsed, Change | WireStream)
         return parsed
     except EmulatedError as error:
         return VENDOR.render_error(error, request, service(section))

@@ -10,6 +10,7 @@ from emulator.dialects.walk import ends
 from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.headers import answer_headers
 from emulator.vendors.azure.responses.input import identify
+from emulator.vendors.azure.responses.replay import record_stream
 
 
 @record(frozen=True, slots=True, kw_only=True, eq=False)
@@ -19,7 +20,7 @@ class ResponsesCodec:
     Fields:
         items: the request's own.
         before: what was said in the responses that it goes on from.
-        background: the answer is fetched later, so at first it is only queued.
+        background: the answer is made whether or not anyone waits for it; ``streamed``: and can be heard again.
     """
 
     habits: Habits
@@ -27,6 +28,7 @@ class ResponsesCodec:
     items: tuple[Object, ...]
     before: tuple[Object, ...]
     background: bool
+    streamed: bool
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         body = self.queue(plan) if self.background else self.shape(plan)
@@ -56,4 +58,6 @@ class ResponsesCodec:
             "ends": plan.created + max(plan.due, ends(plan)),
             "principal": request.principal,
         }
+        if self.background and self.streamed:
+            document["stream"] = record_stream(plan, self.options)
         return str(response["id"]), document

@@ -7,16 +7,21 @@ the OpenAI API words them, unverified for Azure.
 from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, Object, as_array, as_number, as_object, dump_json
+from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text, dump_json
 from emulator.core.vendor import Change, Write
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService
-from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.headers import JSON_TYPE, STREAM_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.request import check_place
+from emulator.vendors.azure.responses.replay import replay_stream
 
 _EARLY = 1e-6  # seconds; what is over but for the rounding of Unix time is over
 _PAGE, _MOST = 20, 100
+_OVER = {
+    "completed": "Cannot cancel a completed response.",
+    "incomplete": "Cannot cancel a response in terminal state.",
+}
 
 
 def missing_refusal(name: str) -> EmulatedError:
@@ -32,19 +37,21 @@ def find_kept(documents: Mapping[str, JSON], name: str, request: WireRequest) ->
     return document if document is not None and document["principal"] == request.principal else None
 
 
-def retrieve(request: WireRequest, service: AzureService) -> WireResponse:
-    """``GET /responses/{response}``: as it is by now."""
+def retrieve(request: WireRequest, service: AzureService) -> WireResponse | WireStream:
+    """``GET /responses/{response}``: as it is by now, or the events that lead there."""
     check_place(request, service)
     document = _find(request.documents, request)
-    if request.query.get("stream") == "true":
-        raise refusals.contradicts("Streaming a response that was kept is not supported.", "stream")
-    return _answer(show(document, service.clock.now()), request)
+    now = service.clock.now()
+    if request.query.get("stream") != "true":
+        return _answer(show(document, now), request)
+    headers = (STREAM_TYPE, *gateway_headers(request), ("x-accel-buffering", "no"), *echo_request_id(request))
+    return WireStream(replay_stream(document, request.query, now), headers)
 
 
 def show(document: Object, now: float) -> Object:
     """A response as it is at a time."""
     response = as_object(document["response"])
-    if document.get("cancelled"):
+    if "cancelled_at" in document:
         return {**response, "status": "cancelled", "output": [], "incomplete_details": None, "usage": None}
     if now < as_number(document["ends"]) - _EARLY:
         return {**response, "status": "in_progress", "output": [], "incomplete_details": None, "usage": None}
@@ -64,7 +71,10 @@ def delete(request: WireRequest, service: AzureService) -> Change:
 
 
 def cancel(request: WireRequest, service: AzureService) -> Change:
-    """``POST /responses/{response}/cancel``: of one in the background; one that is over stays as it is."""
+    """``POST /responses/{response}/cancel``: of one in the background, once or more often, but not of one that is over.
+
+    Source: the package azure-ai-agentserver-responses.
+    """
     check_place(request, service)
 
     def make(documents: Mapping[str, JSON]) -> Write:
@@ -72,8 +82,10 @@ def cancel(request: WireRequest, service: AzureService) -> Change:
         if not document["background"]:
             raise refusals.contradicts("Cannot cancel a synchronous response.", None)
         now = service.clock.now()
-        if now < as_number(document["ends"]) - _EARLY:
-            document = {**document, "cancelled": True}
+        if "cancelled_at" not in document:
+            if now >= as_number(document["ends"]) - _EARLY:
+                raise refusals.contradicts(_OVER[as_text(as_object(document["response"])["status"])], None)
+            document = {**document, "cancelled_at": now}
         return Write(_answer(show(document, now), request), request.params["response"], document)
 
     return Change(make)

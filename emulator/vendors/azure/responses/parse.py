@@ -61,7 +61,8 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
         options=_read_options(wire, query),
         items=tuple(items),
         before=tuple(before),
-        background=wire.background is True and not wire.stream,
+        background=wire.background is True,
+        streamed=wire.stream is True,
     )
     return Call(
         deployment=query.deployment,
@@ -71,7 +72,7 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
         prompt_tokens=prompt_tokens,
         repeatable=wire.previous_response_id is None,
         keep=codec.keep if wire.store is not False else None,
-        at_once=codec.background,
+        at_once=codec.background and not codec.streamed,
     )
 
 
@@ -234,6 +235,7 @@ def _read_options(wire: ResponseRequest, query: Query) -> ResponseOptions:
         done=False,
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
+        queued=wire.background is True,
     )
 
 
