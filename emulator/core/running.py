@@ -1,5 +1,6 @@
 """Answers on their way, which another request may stop."""
 
+import asyncio
 from collections.abc import Callable, Collection
 
 
@@ -8,6 +9,7 @@ class Running:
 
     def __init__(self) -> None:
         self._stops: dict[tuple[str, str], Callable[[], None]] = {}
+        self._ended: list[asyncio.Event] = []
 
     def enter(self, session: str, names: Collection[str], stop: Callable[[], None]) -> None:
         """The answer to a call begins to go out; ``stop`` ends it."""
@@ -19,6 +21,8 @@ class Running:
         for name in names:
             if self._stops.get((session, name)) is stop:
                 del self._stops[session, name]
+        for ended in self._ended:
+            ended.set()
 
     def stop(self, session: str, name: str) -> bool:
         """End an answer with what it has said so far; false: none of that name is on its way."""
@@ -27,3 +31,14 @@ class Running:
             return False
         stop()
         return True
+
+    async def rest(self, session: str) -> None:
+        """Return once no call of a session is being answered."""
+        ended = asyncio.Event()
+        self._ended.append(ended)
+        try:
+            while any(owner == session for owner, _ in self._stops):
+                ended.clear()
+                await ended.wait()
+        finally:
+            self._ended.remove(ended)

@@ -72,9 +72,11 @@ class Change:
     Fields:
         make: what to write, from the documents there are, run again if one of them was changed meanwhile; or the
             answer, where there is nothing to write. Raises :class:`EmulatedError`.
+        rests: the answer waits until no call of the session is being answered.
     """
 
     make: Callable[[Mapping[str, JSON]], Write | WireResponse]
+    rests: bool = False
 
 
 class Codec(Protocol):

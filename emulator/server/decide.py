@@ -131,6 +131,8 @@ class Decider:
             if isinstance(write, WireResponse):
                 return write
             if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
+                if change.rests:
+                    await self._service.running.rest(wire.session)
                 return write.answer
 
     async def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:

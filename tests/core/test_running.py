@@ -1,5 +1,6 @@
 """Which answer a name stops."""
 
+import asyncio
 from collections.abc import Callable
 
 from emulator.core.running import Running
@@ -29,3 +30,17 @@ def test_of_equal_names_the_latest_is_stopped() -> None:
     running.leave("", ("one",), first)
     assert running.stop("", "one")
     assert stopped == ["second"]
+
+
+async def test_rest_comes_when_the_last_answer_of_a_session_is_over() -> None:
+    running, stopped = Running(), list[str]()
+    first, second, other = (stopper(stopped, name) for name in ("first", "second", "other"))
+    running.enter("", ("one",), first)
+    running.enter("", ("two",), second)
+    running.enter("team", ("three",), other)
+    rest = asyncio.ensure_future(running.rest(""))
+    running.leave("", ("one",), first)
+    await asyncio.sleep(0)
+    assert not rest.done()
+    running.leave("", ("two",), second)
+    await asyncio.wait_for(rest, 1)

@@ -16,6 +16,15 @@ from emulator.vendors.mindie.decoder import read_boolean, read_string, refusal
 from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
 from emulator.vendors.mindie.request import find_model, read_body
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.state import (
+    NORMAL,
+    STOPPED,
+    check_serving,
+    list_served,
+    read_adapters,
+    read_engine,
+    read_role,
+)
 
 OWNER = "MindIE Server"
 VERSION = "1.0.0"
@@ -48,12 +57,22 @@ def answer_nothing(request: WireRequest, service: MindieService) -> WireResponse
 
 
 def answer_health(request: WireRequest, service: MindieService) -> WireResponse:
-    check_ready(find_served(service))
+    check_serving(request, find_served(service))
+    return answer_nothing(request, service)
+
+
+def answer_triton_health(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v2/health/live`` and ``/ready``, which know a busy engine and one whose faults are being handled."""
+    check_serving(request, find_served(service))
+    if read_engine(request.documents) != NORMAL:
+        raise EmulatedError(ErrorKind.INTERNAL)
+    if count_running(service) >= service.settings.max_batch_size:
+        raise EmulatedError(ErrorKind.OVERLOADED)
     return answer_nothing(request, service)
 
 
 def answer_ready(request: WireRequest, service: MindieService) -> WireResponse:
-    check_ready(find_model(request, service))
+    check_serving(request, find_model(request, service))
     return answer_nothing(request, service)
 
 
@@ -69,7 +88,9 @@ def answer_probe(request: WireRequest, service: MindieService) -> WireResponse:
 
 
 def answer_timed_health(request: WireRequest, service: MindieService) -> WireResponse:
-    """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes."""
+    """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes; one that was stopped is healthy."""
+    if STOPPED in request.documents or find_served(service).state == "stopped":
+        return answer(request, {"status": "healthy"})
     seconds = request.params.get("seconds", "10")
     if len(seconds) > 3:
         raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
@@ -86,16 +107,23 @@ def _absence_refusal(text: str) -> EmulatedError:
 def list_models(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
     base = check_ready(find_served(service)).name
+    loaded = read_adapters(request.documents)
     rows = [
-        {"id": d.name, "object": "model", "owned_by": OWNER, "parent": _parent(d, base) or "null", "root": d.name}
-        for d in service.deployments.values()
+        {
+            "id": d.name,
+            "object": "model",
+            "owned_by": OWNER,
+            "parent": _parent(d, loaded.get(d.name) or base) or "null",
+            "root": d.name,
+        }
+        for d in list_served(request, service).values()
     ]
     text = json.dumps({"data": rows, "object": "list"}, indent=4, sort_keys=True, ensure_ascii=False)
     return WireResponse(200, text.encode(), closing_headers(request.key), close=True)
 
 
 def show_model(request: WireRequest, service: MindieService) -> WireResponse:
-    deployment = check_ready(find_model(request, service))
+    deployment = check_ready(find_model(request, service, adapters=True))
     parent = _parent(deployment, find_served(service).name)
     body: Object = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
     return answer(request, {**body, "parent": parent} if parent else body)
@@ -107,7 +135,7 @@ def _parent(deployment: Deployment, base: str) -> str | None:
 
 def show_info(request: WireRequest, service: MindieService) -> WireResponse:
     settings = service.settings
-    deployment = check_ready(find_served(service))
+    deployment = check_serving(request, find_served(service))
     model = {
         "model_device_type": "npu",
         "model_dtype": "float16",
@@ -181,7 +209,7 @@ def show_model_config(request: WireRequest, service: MindieService) -> WireRespo
 
 def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
     """``GET /v2/models/{model}/getSlotCount``."""
-    check_ready(find_model(request, service))
+    check_serving(request, find_model(request, service))
     total = service.settings.max_batch_size
     free = max(0, total - count_running(service))
     tokens = CACHE_BLOCKS * _BLOCK_SIZE
@@ -205,10 +233,12 @@ def show_config(request: WireRequest, service: MindieService) -> WireResponse:
 
 
 def show_status(request: WireRequest, service: MindieService) -> WireResponse:
-    """``GET /v1/status`` and ``/v2/status``."""
+    """``GET /v1/status`` and ``/v2/status``, of which the second says more of its blocks."""
+    check_serving(request, find_served(service))
     running = count_running(service)
+    slots = max(0, service.settings.max_batch_size - running)
     resource: Mapping[str, JSON] = {
-        "availSlotsNum": max(0, service.settings.max_batch_size - running),
+        "availSlotsNum": slots,
         "availBlockNum": CACHE_BLOCKS,
         "waitingRequestNum": count_waiting(service),
         "runningRequestNum": running,
@@ -218,17 +248,22 @@ def show_status(request: WireRequest, service: MindieService) -> WireResponse:
         "totalNpuBlockNums": CACHE_BLOCKS,
         "totalCpuBlockNums": 0,
     }
-    role = "none" if not service.settings.disaggregated else "prefill"
-    status = "RoleReady" if find_served(service).state == "ready" else "RoleUnknown"  # the second word is unverified
-    body: Object = {"service": {"roleStatus": status, "currentRole": role}, "resource": resource}
-    return answer(request, {**body, "linkStatus": {"peers": []}})
+    role, share = read_role(request.documents, service)
+    state: Object = {"roleStatus": "RoleReady", "currentRole": role}
+    if request.path.startswith("/v2/"):
+        more = {"totalAvailNpuSlotsNum": slots, "totalAvailNpuBlockNum": CACHE_BLOCKS}
+        resource = {**resource, **more, "dpInstMap": [[0, CACHE_BLOCKS]], "maxAvailNpuBlockNum": CACHE_BLOCKS}
+    elif role == "flex":
+        state["p_percentage"] = share
+    return answer(request, {"service": state, "resource": resource, "linkStatus": {"peers": []}})
 
 
 def show_running_status(request: WireRequest, service: MindieService) -> WireResponse:
-    """``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 3 pause, 4 init."""
-    served = find_served(service)
-    idle = {"ready": 0, "loading": 4}.get(served.state, 3)
-    return answer(request, {"status": idle or int(count_running(service) > 0), "errors": []})
+    """``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 2 abnormal, 3 pause, 4 init, 5 busy."""
+    status = 4 if find_served(service).state == "loading" else read_engine(request.documents)
+    if status == NORMAL and count_running(service) >= service.settings.max_batch_size:
+        status = 5
+    return answer(request, {"status": status, "errors": []})
 
 
 def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:

@@ -14,7 +14,6 @@ from emulator.core.vendor import Call
 from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
 from emulator.dialects import sse
 from emulator.dialects.sse import quote
-from emulator.dialects.tgi import check_ready
 from emulator.dialects.walk import PLAIN, interleave, last_due
 from emulator.vendors.mindie.answer import ENDED, clean, cut_at_id, quote_clean, quote_so_far, quote_token, time_tokens
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
@@ -24,6 +23,7 @@ from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import MAX_PROMPT_TOKENS, check_headers, check_ids, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import check_choices, read_max_tokens, read_model, read_sampling
 from emulator.vendors.mindie.settings import MindieService
+from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
 MAX_LOGPROBS = 5
 _UNKNOWN = "Not found given model, please check modelName in config file."
@@ -33,8 +33,9 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
-    model = read_model(fields, service.deployments, _UNKNOWN)
-    deployment = check_ready(service.deployments[model])
+    served = list_served(request, service)
+    model = read_model(fields, served, _UNKNOWN)
+    deployment = check_serving(request, served[model])
     tokenizer = service.tokenizer(deployment)
     prompt = _read_prompt(fields.get("prompt"), settings.max_input_chars)
     if not isinstance(prompt, str):
@@ -43,7 +44,7 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
     sampling = read_sampling(fields, settings)
     read_boolean(fields, "use_beam_search")
     top = _read_logprobs(fields)
-    asked = read_max_tokens(fields) or service.habits[model].answer
+    asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = read_boolean(fields, "stream") or False
     check_choices(sampling, stream=stream)
     lengths = measure_lengths(service, deployment, count, asked)

@@ -68,7 +68,9 @@ COORDINATOR_WORDS: Mapping[ErrorKind, tuple[int, str]] = MappingProxyType(
 # Of the Coordinator's probes, which have no body; it is healthy as long as it answers.
 _HEALTH_STATUS: Mapping[ErrorKind, int] = MappingProxyType({ErrorKind.NOT_READY: 503, ErrorKind.OVERLOADED: 200})
 HEALTH = ("/health", "/v2/health/live", "/v2/health/ready")
-_PROBE = re.compile(r"/health/timed.*|/v2/models/[^/]+/ready")  # they tell only what is not yet there, or no longer
+_PROBE = re.compile(
+    r"/health/timed.*|/v2/models/[^/]+/(ready|getSlotCount)|/info|/metrics-json|/v[12]/status"
+)  # they tell only what is not yet there, or no longer
 STOPPED = "The service has been stopped."
 ABNORMAL = "Service is abnormal"
 # Status and message by kind, and by path where the paths differ.

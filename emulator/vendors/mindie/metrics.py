@@ -14,6 +14,7 @@ from emulator.dialects.tgi import count_calls, count_running, count_waiting, fin
 from emulator.vendors.mindie.catalogue import CACHE_BLOCKS, NODE, answer
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.settings import MindieService
+from emulator.vendors.mindie.state import check_serving
 
 _TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _TPOT = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)
@@ -85,6 +86,7 @@ def _write(service: MindieService, labels: Mapping[str, str]) -> Iterator[str]:
 
 def show_metrics_json(request: WireRequest, service: MindieService) -> WireResponse:
     """The same in brief, as one vector."""
+    check_serving(request, find_served(service))
     metrics = service.metrics
     ttft, itl = metrics.samples("ttft"), metrics.samples("itl")
     values = {

@@ -12,7 +12,7 @@ from emulator.core.record import record
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.tgi import check_ready, find_served
+from emulator.dialects.tgi import find_served
 from emulator.dialects.walk import PLAIN
 from emulator.vendors.mindie.answer import ENDED, clean, quote_so_far
 from emulator.vendors.mindie.decoder import Fields, read_boolean, read_object, read_unsigned, refusal, show
@@ -33,6 +33,7 @@ from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import check_headers, check_ids, check_tokens, measure_lengths, read_body
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.state import check_serving, find_bounds
 
 MAX_PRIORITY = 5
 MAX_TIMEOUT = 65535
@@ -44,7 +45,7 @@ def parse_infer(request: WireRequest, service: MindieService) -> Call:
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
-    deployment = check_ready(find_served(service))
+    deployment = check_serving(request, find_served(service))
     tokenizer = service.tokenizer(deployment)
     prompt, media = _read_prompt(fields, settings)
     if not isinstance(prompt, str):
@@ -53,7 +54,7 @@ def parse_infer(request: WireRequest, service: MindieService) -> Call:
     check_tokens(count)
     parameters = read_native_parameters(read_object(fields, "parameters"))
     stream = read_boolean(fields, "stream") or False
-    asked = parameters.max_new_tokens or service.habits[deployment.name].default_answer
+    asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = shape_sampling(parameters, lengths.answer, tokenizer)
     return Call(

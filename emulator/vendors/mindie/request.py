@@ -14,8 +14,10 @@ from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import WireRequest
 from emulator.vendors.mindie.decoder import Fields, refusal
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.state import find_bounds, read_role
 
 MAX_PROMPT_TOKENS = 1048576
+_NO_PREFILL = "DMI inference requests can be sent only to the prefill node or p_percentage of the flex node == 0"
 BROKEN_REQUEST = "Failed to parse request context to json"
 _REQUEST_ID = re.compile(r"[0-9a-fA-F]{1,1024}")
 _TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
@@ -26,6 +28,9 @@ def check_headers(request: WireRequest, service: MindieService) -> None:
     """A node of a disaggregated service takes only what a Coordinator sends on."""
     if service.settings.infer_mode != "dmi":
         return
+    role, share = read_role(request.documents, service)
+    if role != "prefill" and not share:
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, message=_NO_PREFILL, status=400)
     headers = request.headers
     valid = (
         headers.get("req-type", "") == "prefill"
@@ -70,8 +75,8 @@ def format_refusal() -> EmulatedError:
     return EmulatedError(ErrorKind.INVALID_REQUEST, message="Request format is invalid", status=400)
 
 
-def find_model(request: WireRequest, service: MindieService) -> Deployment:
-    """The model a path names.
+def find_model(request: WireRequest, service: MindieService, *, adapters: bool = False) -> Deployment:
+    """The model a path names, or the adapter, where the configuration's count.
 
     Raises:
         EmulatedError: there is none of that name.
@@ -80,7 +85,7 @@ def find_model(request: WireRequest, service: MindieService) -> Deployment:
     if not _MODEL.fullmatch(name):
         raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
     deployment = service.deployments.get(name)
-    if deployment is None:
+    if deployment is None or (deployment.kind == "lora" and not adapters):
         raise EmulatedError(ErrorKind.NOT_FOUND, message=f"Model {name} not found.")
     return deployment
 
@@ -111,7 +116,7 @@ def measure_lengths(service: MindieService, deployment: Deployment, count: int, 
 
     Where prefill and decode are apart, an answer bounded by ``maxIterTimes`` has the prefill's token on top.
     """
-    settings, bounds = service.settings, service.habits[deployment.name]
+    settings, bounds = service.settings, find_bounds(service, deployment)
     positions = settings.max_position_embeddings
     most = bounds.prompt if positions is None else min(bounds.prompt, positions)
     if settings.truncation:

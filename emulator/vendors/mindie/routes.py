@@ -14,6 +14,7 @@ from emulator.vendors.mindie.catalogue import (
     answer_probe,
     answer_ready,
     answer_timed_health,
+    answer_triton_health,
     count_slots,
     count_tokens,
     list_deployments,
@@ -32,6 +33,14 @@ from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
 from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
 from emulator.vendors.mindie.ids import stop_infer
+from emulator.vendors.mindie.management import (
+    handle_fault,
+    load_adapter,
+    show_results,
+    stop_service,
+    switch_role,
+    unload_adapter,
+)
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
 from emulator.vendors.mindie.settings import MindieService, MindieSettings, prepare_bounds
@@ -74,9 +83,15 @@ _POSTS: Mapping[str, Parse] = {
     f"{_MODEL}/generate": PARSE_GENERATE,
     f"{_MODEL}/generate_stream": PARSE_STREAM,
     f"{_MODEL}/stopInfer": stop_infer,
+    "/v1/engine-server/fault-handling-command": handle_fault,
+    "/v1/load_lora_adapter": load_adapter,
+    "/v1/unload_lora_adapter": unload_adapter,
+    "/v1/role/{role}": switch_role,
+    "/v2/role/{role}": switch_role,
 }
-_QUICK = ("/tokenizer", "/stopInfer")  # ends of paths that run nothing
+_QUICK = ("/tokenizer", "/stopInfer", "_lora_adapter", "/fault-handling-command")  # ends of paths that run nothing
 _GETS: Mapping[str, Parse] = {
+    "/dresult": show_results,
     "/health": answer_health,
     "/health/timed": answer_timed_health,
     "/health/timed-{seconds}": answer_timed_health,
@@ -90,10 +105,11 @@ _GETS: Mapping[str, Parse] = {
     "/v1/engine-server/running-status": show_running_status,
     "/v1/models": list_models,
     "/v1/models/{model}": show_model,
+    "/stopService": stop_service,
     "/v1/status": show_status,
     "/v2": show_server,
-    "/v2/health/live": answer_health,
-    "/v2/health/ready": answer_health,
+    "/v2/health/live": answer_triton_health,
+    "/v2/health/ready": answer_triton_health,
     "/v2/status": show_status,
     _MODEL: show_metadata,
     f"{_MODEL}/config": show_model_config,
@@ -127,4 +143,5 @@ VENDOR = Vendor(
     body_limit=40 * MEGABYTE,
     date=False,
     reads=("req-type", "req-id", "d-target"),
+    keeps=True,
 )

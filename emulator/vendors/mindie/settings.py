@@ -67,6 +67,7 @@ class MindieSettings(VendorSettings):
         default=50, ge=1, description="requests prefilled together (maxPrefillBatchSize)"
     )
     max_prefill_tokens: int = Field(default=8192, ge=1, description="tokens prefilled together (maxPrefillTokens)")
+    max_loras: int = Field(default=4, ge=0, description="adapters that may be loaded at once (maxLoras)")
     pd_mode: bool = Field(
         default=False, description="prefill and decode are apart: no stop, no adapter_id, one token more"
     )

@@ -15,7 +15,6 @@ from emulator.core.record import record
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.tgi import check_ready
 from emulator.dialects.walk import PLAIN
 from emulator.vendors.mindie.answer import ENDED, quote_so_far
 from emulator.vendors.mindie.decoder import MAX_INT32, Fields, read_float, read_object, refusal, show
@@ -36,6 +35,7 @@ from emulator.vendors.mindie.request import (
     read_body,
 )
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.state import check_serving, find_bounds
 
 MAX_NAME = 256
 
@@ -43,7 +43,7 @@ MAX_NAME = 256
 def parse_text(request: WireRequest, service: MindieService, *, stream: bool) -> Call:
     """``/generate`` and ``/generate_stream``: text in, text out."""
     check_headers(request, service)
-    deployment = check_ready(find_model(request, service))
+    deployment = check_serving(request, find_model(request, service))
     fields = read_body(request, service.settings)
     request_id = read_id(request, fields)
     value = fields.get("text_input")
@@ -77,7 +77,7 @@ PARSE_STREAM = partial(parse_text, stream=True)
 def parse_token(request: WireRequest, service: MindieService) -> Call:
     """``/infer``: one tensor of token ids in, one out."""
     check_headers(request, service)
-    deployment = check_ready(find_model(request, service))
+    deployment = check_serving(request, find_model(request, service))
     fields = read_body(request, service.settings)
     inputs = fields.get("inputs")
     if not isinstance(inputs, list):
@@ -109,7 +109,7 @@ def _read_parameters(
     check_tokens(count)
     parameters = read_native_parameters(fields, triton=True)
     _check_batch_size(fields)
-    asked = parameters.max_new_tokens or service.habits[deployment.name].default_answer
+    asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = shape_sampling(parameters, lengths.answer, service.tokenizer(deployment))
     return replace(ask, sampling=sampling), parameters.details, lengths

@@ -14,7 +14,7 @@ from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
-from emulator.dialects.tgi import check_ready, serves
+from emulator.dialects.tgi import serves
 from emulator.dialects.walk import PLAIN
 from emulator.vendors.mindie.answer import Stops, clean, cut_at_id, time_tokens
 from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, refusal
@@ -25,6 +25,7 @@ from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import SamplingFields, read_max_tokens, read_sampling
 from emulator.vendors.mindie.settings import MindieService
+from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
 MAX_MODEL_LENGTH = 256
 NEITHER_FORM = (
@@ -46,8 +47,8 @@ def parse_generate(request: WireRequest, service: MindieService) -> Call:
 
 def _parse_vllm(request: WireRequest, service: MindieService, fields: Fields) -> Call:
     settings = service.settings
-    deployments = tuple(service.deployments.values())
-    check_ready(serves(deployments))
+    deployments = tuple(list_served(request, service).values())
+    check_serving(request, serves(deployments))
     inputs = read_inputs(fields["prompt"], settings.max_input_chars, "Prompt" + TOO_LONG, "prompt")
     (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), serves(deployments))
     if not count:
@@ -55,7 +56,7 @@ def _parse_vllm(request: WireRequest, service: MindieService, fields: Fields) ->
         raise refusal(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
     sampling = read_sampling(fields, settings)
     deployment = serves(deployments, _read_model(fields))
-    asked = read_max_tokens(fields) or service.habits[deployment.name].answer
+    asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = read_boolean(fields, "stream") or False
     _check_choices(sampling)
     if settings.disaggregated:

@@ -63,44 +63,44 @@ ASKED: dict[str, JSON] = {
 EMPTY, STOPPED = b"", b'{"error":"The service has been stopped.","error_type":"Service Unavailable"}'
 REFUSED = b'{"error":"The service has been stopped","error_type":"Service Unavailable"}'
 MODEL_ROUTES = (
-    *("/info", "/v1/config", "/v1/models", f"/v1/models/{MODEL}"),
-    *(f"/v2/models/{MODEL}", f"/v2/models/{MODEL}/config", f"/v2/models/{MODEL}/getSlotCount"),
+    *("/v1/config", "/v1/models", f"/v1/models/{MODEL}"),
+    *(f"/v2/models/{MODEL}", f"/v2/models/{MODEL}/config"),
 )
 PROBES = (
     "/health",
     "/v2/health/live",
     "/v2/health/ready",
     f"/v2/models/{MODEL}/ready",
-    "/health/timed",
-    "/health/timed-5",
+    *("/info", f"/v2/models/{MODEL}/getSlotCount", "/metrics-json", "/v1/status", "/v2/status"),
 )
+TIMED = ("/health/timed", "/health/timed-5")
 
 
 @pytest.mark.parametrize(
-    ("state", "probe", "role", "running"),
+    ("state", "probe", "timed", "running"),
     [
-        pytest.param("{loading: 20s}", EMPTY, "RoleUnknown", 4, id="loading for a time"),
-        pytest.param("loading", EMPTY, "RoleUnknown", 4, id="loading"),
-        pytest.param("stopped", STOPPED, "RoleUnknown", 3, id="stopped"),
+        pytest.param("{loading: 20s}", EMPTY, 503, 4, id="loading for a time"),
+        pytest.param("loading", EMPTY, 503, 4, id="loading"),
+        pytest.param("stopped", STOPPED, 200, 1, id="stopped"),
     ],
 )
-async def test_every_route_tells_of_the_state(start: Start, state: str, probe: bytes, role: str, running: int) -> None:
+async def test_every_route_tells_of_the_state(start: Start, state: str, probe: bytes, timed: int, running: int) -> None:
     server = await start(f"deployments: [{{vendor: mindie, name: {MODEL}, state: {state}}}]\n")
     assert {(answer.status, answer.body) for answer in [await server.ask("mindie", path) for path in PROBES]} == {
         (503, probe)
     }
+    assert {(await server.ask("mindie", path)).status for path in TIMED} == {timed}
     told = [await server.ask("mindie", path) for path in MODEL_ROUTES]
     told += [await server.ask("mindie", path, body) for path, body in ASKED.items()]
     assert {(answer.status, answer.body) for answer in told} == {(503, REFUSED)}
-    assert (await server.ask("mindie", "/v1/status")).json()["service"]["roleStatus"] == role
     assert (await server.ask("mindie", "/v1/engine-server/running-status")).json()["status"] == running
     if "20s" in state:
         server.built.runtime.advance(20.0)
-        told = [await server.ask("mindie", path) for path in (*PROBES, *MODEL_ROUTES)]
+        told = [await server.ask("mindie", path) for path in (*PROBES, *TIMED, *MODEL_ROUTES)]
         told += [await server.ask("mindie", path, body) for path, body in ASKED.items()]
         assert {answer.status for answer in told} == {200}
         assert (await server.ask("mindie", "/v1/status")).json()["service"]["roleStatus"] == "RoleReady"
-        assert (await server.ask("mindie", "/v1/engine-server/running-status")).json()["status"] == 0
+        assert (await server.ask("mindie", "/v1/engine-server/running-status")).json()["status"] == 1
 
 
 async def test_model_that_is_not_ready(start: Start) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from emulator.core.call import ChatAsk, Message, Sampling
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
-from emulator.dialects.tgi import check_ready
 from emulator.vendors.mindie.chat.codec import ChatCodec
 from emulator.vendors.mindie.chat.fields import read_logprobs, read_response_format
 from emulator.vendors.mindie.chat.messages import Tools, read_messages, read_tools
@@ -17,21 +16,23 @@ from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import check_choices, read_max_tokens, read_model, read_sampling
 from emulator.vendors.mindie.settings import MindieService
+from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
 
 def parse_chat(request: WireRequest, service: MindieService) -> Call:
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
-    model = read_model(fields, service.deployments, "Model not found")
-    deployment = check_ready(service.deployments[model])
+    served = list_served(request, service)
+    model = read_model(fields, served, "Model not found")
+    deployment = check_serving(request, served[model])
     tools = read_tools(fields)
     messages = read_messages(fields, settings.max_input_chars, len(request.body))
     count = service.count_chat(messages, tools.offered, deployment)
     sampling = read_sampling(fields, settings, chat=True)
     read_boolean(fields, "use_beam_search")
     top = read_logprobs(fields)
-    asked = read_max_tokens(fields) or service.habits[model].answer
+    asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = read_boolean(fields, "stream") or False
     form, schema = read_response_format(fields)
     check_choices(sampling, stream=stream)

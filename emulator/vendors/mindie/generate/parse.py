@@ -10,7 +10,7 @@ from emulator.core.call import CompletionAsk, Deployment
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
-from emulator.dialects.tgi import check_ready, find_served, join_prompt, serves, split_prompt
+from emulator.dialects.tgi import find_served, join_prompt, serves, split_prompt
 from emulator.vendors.mindie.answer import Stops
 from emulator.vendors.mindie.decoder import BROKEN, Fields, read_object, refusal
 from emulator.vendors.mindie.generate.codec import GenerateCodec
@@ -26,6 +26,7 @@ from emulator.vendors.mindie.request import (
     read_body,
 )
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
 MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
 _TOO_LONG = "Inputs length must be in (0, {most}], but got {length}"
@@ -62,15 +63,15 @@ def parse_generate_stream(request: WireRequest, service: MindieService) -> Call:
 def parse_tgi(request: WireRequest, service: MindieService, fields: Fields, *, stream: bool, array: bool) -> Call:
     """A request in TGI's form; ``array``: a whole answer is an array of one."""
     settings = service.settings
-    deployment = check_ready(find_served(service))
+    deployment = check_serving(request, find_served(service))
     inputs = _read_inputs(fields, settings)
     (count,) = service.count_prompt(CompletionAsk(prompts=(inputs.prompt,), media=inputs.media), deployment)
     check_tokens(count)
     given = read_object(fields, "parameters")
     parameters = read_parameters(given, stream=stream, disaggregated=settings.disaggregated)
     if parameters.adapter_id != NO_ADAPTER:
-        deployment = serves(tuple(service.deployments.values()), parameters.adapter_id)
-    asked = parameters.max_new_tokens or service.habits[deployment.name].default_answer
+        deployment = serves(tuple(list_served(request, service).values()), parameters.adapter_id)
+    asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, min(count, parameters.truncate or count), asked)
     call = _make_call(service, deployment, inputs, parameters, count, lengths, stream=stream, array=array)
     return replace(call, names=read_id(request).names)

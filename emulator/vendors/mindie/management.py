@@ -1,0 +1,246 @@
+"""The management plane: stopping the service, adapters, faults and roles.
+
+Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``http_wrapper/dmi_role.cpp``, ``src/engine/lora_manager.cpp``
+and ``single_req_infer_interface/parse_protocol.cpp``.
+"""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, dump_json
+from emulator.core.vendor import Change, Write
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.dialects.tgi import find_served
+from emulator.vendors.mindie.decoder import refusal
+from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.state import (
+    ENGINE,
+    NORMAL,
+    PAUSED,
+    READY,
+    ROLE,
+    STOPPED,
+    Documents,
+    adapter_key,
+    read_adapters,
+    read_engine,
+    read_role,
+)
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
+_PATH = re.compile(r"(?:/(?:[\w\-.]+/)*[\w\-.]*/?)?|(?:[\w\-.]+/)*[\w\-.]*/?", re.ASCII)
+_DEVICES = 4  # of the configuration as it is shipped
+_NO_JSON = "Req body converts to json fail."
+_APART = "Multi Lora does not support PD separation!"
+_BAD_COMMAND = (
+    '{"Error": "cmd_type must be necessary and data type must be integer.",\n'
+    '            "error_type": "validation"}'  # the source has the line break in its text
+)
+# What a command makes of the engine, by the command and the engine's status before.
+_COMMANDS: Mapping[tuple[int, int], int] = {
+    (0, NORMAL): PAUSED,
+    (3, NORMAL): PAUSED,
+    (1, PAUSED): READY,
+    (2, READY): NORMAL,
+    (2, PAUSED): NORMAL,
+}
+
+
+def _say(request: WireRequest, text: str, status: int = 200) -> WireResponse:
+    """A bare text, which goes out as JSON here."""
+    return WireResponse(status, text.encode(), closing_headers(request.key), close=True)
+
+
+def stop_service(request: WireRequest, service: MindieService) -> Change:
+    """``GET /stopService``: answers once every request that runs has its answer, at once with ``mode=Force``."""
+
+    def make(documents: Documents) -> Write | WireResponse:
+        headers = closing_headers(request.key, "")
+        if STOPPED in documents:
+            return WireResponse(500, b"", headers, close=True)
+        return Write(WireResponse(200, b"", headers, close=True), STOPPED, True)
+
+    return Change(make, rests=request.query.get("mode") != "Force")
+
+
+def load_adapter(request: WireRequest, service: MindieService) -> Change | WireResponse:
+    """``POST /v1/load_lora_adapter``: most refusals are 200, too."""
+    given = _read_adapter(request)
+    if isinstance(given, WireResponse):
+        return given
+    name, path, parent = given
+    if ".." in path or not _PATH.fullmatch(path):
+        return _say(request, "Input invalid lora path", 503)
+    if service.settings.disaggregated:
+        return _say(request, _APART)
+
+    def make(documents: Documents) -> Write | WireResponse:
+        refused = _refuse_adapter(name, path, documents, service)
+        if refused:
+            return _say(request, refused)
+        done = _say(request, f"Success: LoRA adapter '{name}' added successfully.")
+        return Write(done, adapter_key(name), parent or find_served(service).name)
+
+    return Change(make)
+
+
+def _refuse_adapter(name: str, path: str, documents: Documents, service: MindieService) -> str:
+    """Why an adapter cannot be loaded; empty if it can."""
+    found = _list_adapters(documents, service)
+    if name not in found and service.metrics.working(name):
+        return f"The LoRA adapter '{name}' is waiting to unload."
+    if name in found:
+        return f"The LoRA adapter '{name}' has already been added."
+    if len(found) >= service.settings.max_loras:
+        return (
+            "Call to load LoRA method failed:"
+            "The number of LoRA adapters exceeds 'max_loras', and none are currently unloading."
+        )
+    if not path:
+        return f"Call to load LoRA method failed: Loading LoRA '{name}' failed: No adapter found for '{path}'."
+    return ""
+
+
+def unload_adapter(request: WireRequest, service: MindieService) -> Change | WireResponse:
+    """``POST /v1/unload_lora_adapter``."""
+    given = _read_adapter(request)
+    if isinstance(given, WireResponse):
+        return given
+    name = given[0]
+    if service.settings.disaggregated:
+        return _say(request, _APART)
+
+    def make(documents: Documents) -> Write | WireResponse:
+        if name not in _list_adapters(documents, service):
+            return _say(request, f"The LoRA adapter '{name}' cannot be found.")
+        done = _say(request, f"Success: LoRA adapter '{name}' removed successfully.")
+        return Write(done, adapter_key(name), False)
+
+    return Change(make)
+
+
+def _read_adapter(request: WireRequest) -> tuple[str, str, str] | WireResponse:
+    """Name, path and model of an adapter, or the answer to a request that names none."""
+    try:
+        body = request.json()
+    except ValueError:
+        return _say(request, _NO_JSON)
+    fields = body if isinstance(body, dict) else {"lora_name": None}
+    name, path, parent = (fields.get(key, "") for key in ("lora_name", "lora_path", "master_model"))
+    if not (isinstance(name, str) and isinstance(path, str) and isinstance(parent, str)):
+        raise EmulatedError(ErrorKind.INTERNAL)  # nobody catches what the server's parser throws
+    if not _NAME.fullmatch(name):
+        return _say(request, "Input invalid lora name", 503)
+    return name, path, parent
+
+
+def _list_adapters(documents: Documents, service: MindieService) -> set[str]:
+    configured = {name: name for name, found in service.deployments.items() if found.kind == "lora"}
+    return {name for name, parent in {**configured, **read_adapters(documents)}.items() if parent}
+
+
+def handle_fault(request: WireRequest, service: MindieService) -> Change:
+    """``POST /v1/engine-server/fault-handling-command``: pause (0, 3), set up anew (1), go on (2)."""
+    command = _read_command(request)
+
+    def make(documents: Documents) -> Write:
+        after = _COMMANDS.get((command, read_engine(documents)))
+        if after is None:
+            text = "Command is not consistent with current status."
+            raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
+        rows: list[JSON] = [{"device_id": number, "result": True, "message": ""} for number in range(_DEVICES)]
+        body = dump_json({"status": True, "message": "Success", "reason": rows})
+        return Write(WireResponse(200, body, closing_headers(request.key), close=True), ENGINE, after)
+
+    return Change(make)
+
+
+def _read_command(request: WireRequest) -> int:
+    try:
+        body = request.json()
+    except ValueError:
+        body = None
+    command = body.get("cmd") if isinstance(body, dict) else None
+    if not isinstance(command, int | float):
+        raise refusal(_BAD_COMMAND)
+    return int(command)
+
+
+def switch_role(request: WireRequest, service: MindieService) -> Change:
+    """``POST /v1/role/{role}`` and ``/v2/role/{role}``: what this node does from now on."""
+    role = request.params["role"]
+    first = request.path.startswith("/v1/")
+    if role not in ("prefill", "decode", *(("flex",) if first else ())):
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+    try:
+        body = request.json()
+    except ValueError:
+        body = None
+    local = body.get("local") if isinstance(body, dict) else None
+    places = [local, *_list_peers(body)] if first else []
+    share = local.get("p_percentage", 0) if isinstance(local, dict) else 0
+    if not (all(map(_is_place, places)) if first else isinstance(local, list) and local):
+        raise _role_refusal(service.settings)
+
+    def make(documents: Documents) -> Write:
+        body = dump_json({"result": "ok"})
+        return Write(WireResponse(200, body, closing_headers(request.key), close=True), ROLE, [role, share])
+
+    return Change(make)
+
+
+def _role_refusal(settings: MindieSettings) -> EmulatedError:
+    """Its class has small letters, unlike that of every other refusal."""
+    text = f"{_NO_JSON} Reset to previous node status."
+    body: JSON = {"error": text, "error_type": "Input validation error"}
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, status=422, body=body)
+
+
+def _list_peers(body: JSON) -> list[JSON]:
+    peers = body.get("peers") if isinstance(body, dict) else None
+    return list(peers) if isinstance(peers, list) else []
+
+
+def _is_place(place: JSON) -> bool:
+    """A node of a service: its address, an id with a host's address or neither, and its devices."""
+    if not isinstance(place, dict) or not _is_address(place.get("server_ip")):
+        return False
+    share = place.get("p_percentage", 0)
+    if not _is_unsigned(share) or share > 100 or ("id" in place) != ("host_ip" in place):
+        return False
+    if "id" in place and not (_is_unsigned(place["id"]) and _is_address(place["host_ip"])):
+        return False
+    devices = place.get("device")
+    return isinstance(devices, list) and all(map(_is_device, devices))
+
+
+def _is_device(device: JSON) -> bool:
+    if not isinstance(device, dict) or not _is_address(device.get("device_ip")):
+        return False
+    numbers = [device.get("device_logical_id"), device.get("device_id"), device.get("rank_id", "0")]
+    return all(isinstance(number, str) and number.isascii() and number.isdigit() for number in numbers)
+
+
+def _is_unsigned(value: JSON) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_address(value: JSON) -> bool:
+    try:
+        return isinstance(value, str) and ipaddress.IPv4Address(value) is not None
+    except ValueError:
+        return False
+
+
+def show_results(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /dresult``: where a Coordinator reads a decode node's results; none come of themselves."""
+    role, _ = read_role(request.documents, service)
+    if service.settings.infer_mode != "dmi":
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, message="Non DMI does not support dresult request", status=400)
+    if role not in ("decode", "flex"):
+        text = f"Only the Decode node supports dresult but you send to {role}"
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
+    return WireResponse(200, b"ka:heartbeat\0", closing_headers(request.key, "text/event-stream"), chunked=True)
