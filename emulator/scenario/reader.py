@@ -10,6 +10,7 @@ from yaml import MappingNode, MarkedYAMLError, Node, SafeLoader, ScalarNode
 
 from emulator.core.json import JSON, Object
 from emulator.scenario.document import Document
+from emulator.scenario.json_source import LoneSurrogateError, Source, make_readable
 from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.mistakes import Row
 
@@ -18,6 +19,7 @@ _MOST_NODES = 200_000  # of a document once its aliases are expanded
 _LONGEST = 64 * 1024**2  # characters of all strings, likewise
 _MOST_DIGITS = 4300  # of a number; Python reads and writes no more
 _DEEPEST = 500  # mappings and lists inside one another
+_NO_CHARACTER = "found invalid Unicode character escape code"
 
 # The core schema of YAML 1.2.2, section 10.3.2: `no` and `on` are strings, `0o17` is octal.
 _SCALARS = (
@@ -38,14 +40,17 @@ def parse_document(text: str | bytes, file: str) -> Document:
     try:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
         text = data.decode("utf-8-sig")
-        _check_depth(text)
-        root = yaml.compose(text, Loader=_loader())
+        source = make_readable(text)
+        _check_depth(source.text)
+        root = yaml.compose(source.text, Loader=_loader())
         document.locations.values[()] = Location(file, 1, 1, ())
         if root is not None:
-            document.data = _Reader(file, document).read(root, ())
+            document.data = _Reader(file, document, source).read(root, ())
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         document.rows.append(Row(file, line, 1, "", "not UTF-8"))
+    except LoneSurrogateError as error:
+        document.rows.append(Row(file, error.line, error.column, "", str(error)))
     except yaml.MarkedYAMLError as error:
         document.rows.append(_syntax_row(file, error))
     except yaml.YAMLError as error:
@@ -74,6 +79,8 @@ def _check_depth(text: str) -> None:
 def _syntax_row(file: str, error: MarkedYAMLError) -> Row:
     mark = error.problem_mark or error.context_mark
     reason = " ".join(part for part in (error.problem, error.context) if part)
+    if error.problem == _NO_CHARACTER:
+        reason = r"an escape that is no character; YAML writes a pair such as \ud83d\ude00 as \U0001F600"
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     return Row(file, line, column, "", f"not YAML: {reason}")
 
@@ -96,8 +103,9 @@ class _TooLargeError(Exception):
 class _Reader:
     """Turns nodes into values, remembering locations and mistakes."""
 
-    def __init__(self, file: str, document: Document) -> None:
+    def __init__(self, file: str, document: Document, source: Source) -> None:
         self._file = file
+        self._source = source
         self._rows = document.rows
         self._locations = document.locations
         self._open: set[int] = set()
@@ -169,7 +177,8 @@ class _Reader:
         return value
 
     def _locate(self, node: Node, path: KeyPath) -> Location:
-        return Location(self._file, node.start_mark.line + 1, node.start_mark.column + 1, path)
+        mark = node.start_mark
+        return Location(self._file, mark.line + 1, self._source.find_column(mark.index, mark.column) + 1, path)
 
     def _refuse(self, node: Node, path: KeyPath, message: str) -> JSON:
         """Note a mistake; null stands in for the value."""

@@ -1,6 +1,7 @@
 """The control plane over HTTP, with a vendor made up for it."""
 
 import asyncio
+import json
 from urllib.parse import urlsplit
 
 import jsonschema_rs
@@ -92,9 +93,19 @@ async def test_the_scenario_at_work_is_shown_as_written(toy: Running) -> None:
     assert health["scenario"] == {"name": "other", "hash": shown["hash"]}
 
 
+@pytest.mark.parametrize("ascii_only", [True, False])
+async def test_json_is_taken_as_any_library_writes_it(toy: Running, ascii_only: bool) -> None:
+    rule: JSON = {"name": "r", "reply": {"text": "Grüße 🙂 \x7f"}}
+    text = json.dumps({"version": 1, "name": "j", "rules": [rule]}, ensure_ascii=ascii_only)
+    answer = await control(toy, "PUT", "/scenario", text)
+    assert (answer.status, answer.json()["document"]["rules"]) == (200, [rule])
+    assert "Grüße 🙂 \x7f" in (await ask(toy, max=50)).body.decode()
+
+
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
+        pytest.param('{"version": 1,\n"name": "\\ud83d"}', [(2, "", None)], id="half of a character"),
         pytest.param("version: 1\nrulez: []\nseed: x\n", [(2, "rulez", "rules"), (3, "seed", None)], id="two mistakes"),
         pytest.param("a: b: c", [(1, "", None)], id="not YAML"),
         pytest.param("version: 1\nvendors: {toi: {}}\n", [(2, "vendors.toi", "toy")], id="no such vendor"),

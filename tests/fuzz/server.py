@@ -43,7 +43,7 @@ class Server:
         """What the control plane answers; it must be pleased."""
         connection = http.client.HTTPConnection(*self.urls["front"], timeout=30)
         try:
-            payload = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+            payload = None if body is None else json.dumps(body).encode()
             connection.request(method, f"/_emulator/{path}", payload, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             data = answer.read()

@@ -68,6 +68,21 @@ def test_an_alias_repeats_what_it_stands_for() -> None:
         pytest.param("[1]", "a.yaml:1:1: expected a mapping", id="a list"),
         pytest.param(b"a: 1\nb: \xff", "a.yaml:2:1: not UTF-8", id="bytes that are no text"),
         pytest.param("a: 1\nb: \ud800", "a.yaml:2:1: not UTF-8", id="half a character"),
+        pytest.param(
+            '{"version": 1,\n "a": "\\\\\\ud83d"}',
+            r"a.yaml:2:10: \ud83d is half of a surrogate pair, and no character by itself",
+            id="half a pair",
+        ),
+        pytest.param(
+            '{"a": "\\ude00\\ud83d"}',
+            r"a.yaml:1:8: \ude00 is half of a surrogate pair, and no character by itself",
+            id="a pair in the wrong order",
+        ),
+        pytest.param(
+            'a: "\\ud83d\\ude00"',
+            r"a.yaml:1:7: not YAML: an escape that is no character; YAML writes a pair such as \ud83d\ude00",
+            id="a pair in what is no JSON",
+        ),
         pytest.param("a: \x00", "a.yaml:1:1: not YAML: unacceptable character", id="a control character"),
         pytest.param("[" * 100_000, "a.yaml:1:1: nested too deeply", id="a hundred thousand brackets"),
         pytest.param("- " * 100_000, "a.yaml:1:1: nested too deeply", id="a hundred thousand dashes"),
