@@ -28,7 +28,7 @@ from emulator.server.runtime import Built, build
 from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import Tls, open_tls
 from emulator.server.warm import warm_up
-from emulator.server.watch import Watcher
+from emulator.server.watch import Stamps, Watcher, read_stamps
 from emulator.settings import LAST_PORT, Settings, SettingsError
 from emulator.state import StoreError
 from emulator.vendors import VENDORS, environment_of
@@ -44,6 +44,7 @@ def run(settings: Settings) -> int:
 
 
 def _run(settings: Settings, port_file: PortFile) -> int:
+    stamps = read_stamps(settings.paths)
     try:
         with with_vendor_mistakes(VENDORS):
             loaded, library = load_paths(settings.paths, settings.scenario)
@@ -65,7 +66,7 @@ def _run(settings: Settings, port_file: PortFile) -> int:
     tls = open_tls(settings)
     ports = _number_ports(settings.port)
     try:
-        stopped = loop.run(_serve(settings, loaded, built, ports, tls, port_file))
+        stopped = loop.run(_serve(settings, loaded, built, ports, tls, port_file, stamps))
     except StoreLostError as error:
         raise SettingsError(f"--state-url: {error}") from None
     except PortInUse as error:
@@ -98,7 +99,13 @@ def _latency(settings: Settings) -> Latency | None:
 
 
 async def _serve(
-    settings: Settings, loaded: LoadedScenario, built: Built, ports: Mapping[str, int], tls: Tls, port_file: PortFile
+    settings: Settings,
+    loaded: LoadedScenario,
+    built: Built,
+    ports: Mapping[str, int],
+    tls: Tls,
+    port_file: PortFile,
+    stamps: Stamps,
 ) -> signal.Signals:
     access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
     if settings.log_level in ("debug", "info"):
@@ -117,7 +124,7 @@ async def _serve(
         sys.stderr.flush()
         garbage.begin()
         listeners.chores.append(garbage.Garbage(lambda: listeners.open_answers > 0).tidy)
-        async with _watching(settings, built, listeners):
+        async with _watching(settings, built, listeners, stamps):
             warm_up(VENDORS, built.runtime.active.apps)
             stopped = await stops.get()
         await _close(listeners, stops)
@@ -162,13 +169,13 @@ async def _report(settings: Settings, built: Built) -> None:
 
 
 @asynccontextmanager
-async def _watching(settings: Settings, built: Built, listeners: Listeners) -> AsyncIterator[None]:
+async def _watching(settings: Settings, built: Built, listeners: Listeners, stamps: Stamps) -> AsyncIterator[None]:
     """Files that change are reloaded meanwhile."""
     wanted = sys.stderr.isatty() if settings.watch is None else settings.watch
     if not (wanted and settings.paths):
         yield
         return
-    watcher = Watcher(built.runtime, settings.paths, settings.scenario, listeners.follow)
+    watcher = Watcher(built.runtime, settings.paths, settings.scenario, listeners.follow, stamps)
     task = asyncio.create_task(watcher.run())
     try:
         yield

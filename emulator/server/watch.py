@@ -18,16 +18,24 @@ Stamps = Mapping[Path, tuple[int, int]]
 
 
 class Watcher:
-    """Compares files with what was loaded from them; ``name`` picks from a folder."""
+    """Compares files with what was loaded from them; ``name`` picks from a folder.
+
+    ``before``: the stamps of ``paths`` as they were before any of it was read, so that no change comes between.
+    """
 
     def __init__(
-        self, runtime: Runtime, paths: Sequence[Path], name: str | None, follow: Callable[[], Awaitable[None]]
+        self,
+        runtime: Runtime,
+        paths: Sequence[Path],
+        name: str | None,
+        follow: Callable[[], Awaitable[None]],
+        before: Stamps,
     ) -> None:
         self._runtime = runtime
         self._paths = paths
         self._name = name
         self._follow = follow
-        self._stamps = self._read_stamps()
+        self._stamps: Stamps = {**read_stamps(self._list_answers()), **before}
         self._digest = runtime.active.loaded.digest
 
     async def run(self) -> None:
@@ -54,8 +62,10 @@ class Watcher:
 
     def _read_stamps(self) -> Stamps:
         """Of the scenarios, and of the answers beside them."""
-        library = self._runtime.library.values()
-        return read_stamps([*self._paths, *(file for loaded in library for file in loaded.answers.files)])
+        return read_stamps([*self._paths, *self._list_answers()])
+
+    def _list_answers(self) -> list[Path]:
+        return [file for loaded in self._runtime.library.values() for file in loaded.answers.files]
 
     def _reload(self) -> None:
         """Renew the library, and the scenario at work if it is one of it and has changed."""

@@ -21,6 +21,7 @@ from emulator import __version__
 from emulator.cli import main
 from emulator.cli.names import VENDOR_NAMES
 
+PATIENCE = 120  # seconds until what should have come is given up; however busy the machine is
 GOOD = "version: 1\nrules: [{name: a, when: {vendor: databricks}, error: {kind: timeout}}]\n"
 
 
@@ -31,7 +32,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
     command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--port-file", str(ports), *arguments]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while not ports.exists():
             assert process.poll() is None, process.stderr.read() if process.stderr else ""
             assert time.monotonic() < deadline
@@ -50,7 +51,7 @@ def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
         assert (health["status"], health["version"]) == ("ok", __version__)
         assert main(["health", "--url", urls["front"]]) == 0
         process.send_signal(signal.SIGTERM)
-        _, banner = process.communicate(timeout=20)
+        _, banner = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
         lines = banner.splitlines()[1:]
         assert [line.split()[:2] for line in lines[: len(VENDOR_NAMES)]] == [
@@ -66,7 +67,7 @@ def test_a_stream_that_is_open_at_sigterm_ends_whole(tmp_path: Path) -> None:
         with urllib.request.urlopen(request) as answer:  # returns with the head, before the first token
             process.send_signal(signal.SIGTERM)
             assert answer.read().endswith(b"data: [DONE]\n\n")
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE) == 0
 
 
 def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path
             line = next(line for line in process.stderr if "stopping" in line)
             assert "1 answer is still open; Ctrl-C or SIGTERM once more ends at once" in line
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=10) == 130
+            assert process.wait(timeout=PATIENCE) == 130
 
 
 HALF_A_BODY = b"POST /v3/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{"
@@ -107,7 +108,7 @@ def test_what_never_ends_is_ended_and_nothing_is_left(tmp_path: Path, again: sig
                 assert process.stderr is not None
                 assert next(line for line in process.stderr if "stopping" in line)
                 process.send_signal(again)
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=PATIENCE) == 0
             with pytest.raises((http.client.IncompleteRead, ConnectionError)):
                 sleeping.read()
         assert not (tmp_path / "ports.json").exists()
@@ -117,7 +118,7 @@ def test_a_port_file_that_was_left_behind_is_never_trusted(tmp_path: Path) -> No
     ports = tmp_path / "ports.json"
     ports.write_text('{"front": "http://127.0.0.1:1"}')
     command = [sys.executable, "-m", "emulator", "serve", "--port-file", str(ports), str(tmp_path / "none.yaml")]
-    ended = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    ended = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
     assert ended.returncode == 2
     assert not ports.exists()
 
@@ -153,7 +154,7 @@ def test_a_folder_that_leaves_the_choice_is_one_line_and_2(
 )
 def test_what_the_machine_refuses_is_one_clear_line_and_2(arguments: list[str], says: str) -> None:
     command = [sys.executable, "-m", "emulator", "serve", "--port", "0", *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (ended.returncode, ended.stderr) == (2, f"emulator: error: {says}\n")
 
 
@@ -163,7 +164,7 @@ def test_a_port_in_use_is_one_clear_line_and_2() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "emulator", "serve", "--port", str(port)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1
     assert f"127.0.0.1:{port} for front: address already in use; try --port 0" in ended.stderr
@@ -177,7 +178,7 @@ def test_the_environment_is_read_and_an_interrupt_ends_with_130(tmp_path: Path) 
         while not ports.exists() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, printed = process.communicate(timeout=20)
+        _, printed = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "EMULATOR_SEDE is not a setting; did you mean EMULATOR_SEED?" in printed
 
@@ -186,7 +187,7 @@ def test_a_file_that_changes_is_served_anew(tmp_path: Path, scenario: Callable[[
     path = Path(scenario("version: 1\nname: first\n"))
     with serving(tmp_path, "--watch", str(path)) as (_, urls):
         path.write_text("version: 1\nname: second, and longer\n")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         name = ""
         while name != "second, and longer" and time.monotonic() < deadline:
             with urllib.request.urlopen(urls["front"] + "/_emulator/health") as answer:

@@ -1,13 +1,14 @@
 """Files that change while they are served."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from emulator.scenario.load import load_paths, load_text
 from emulator.server.runtime import Built, build
-from emulator.server.watch import Watcher
+from emulator.server.watch import Watcher, read_stamps
 from tests.server.toy import TOY
 
 
@@ -21,11 +22,14 @@ def write(path: Path, text: str) -> None:
 class Folder:
     """What is served from a folder or a file, and its watcher."""
 
-    def __init__(self, path: Path, name: str | None = None) -> None:
+    def __init__(self, path: Path, name: str | None = None, while_loading: Callable[[], None] | None = None) -> None:
+        before = read_stamps([path])
         loaded, library = load_paths([path], name)
+        if while_loading is not None:
+            while_loading()
         self.built: Built = build(loaded, library=library, vendors={"toy": TOY})
         self.followed = 0
-        self.watcher = Watcher(self.built.runtime, [path], name, self._follow)
+        self.watcher = Watcher(self.built.runtime, [path], name, self._follow, before)
 
     async def _follow(self) -> None:
         self.followed += 1
@@ -50,6 +54,19 @@ async def test_a_file_that_changes_is_reloaded_whole(file: Path) -> None:
     write(file, "description: second\n")
     await folder.watcher.look()
     assert (folder.description, folder.followed) == ("second", 1)
+
+
+async def test_a_file_that_changes_before_it_is_watched_is_reloaded(file: Path) -> None:
+    folder = Folder(file, while_loading=lambda: write(file, "description: second\n"))
+    assert folder.description == "first"
+    await folder.watcher.look()
+    assert folder.description == "second"
+
+
+async def test_a_file_that_comes_before_its_folder_is_watched_is_read(tmp_path: Path, file: Path) -> None:
+    folder = Folder(tmp_path, "one", while_loading=lambda: write(tmp_path / "two.yaml", "description: another\n"))
+    await folder.watcher.look()
+    assert list(folder.built.runtime.library) == ["one", "two"]
 
 
 @pytest.mark.parametrize(
