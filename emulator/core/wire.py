@@ -194,6 +194,23 @@ answer the client has once it has read the event; one that brings none may say 0
 """
 
 
+Batch = tuple[bytes, int, int]
+"""Events that go out in one write: ``(chunks, size, count)``. Each is a chunk of its own; ``size``: without framing."""
+
+
+class Foretold:
+    """Events that are known before the first of them is due, so that many can be made at once."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Event]:
+        raise NotImplementedError
+
+    def batches(self) -> Iterator[Batch] | None:
+        """The same events as they are written if nothing delays any of them; ``None`` if something does."""
+        raise NotImplementedError
+
+
 @record(frozen=True, slots=True, eq=False)
 class WireStream:
     """A streamed answer: its head and its events, in the order in which they are due."""

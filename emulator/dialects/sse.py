@@ -1,10 +1,12 @@
 """Server-sent events, and JSON text for templates that are filled in token by token."""
 
-from functools import lru_cache
+from collections.abc import Callable
 
 from emulator.core.json import JSON, dump_json
 
 DONE = b"data: [DONE]\n\n"
+_MOST = 65536  # texts that are remembered
+_LONGEST = 64  # characters of one of them
 
 
 def frame(value: JSON) -> bytes:
@@ -12,7 +14,17 @@ def frame(value: JSON) -> bytes:
     return b"data: %b\n\n" % dump_json(value)
 
 
-@lru_cache(maxsize=65536)
-def quote(text: str) -> bytes:
-    """``text`` as a JSON string in UTF-8; tokens repeat, so remembering them pays."""
-    return dump_json(text)
+class _Quoted(dict[str, bytes]):
+    """Texts as JSON; forgets them all once they are too many."""
+
+    def __missing__(self, text: str) -> bytes:
+        quoted = dump_json(text)
+        if len(text) <= _LONGEST:
+            if len(self) >= _MOST:
+                self.clear()
+            self[text] = quoted
+        return quoted
+
+
+quote: Callable[[str], bytes] = _Quoted().__getitem__
+"""A text as a JSON string in UTF-8; tokens repeat, so remembering them pays."""

@@ -18,9 +18,9 @@ from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import AnyVendor
-from emulator.core.wire import DROPPED, Headers, WireResponse, WireStream
+from emulator.core.wire import DROPPED, Foretold, Headers, WireResponse, WireStream
 from emulator.server.exchange import Exchange
-from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, tell_time
+from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, pour, tell_time
 from emulator.server.reset import reset
 
 WITHOUT_BODY = (204, 304)  # statuses whose answers end with their head
@@ -162,11 +162,18 @@ class Player:
         head = self._head(answer.status, answer.headers, framing, keep_alive, clock.now())
         sent = exchange.sent
         sent.status = answer.status
+        events = answer.events
+        if self._modern and self.planned_ttft is None and isinstance(events, Foretold):
+            batches = events.batches()
+            if batches is not None:
+                over = partial(self._record, exchange)
+                sent.whole = await pour(self._http, clock, exchange.started, head, batches, sent, over)
+                return keep_alive
         self._pump = pump = Pump(
             self._http,
             clock,
             exchange.started,
-            iter(answer.events),
+            iter(events),
             sent,
             partial(self._record, exchange),
             chunked=self._modern,

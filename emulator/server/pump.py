@@ -1,4 +1,7 @@
-"""Writes a stream's events when they are due, from the clock's timer: no task wakes for each of them."""
+"""Writes a stream's events when they are due, from the clock's timer: no task wakes for each of them.
+
+What is due at once, and known, goes out in few writes.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +13,7 @@ from operator import length_hint
 from aiohttp import web
 
 from emulator.core.clock import Clock
-from emulator.core.wire import Event, Mark
+from emulator.core.wire import Batch, Event, Mark
 
 MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
 TIMING = "x-emulator-timing"
@@ -18,6 +21,7 @@ _CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times a
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
 _AHEAD = 3  # events; to word some at once is quicker than to come back for each
 _PLAIN = Mark.PLAIN
+_LAST_CHUNK = b"0\r\n\r\n"
 
 
 @dataclass(slots=True)
@@ -46,6 +50,48 @@ class Sent:
 def tell_time(planned: float, actual: float, name: str = "ttft") -> str:
     """When something was due and when it was done, in milliseconds after admission, as ``Server-Timing`` writes it."""
     return f"{name};planned={planned * 1000:.3f};dur={actual * 1000:.3f}"
+
+
+async def pour(
+    http: web.BaseRequest,
+    clock: Clock,
+    started: float,
+    head: bytes,
+    batches: Iterator[Batch],
+    sent: Sent,
+    before_end: Callable[[], None],
+) -> bool:
+    """Write a stream all of whose events are due, in few writes; false if the client left before.
+
+    ``before_end`` is called when all is known of the answer and its last byte is still to be written.
+    """
+    transport = http.transport
+    sent.lateness = lateness = []
+    sent.reached = 0.0
+    batch = next(batches, None)
+    while batch is not None:
+        chunks, size, count = batch
+        batch = next(batches, None)
+        if transport is None or transport.is_closing():
+            return False
+        now = clock.now()
+        sent.first = sent.first or now
+        sent.size += size
+        sent.events += count
+        lateness.append(max(0.0, now - started))
+        if batch is None:
+            sent.whole = True
+            before_end()
+        transport.writelines((head, chunks) if batch is not None else (head, chunks, _LAST_CHUNK))
+        head = b""
+        if transport.get_write_buffer_size() > MOST_UNSENT:
+            try:
+                await http.writer.drain()
+            except ConnectionError:
+                return False
+        elif batch is not None:
+            await asyncio.sleep(0)  # others have their turn
+    return True
 
 
 class _State(Enum):

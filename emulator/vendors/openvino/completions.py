@@ -19,7 +19,7 @@ from emulator.vendors.openvino.sampling import settle_sampling
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.text.fields import begin_fields, read_fields, read_first_fields
 from emulator.vendors.openvino.text.shapes import finish_reason, format_logprob, put_in_text, render_body
-from emulator.vendors.openvino.text.stream import ChunkTemplate, stream_events, takes_a_second_step
+from emulator.vendors.openvino.text.stream import ChunkTemplate, TextStream, takes_a_second_step
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -63,8 +63,7 @@ class CompletionCodec:
             around=(b'"text":', b""),
             opening=b'"text":""' if handshake else b"",
         )
-        events = stream_events(plan, choice, template, self._echoed())
-        return WireStream(events, self.settings.stream_headers)
+        return WireStream(TextStream(plan, choice, template, self._echoed()), self.settings.stream_headers)
 
     def _echoed(self) -> str:
         return self.prompt if self.echo else ""

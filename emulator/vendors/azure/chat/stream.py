@@ -4,13 +4,15 @@ Source: Azure/azure-sdk-assets, recorded streams of serverless endpoints and of 
 read ``data: `` lines with one space and bare line feeds only, and nothing else between events.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.wire import Event
 from emulator.dialects import sse
+from emulator.dialects.plain import PlainStream
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import (
     DONE,
@@ -22,6 +24,7 @@ from emulator.dialects.walk import (
     Opened,
     Run,
     begins,
+    first_due,
     gather,
     interleave,
     is_only,
@@ -43,6 +46,7 @@ from emulator.vendors.azure.chat.shapes import (
 from emulator.vendors.azure.habits import Habits
 
 _NULL = b"null"
+_OPENED = b'"content":"","role":"assistant"'
 _FINISH_WITH_USAGE = FINISH | USAGE
 _PROMPT_SEEN = sse.frame(
     {
@@ -64,13 +68,16 @@ def stream_chat(
     named_tool: bool,
     functions: bool = False,
     audio: AudioFormat | None = None,
-) -> Iterator[Event]:
+) -> Iterable[Event]:
     """All events of an answer; the choices of ``n`` above 1 run side by side."""
     tail = _dump_tail(plan, habits)
     head = b'data: {"choices":[{%b"delta":{' % (b'"content_filter_results":{},' if habits.filtered else b"")
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
-    if habits.filtered:
-        yield begins(plan), _PROMPT_SEEN, 0, PLAIN
+    opening: list[Event] = [(begins(plan), _PROMPT_SEEN, 0, PLAIN)] if habits.filtered else []
+    ending: list[Event] = [(end, sse.DONE, 0, DONE)]
+    if habits.openai and usage:
+        counts = b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, dump_detailed_usage(plan))
+        ending.insert(0, (end, counts, 0, USAGE))
     choices = [
         _ChoiceChunks(
             plan=plan,
@@ -86,11 +93,10 @@ def stream_chat(
         )
         for index, choice in enumerate(plan.choices)
     ]
+    if len(choices) == 1 and choices[0].is_plain:
+        return _stream_plain(choices[0], opening, ending)
     stream = _stream_openai if habits.openai else _stream_serverless
-    yield from interleave([stream(chunks) for chunks in choices])
-    if habits.openai and usage:
-        yield end, b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, dump_detailed_usage(plan)), 0, USAGE
-    yield end, sse.DONE, 0, DONE
+    return chain(opening, interleave([stream(chunks) for chunks in choices]), ending)
 
 
 def _dump_tail(plan: Plan, habits: Habits) -> bytes:
@@ -128,10 +134,32 @@ class _ChoiceChunks:
     functions: bool
     audio: AudioFormat | None
 
+    @property
+    def is_plain(self) -> bool:
+        """It is one text and nothing else."""
+        choice = self.choice
+        return bool(choice.spans) and is_only(choice) and choice.logprobs is None and self.audio is None
+
     def chunk(self, delta: bytes, finish: bytes = _NULL, logprobs: bytes = _NULL, usage: bytes = b"") -> bytes:
         return b'%b%b},"finish_reason":%b,"index":%d,"logprobs":%b}],%b%b}\n\n' % (
             self.head, delta, finish, self.index, logprobs, self.tail, usage,
         )  # fmt: skip
+
+
+def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Sequence[Event]) -> PlainStream:
+    """The usual stream, which is what the two below make of it."""
+    choice, openai = chunks.choice, chunks.habits.openai
+    closed = Closed(last_due(choice, chunks.plan.due), choice.count)
+    first = _open_openai(chunks) if openai else chunks.chunk(_OPENED)
+    before, after = chunks.chunk(b'"content":\0').split(b"\0")
+    return PlainStream(
+        opening=(*opening, (first_due(choice, chunks.plan.due), first, 0, PLAIN)),
+        tokens=choice.tokens,
+        due=choice.due,
+        before=before,
+        after=(after,),
+        ending=(_close_openai(chunks, closed) if openai else _close_serverless(chunks, closed), *ending),
+    )
 
 
 def _stream_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
@@ -139,7 +167,7 @@ def _stream_serverless(chunks: _ChoiceChunks) -> Iterator[Event]:
     for step in walk(chunks.choice, chunks.plan.due):
         match step:
             case Opened():
-                yield step.due, chunks.chunk(b'"content":"","role":"assistant"'), 0, PLAIN
+                yield step.due, chunks.chunk(_OPENED), 0, PLAIN
             case Run("reasoning"):
                 yield from _think(chunks, step)
             case Run("text" | "refusal"):
@@ -183,7 +211,11 @@ def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
             case Run():
                 yield from _say(chunks, step)
             case Closed():
-                yield step.due, chunks.chunk(b"", chunks.finish), step.tokens, FINISH
+                yield _close_openai(chunks, step)
+
+
+def _close_openai(chunks: _ChoiceChunks, closed: Closed) -> Event:
+    return closed.due, chunks.chunk(b"", chunks.finish), closed.tokens, FINISH
 
 
 def _say(chunks: _ChoiceChunks, run: Run) -> Iterator[Event]:

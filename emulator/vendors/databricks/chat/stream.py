@@ -7,12 +7,13 @@ endpoints, which has nothing but usage).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.wire import Event, Mark
 from emulator.dialects.openai import shape_logprob
+from emulator.dialects.plain import PlainStream
 from emulator.dialects.sse import DONE, quote
 from emulator.dialects.walk import (
     FINISH,
@@ -41,7 +42,7 @@ _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
 _AFTER = b'},"finish_reason":null,"logprobs":null}'
 
 
-def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Iterator[Event]:
+def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Iterable[Event]:
     """All chunks of all choices as they come due, then ``[DONE]``."""
     head = (
         f'data: {{"id":"{draw_id(plan.key)}","object":"chat.completion.chunk","created":{int(plan.created)},"model":'
@@ -51,24 +52,25 @@ def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Itera
     return _stream_any(head, plan, style, include_usage)
 
 
-def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> Iterator[Event]:
+def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> PlainStream:
     """The usual stream, which is what :func:`_stream_any` makes of it."""
     choice = plan.choices[0]
-    prompt, last = plan.usage.prompt_tokens, last_due(choice)
+    prompt, first, last = plan.usage.prompt_tokens, first_due(choice), last_due(choice)
     before = head + b',"choices":[{"index":0,"delta":{'
     after = _AFTER + b'],"usage":{"prompt_tokens":%d,"completion_tokens":' % prompt
     opening = b'%b"role":"assistant","content":""%b0,"total_tokens":%d}}\n\n' % (before, after, prompt)
-    yield first_due(choice), opening, 0, PLAIN
-    # Every % of the head stands for itself.
-    template = before.replace(b"%", b"%%") + b'"content":%b' + after + b'%d,"total_tokens":%d}}\n\n'
-    for number, (token, due) in enumerate(zip(choice.tokens, choice.due, strict=True), 1):
-        if token:
-            yield due, template % (quote(token), number, prompt + number), number, PLAIN
     delta = b'"delta":{}' if style.family == "gpt" else b'"delta":{"content":""}'
     finish = b'%b,"choices":[{"index":0,%b,"finish_reason":%b,"logprobs":null}],"usage":%b}\n\n'
     ending = finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, style))
-    yield last, ending, len(choice.tokens), _FINISH_WITH_USAGE
-    yield last, DONE, 0, Mark.DONE
+    return PlainStream(
+        opening=((first, opening, 0, PLAIN),),
+        tokens=choice.tokens,
+        due=choice.due,
+        before=before + b'"content":',
+        after=(after, b',"total_tokens":', b"}}\n\n"),
+        offsets=(0, prompt),
+        ending=((last, ending, choice.count, _FINISH_WITH_USAGE), (last, DONE, 0, Mark.DONE)),
+    )
 
 
 def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:

@@ -4,15 +4,16 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 ``mindie_llm/runtime/models/base/tool_calls_processor.py``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count, islice, repeat
 
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.wire import Event, Mark
 from emulator.dialects import sse
+from emulator.dialects.plain import PlainStream
 from emulator.dialects.sse import quote
-from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, last_due, walk
+from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, is_only, last_due, walk
 from emulator.vendors.mindie.answer import ENDED, quote_so_far, time_tokens
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, shape_logprobs
 
@@ -23,18 +24,42 @@ _CALL = b'"tool_calls":[{"index":%d,"id":%b,"type":"function","function":{"name"
 _ARGUMENTS = b'"tool_calls":[{"index":%d,"function":{"arguments":%b}}]'
 
 
-def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
+def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
     """A choice without tokens is not there."""
     choices = [answer.read(choice) for choice in plan.choices if choice.tokens]
     if not choices:
-        return
+        return ()
     head = _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
     role = b'"content":""' + _AFTER % (b"null", b"null")
     begin = begins(plan)
-    for index in range(len(choices)):
-        yield begin, head + _BEFORE % index + role, 0, PLAIN
-    yield from interleave([_stream_choice(answer, plan, choice, i, head) for i, choice in enumerate(choices)])
-    yield max(map(last_due, choices)), sse.DONE, 0, Mark.DONE
+    opening: list[Event] = [(begin, head + _BEFORE % index + role, 0, PLAIN) for index in range(len(choices))]
+    done: Event = (max(map(last_due, choices)), sse.DONE, 0, Mark.DONE)
+    if len(choices) == 1 and _is_plain(choices[0]) and not answer.full_text:
+        return _stream_plain(answer, plan, choices[0], head, opening, done)
+    streams = [_stream_choice(answer, plan, choice, i, head) for i, choice in enumerate(choices)]
+    return chain(opening, interleave(streams), [done])
+
+
+def _is_plain(choice: Choice) -> bool:
+    return bool(choice.spans) and is_only(choice) and choice.logprobs is None
+
+
+def _stream_plain(
+    answer: OpenAIAnswer, plan: Plan, choice: Choice, head: bytes, opening: Sequence[Event], done: Event
+) -> PlainStream:
+    """The usual stream, which is what :func:`_stream_choice` makes of it."""
+    times = time_tokens(choice, answer.stops, answer.tokenizer)
+    last = len(times) - 1
+    delta = b'"content":' + quote(choice.tokens[last])
+    return PlainStream(
+        opening=opening,
+        tokens=choice.tokens[:last],
+        due=times[:last],
+        before=head + _BEFORE % 0 + b'"content":',
+        after=(_AFTER % (b"null", b"null"),),
+        ending=((times[last], _close(answer, plan, choice, 0, head, delta, last), choice.count, ENDED), done),
+        silent=True,
+    )
 
 
 def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes) -> Iterator[Event]:
@@ -47,11 +72,16 @@ def _stream_choice(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int,
     rows = zip(islice(times, last), deltas, _list_endings(choice), count(1), strict=False)
     for due, delta, after, position in rows:
         yield due, b"%b%b%b" % (opening, delta, after), position, PLAIN
+    yield times[last], _close(answer, plan, choice, index, head, next(deltas), last), choice.count, ENDED
+
+
+def _close(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, delta: bytes, last: int) -> bytes:
+    """The chunk with the last token that is sent."""
     full = b'"full_text":%b,' % quote(choice.text()) if answer.full_text else b""
     usage = b'"usage":%b,' % dump_json(answer.shape_usage(plan, [choice]))
     weight = dump_json(shape_logprobs(choice, last, last + 1))
     after = _AFTER % (weight, quote(answer.name_finish(choice)))
-    yield times[last], b"".join((head, full, usage, before, next(deltas), after)), len(choice.tokens), ENDED
+    return b"".join((head, full, usage, _BEFORE % index, delta, after))
 
 
 def _list_endings(choice: Choice) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.media.sounds import Voice
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, format_logprob, put_in_text, render_body
-from emulator.vendors.openvino.text.stream import ChunkTemplate, stream_events, takes_a_second_step
+from emulator.vendors.openvino.text.stream import ChunkTemplate, TextStream, takes_a_second_step
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -91,8 +91,7 @@ class ChatCodec:
             opening=b'"delta":{"role":"assistant","content":null}' if handshake else b"",
             empty=b'"delta":{}' if release.empty_delta or release.closing_chunk else b"",
         )
-        events = stream_events(plan, choice, template)
-        return WireStream(events, self.settings.stream_headers)
+        return WireStream(TextStream(plan, choice, template), self.settings.stream_headers)
 
 
 def _render_logprobs(entries: Iterable[Logprob]) -> bytes:

@@ -11,9 +11,10 @@ from typing import Self
 
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
-from emulator.core.wire import Event, Mark
+from emulator.core.wire import Batch, Event, Foretold, Mark
 from emulator.dialects import sse
-from emulator.dialects.walk import CallOpened, Run, first_due, last_due, walk
+from emulator.dialects.batch import join
+from emulator.dialects.walk import CallOpened, Run, first_due, is_only, last_due, walk
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, render_usage
@@ -78,6 +79,11 @@ class ChunkTemplate:
             b'data: {"choices":[%b,%b}\n\n' % (tail, render_usage(plan.usage)) if usage else b"",
         )
 
+    def cut(self, choice: Choice, run: Run, before: bytes, after: bytes, opening: str = "") -> Cut:
+        """The chunks of a run, as the release cuts them."""
+        how = cut_at_blanks if self.release.chunk_split == "blank" else cut_with_lag
+        return how(choice, run, before, after, opening)
+
     def first(self) -> bytes:
         """The chunk before any text."""
         return b'data: {"choices":[{"index":0,%b,"finish_reason":null}%b}\n\n' % (self.opening, self.tail)
@@ -113,23 +119,56 @@ def takes_a_second_step(choice: Choice) -> bool:
     return len(tokens) > 1 or (choice.finish_reason != "length" and choice.stopped_by is None)
 
 
-def stream_events(plan: Plan, choice: Choice, template: ChunkTemplate, echo: str = "") -> Iterator[Event]:
+@record(frozen=True, slots=True, eq=False)
+class TextStream(Foretold):
     """The one choice of a stream; its last text goes out together with all that follows."""
-    if template.opening:
-        yield first_due(choice, plan.due), template.first(), 0, PLAIN
-    around, rest = yield from _stream_texts(plan, choice, template, echo)
-    due, tokens = last_due(choice, plan.due), len(choice.tokens)
-    yield due, template.last(around, rest), tokens, _LAST_TEXT
-    if template.usage:
-        yield due, template.usage, tokens, _USAGE
-    yield due, sse.DONE, tokens, Mark.DONE
+
+    plan: Plan
+    choice: Choice
+    template: ChunkTemplate
+    echo: str = ""
+
+    def __iter__(self) -> Iterator[Event]:
+        yield from self._open()
+        around, rest = yield from _stream_texts(self.plan, self.choice, self.template, self.echo)
+        yield from self._close(around, rest)
+
+    def batches(self) -> Iterator[Batch] | None:
+        choice, template = self.choice, self.template
+        if last_due(choice, self.plan.due) > 0.0 or self.echo or not (choice.spans and is_only(choice)):
+            return None
+        texts, rest = _gather(template.cut(choice, Run("text", 0, choice.count), b"", b""))
+        before, after = template.wrap(template.around)
+        ending = self._close(template.around, rest)
+        return join(self._open(), lambda start, end: (before, texts[start:end]), after, len(texts), ending)
+
+    def _open(self) -> Iterator[Event]:
+        if self.template.opening:
+            yield first_due(self.choice, self.plan.due), self.template.first(), 0, PLAIN
+
+    def _close(self, around: Around, rest: str) -> Iterator[Event]:
+        due, tokens = last_due(self.choice, self.plan.due), self.choice.count
+        yield due, self.template.last(around, rest), tokens, _LAST_TEXT
+        if self.template.usage:
+            yield due, self.template.usage, tokens, _USAGE
+        yield due, sse.DONE, tokens, Mark.DONE
+
+
+def _gather(cut: Cut) -> tuple[list[bytes], str]:
+    """What a cut yields, without its times, and gives back."""
+    texts: list[bytes] = []
+    try:
+        while True:
+            texts.append(next(cut)[1])
+    except StopIteration as end:
+        rest: str = end.value
+    return texts, rest
 
 
 def _stream_texts(
     plan: Plan, choice: Choice, template: ChunkTemplate, echo: str
 ) -> Generator[Event, None, tuple[Around, str]]:
     """``echo``, thoughts, text and tool calls, one after the other; gives back what is left of the last of them."""
-    cut = cut_at_blanks if template.release.chunk_split == "blank" else cut_with_lag
     around, rest = template.around, echo
     before, after = template.wrap(around)
     call: CallOpened | None = None
@@ -145,7 +184,7 @@ def _stream_texts(
             around = _surround(step, call, template)
             call = None
             before, after = template.wrap(around)
-            rest = yield from cut(choice, step, before, after, rest)
+            rest = yield from template.cut(choice, step, before, after, rest)
     return around, rest
 
 

@@ -5,50 +5,71 @@ writes a call as JSON and the router passes its arguments on as they come; where
 stands is unverified.
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_uuid
 from emulator.core.wire import Event, Mark
+from emulator.dialects.plain import PlainStream
 from emulator.dialects.sse import DONE, quote
 from emulator.dialects.walk import FINISH, PLAIN, USAGE, CallOpened, Run, is_only, last_due, walk
 from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
 
 
-def stream_chat(plan: Plan, options: ChatOptions) -> Iterator[Event]:
+def stream_chat(plan: Plan, options: ChatOptions) -> Iterable[Event]:
     """One chunk a token; of an answer with tool calls, the first call alone."""
     choice = plan.choices[0]
     head = b"data: %b," % dump_json(shape_head(plan, options, "chat.completion.chunk"))[:-1]
     call = None if is_only(choice) else _find_call(choice)
-    if call is None:
-        yield from _stream_text(choice, head, options)
-    else:
-        call_id = draw_uuid(plan.key, "call") if options.call_id is None else options.call_id
-        yield from _stream_call(choice, *call, head, quote(call_id), options.limit)
     due = last_due(choice, plan.due)
+    ending: list[Event] = [(due, DONE, 0, Mark.DONE)]
     if options.usage:
-        yield due, b'%b"choices":[],"usage":%b}\n\n' % (head, dump_json(shape_chat_usage(plan, options))), 0, USAGE
-    yield due, DONE, 0, Mark.DONE
+        counts = b'%b"choices":[],"usage":%b}\n\n' % (head, dump_json(shape_chat_usage(plan, options)))
+        ending.insert(0, (due, counts, 0, USAGE))
+    if call is None:
+        weighed = options.logprobs and choice.logprobs
+        return (
+            chain(_weigh_text(choice, head, options), ending)
+            if weighed
+            else _stream_text(choice, head, options, ending)
+        )
+    call_id = draw_uuid(plan.key, "call") if options.call_id is None else options.call_id
+    return chain(_stream_call(choice, *call, head, quote(call_id), options.limit), ending)
 
 
 _AFTER_TEXT = b'},"logprobs":%b,"finish_reason":%b}],"usage":null}\n\n'
 _NULL = b"null"
 
 
-def _stream_text(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[Event]:
-    total = len(choice.tokens)
-    if not total:
-        return
-    logprobs = choice.logprobs if options.logprobs else None
-    weights = [dump_json(shape_logprobs((entry,), options.top)) for entry in logprobs or ()]
-    before = head + b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
-    after = [_AFTER_TEXT % (weight, _NULL) for weight in weights] or [_AFTER_TEXT % (_NULL, _NULL)] * total
-    for position, moment, token, end in zip(range(1, total), choice.due, choice.tokens, after, strict=False):
-        yield moment, b"".join((before, quote(token), end)), position, PLAIN
-    end = _AFTER_TEXT % (weights[-1] if weights else _NULL, quote(name_finish(choice, options.limit)))
-    yield choice.due[-1], b"".join((before, quote(choice.tokens[-1]), end)), total, FINISH
+_CONTENT = b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
+
+
+def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequence[Event]) -> PlainStream:
+    before, last = head + _CONTENT, choice.count - 1
+    closing: list[Event] = []
+    if choice.count:
+        after = _AFTER_TEXT % (_NULL, quote(name_finish(choice, options.limit)))
+        closing = [(choice.due[last], b"".join((before, quote(choice.tokens[last]), after)), choice.count, FINISH)]
+    return PlainStream(
+        opening=(),
+        tokens=choice.tokens[:-1],
+        due=choice.due[:-1],
+        before=before,
+        after=(_AFTER_TEXT % (_NULL, _NULL),),
+        ending=(*closing, *ending),
+        silent=True,
+    )
+
+
+def _weigh_text(choice: Choice, head: bytes, options: ChatOptions) -> Iterator[Event]:
+    """The same with log-probabilities."""
+    total = choice.count
+    for number, entry in enumerate(choice.logprobs or (), 1):
+        finish, mark = (quote(name_finish(choice, options.limit)), FINISH) if number == total else (_NULL, PLAIN)
+        after = _AFTER_TEXT % (dump_json(shape_logprobs((entry,), options.top)), finish)
+        yield choice.due[number - 1], b"".join((head, _CONTENT, quote(choice.tokens[number - 1]), after)), number, mark
 
 
 def _find_call(choice: Choice) -> tuple[CallOpened, Run] | None:

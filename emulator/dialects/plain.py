@@ -1,0 +1,56 @@
+"""The usual stream: one text, token by token, each in an event from the same template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from emulator.core.record import record
+from emulator.core.wire import Batch, Event, Foretold, Mark
+from emulator.dialects.batch import Column, join
+from emulator.dialects.sse import quote
+
+
+@record(frozen=True, slots=True, eq=False)
+class PlainStream(Foretold):
+    """Whole events, one event a token, and whole events.
+
+    Fields:
+        tokens: their texts; ``due``: as many.
+        before: what stands in front of the text.
+        after: what follows it, in parts: between each two of them stands the number of the token and what is added.
+        offsets: what is added, one fewer than ``after`` has parts.
+        ending: never none; nothing is due later than its last.
+        silent: a token without text has an event, too.
+    """
+
+    opening: Sequence[Event]
+    tokens: Sequence[str]
+    due: Sequence[float]
+    before: bytes
+    after: Sequence[bytes]
+    ending: Sequence[Event]
+    offsets: Sequence[int] = ()
+    silent: bool = False
+
+    def __iter__(self) -> Iterator[Event]:
+        yield from self.opening
+        # Every % of the parts stands for itself.
+        head, *tail = [part.replace(b"%", b"%%") for part in (self.before, *self.after)]
+        template = head + b"%b" + b"%d".join(tail)
+        rows = zip(map(quote, self.tokens), *[count(1 + offset) for offset in self.offsets], strict=False)
+        for due, token, row, number in zip(self.due, self.tokens, rows, count(1), strict=False):
+            if token or self.silent:
+                yield due, template % row, number, Mark.PLAIN
+        yield from self.ending
+
+    def batches(self) -> Iterator[Batch] | None:
+        if self.ending[-1][0] > 0.0 or not (self.silent or all(self.tokens)):
+            return None
+        return join(self.opening, self._columns, self.after[-1], len(self.tokens), self.ending)
+
+    def _columns(self, start: int, end: int) -> list[Column]:
+        columns: list[Column] = [self.before, [*map(quote, self.tokens[start:end])]]
+        for part, offset in zip(self.after, self.offsets, strict=False):
+            columns += part, range(start + 1 + offset, end + 1 + offset)
+        return columns
