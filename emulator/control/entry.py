@@ -8,7 +8,10 @@ from typing import Protocol
 
 from emulator.control.explain import describe_nearest
 from emulator.core.wire import Headers, WireRequest
+from emulator.faults import Strike
 from emulator.scenario.match import Facts, Match, Verdict
+
+_MOST_WRITES = 200  # of one call that are told
 
 
 class Recorded(Protocol):
@@ -65,6 +68,14 @@ def find_p99(late: Sequence[float]) -> float:
     return sorted(late)[min(len(late) - 1, int(0.99 * len(late)))]
 
 
+def thin(dues: Sequence[float], lateness: Sequence[float]) -> Sequence[tuple[float, float]]:
+    """When writes were due and when they went out; of many that follow each other the one that was most late."""
+    step = -(-len(dues) // _MOST_WRITES) or 1
+    groups = (range(start, min(start + step, len(dues))) for start in range(0, len(dues), step))
+    chosen = [max(group, key=lateness.__getitem__) for group in groups]
+    return [(round(dues[at], 6), round(dues[at] + lateness[at], 6)) for at in chosen]
+
+
 @dataclass(slots=True, eq=False)
 class Attempts:
     """Equal requests of a session, one after the other; ``latest`` is the id of the one that came last."""
@@ -93,6 +104,9 @@ class Kept:
         headers: of the answer.
         body: of an answer in one piece; may be cut.
         text: what the model said; tool calls as name and arguments.
+        raw: the body of an answer that was bent, as far as it was sent; may be cut.
+        strikes: where in it faults struck, in their order.
+        writes: of a stream, when they were due and when they went out, seconds after admission; a choice of them.
         request_cut, response_cut: the body was longer.
         size: bytes that count against what is kept in all.
     """
@@ -102,6 +116,9 @@ class Kept:
     body: bytes | None = None
     text: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
+    raw: bytes | None = None
+    strikes: tuple[Strike, ...] = ()
+    writes: Sequence[tuple[float, float]] = ()
     request_cut: bool = False
     response_cut: bool = False
     size: int = 0

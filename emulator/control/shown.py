@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from itertools import accumulate, pairwise
 
-from emulator.control.entry import Entry
-from emulator.control.models import RequestShown, ResponseShown, ToolCallShown
+from emulator.control.entry import Entry, Kept
+from emulator.control.models import RequestShown, ResponseShown, StrikeShown, ToolCallShown
 from emulator.core.json import JSON, parse_json
 
 _LONGEST_CHARACTER = 4  # bytes in UTF-8
@@ -33,6 +34,7 @@ def show_response(entry: Entry) -> ResponseShown:
     """What the client was sent."""
     kept = entry.kept
     body, is_base64 = (None, False) if kept is None else show_body(kept.body or b"", cut=kept.response_cut)
+    raw, strikes = (None, []) if kept is None else show_strikes(kept)
     return ResponseShown(
         headers={} if kept is None else show_headers(kept.headers),
         body=body,
@@ -42,6 +44,9 @@ def show_response(entry: Entry) -> ResponseShown:
             ToolCallShown(name=name, arguments=_parse(arguments))
             for name, arguments in (() if kept is None else kept.tool_calls)
         ],
+        raw=raw,
+        strikes=strikes,
+        writes=[] if kept is None else list(kept.writes),
         events=entry.events,
         bytes=entry.bytes_out,
         cut=kept is not None and kept.response_cut,
@@ -60,6 +65,17 @@ def show_body(body: bytes, *, cut: bool) -> tuple[JSON, bool]:
             return base64.b64encode(body).decode(), True
         text = body[: error.start].decode()
     return (text if cut else _parse(text)), False
+
+
+def show_strikes(kept: Kept) -> tuple[str | None, list[StrikeShown]]:
+    """The bytes of a bent answer as text, a character that was broken too, and before which of it faults struck."""
+    if kept.raw is None:
+        return None, []
+    places = sorted({min(strike.at, len(kept.raw)) for strike in kept.strikes} | {len(kept.raw)})
+    parts = [kept.raw[start:end].decode("utf-8", "backslashreplace") for start, end in pairwise([0, *places])]
+    reached = dict(zip(places, accumulate(map(len, parts)), strict=True))
+    shown = [StrikeShown(fault=one.fault, at=reached[min(one.at, len(kept.raw))]) for one in kept.strikes]
+    return "".join(parts), shown
 
 
 def _parse(text: str) -> JSON:

@@ -19,11 +19,12 @@ from emulator.faults.reorder import Reorder
 from emulator.faults.split import Split
 from emulator.faults.stall import Stall
 from emulator.faults.status import Status
+from emulator.faults.strikes import Strike, follow
 from emulator.faults.truncate import Truncate
 from emulator.faults.wrong_content_type import WrongContentType
 from emulator.faults.wrong_usage import WrongUsage
 
-__all__ = ["AnyFault", "Fault", "bend_all", "measure"]
+__all__ = ["AnyFault", "Fault", "Strike", "bend_all", "follow", "measure"]
 
 AnyFault = Annotated[
     Disconnect

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
+from typing import ClassVar, TypeVar
 
 from emulator.core.delivery import Delivery
 from emulator.core.values import Closed
 
 
 class Fault(Closed):
-    """Something that goes wrong with an answer on its way."""
+    """Something that goes wrong with an answer on its way; ``whole_events``: it adds or moves such, and edits none."""
+
+    whole_events: ClassVar[bool] = False
 
     @property
     def needs_events(self) -> bool:
@@ -27,10 +30,20 @@ class Fault(Closed):
         raise NotImplementedError
 
 
-def bend_all(delivery: Delivery, faults: Iterable[Fault]) -> Delivery:
-    """The answer with all faults in it, in order; one that never begins is bent no further."""
+F = TypeVar("F", bound=Fault)
+
+
+def bend_all(
+    delivery: Delivery, faults: Iterable[F], tell: Callable[[F, Delivery, Delivery], None] | None = None
+) -> Delivery:
+    """The answer with all faults in it, in order; one that never begins is bent no further.
+
+    ``tell`` is told of each fault, with the answer before and after it.
+    """
     for fault in faults:
         if delivery.start == inf:
             break
-        delivery = fault.bend(delivery)
+        before, delivery = delivery, fault.bend(delivery)
+        if tell is not None:
+            tell(fault, before, delivery)
     return delivery

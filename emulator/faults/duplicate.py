@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from emulator.core.delivery import Delivery
 from emulator.faults.position import Positioned, list_events_from
@@ -15,6 +15,7 @@ class Duplicate(Positioned):
     A client that adds up deltas without looking says a word twice.
     """
 
+    whole_events: ClassVar[bool] = True
     type: Literal["duplicate"]
 
     def bend(self, delivery: Delivery) -> Delivery:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ class LateError(Positioned):
     the vendor has refused anyway stays as it is.
     """
 
+    whole_events: ClassVar[bool] = True
     type: Literal["late_error"]
     kind: Annotated[ErrorKind, Field(strict=False)] = Field(
         default=ErrorKind.INTERNAL, description="What went wrong; absent: internal."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from emulator.core.delivery import Delivery
 from emulator.faults.position import Positioned, list_events_from
@@ -14,6 +14,7 @@ class Reorder(Positioned):
     No proxy should do it; a client that numbers its events notices. An answer in one piece has no two.
     """
 
+    whole_events: ClassVar[bool] = True
     type: Literal["reorder"]
 
     @property

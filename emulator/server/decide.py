@@ -18,7 +18,7 @@ from emulator.core.plan import Plan
 from emulator.core.vendor import AnyService, AnyVendor, Call, Change, Parsed
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.core.work import aside
-from emulator.faults import bend_all, measure
+from emulator.faults import AnyFault, bend_all, follow, measure
 from emulator.pipeline import UNMATCHED, Emulator, fill_reply
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
 from emulator.scenario.match import Match, Verdict
@@ -175,7 +175,11 @@ class Decider:
 
         bounds = self._emulator.bounds
         delivery = replace(delivery, word_error=word_error, room=bounds.added, writes=bounds.writes)
-        return bend_all(delivery, exchange.faults)
+
+        def note(fault: AnyFault, before: Delivery, after: Delivery) -> None:
+            exchange.strikes = follow(exchange.strikes, fault.type, before, after, whole_events=fault.whole_events)
+
+        return bend_all(delivery, exchange.faults, note if self._emulator.journal.bodies else None)
 
 
 async def _word(call: Call, plan: Plan, wire: WireRequest) -> WireResponse | WireStream:

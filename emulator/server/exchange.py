@@ -10,7 +10,7 @@ from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call, Parsed
 from emulator.core.wire import DROPPED, Headers, WireRequest, WireResponse, WireStream
-from emulator.faults import AnyFault
+from emulator.faults import AnyFault, Strike
 from emulator.limits import Admission
 from emulator.scenario.match import Match
 from emulator.server.pump import Sent
@@ -29,7 +29,7 @@ class Exchange:
         refusal: what was said in place of an answer.
         asks: a header asks something of the emulator itself.
         error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
-        answer: what is sent; ``extra``: headers beside its own.
+        answer: what is sent; ``extra``: headers beside its own; ``strikes``: where faults struck in it.
         trace: what is left of it, once it is recorded.
     """
 
@@ -50,6 +50,7 @@ class Exchange:
     hint: str = ""
     answer: WireResponse | WireStream | Delivery | None = None
     extra: Headers = ()
+    strikes: tuple[Strike, ...] = ()
     sent: Sent = field(default_factory=Sent)
     trace: Trace | None = None
 

@@ -212,10 +212,16 @@ class Player:
 
     async def _deliver_body(self, answer: Delivery, sent: Sent, chunked: bool) -> bool:
         writes = [*join_writes(answer.pieces)]
+        dues: list[float] = []
+        late: list[float] = []
+        sent.dues, sent.lateness = dues, late
         for number, (due, data, tokens) in enumerate(writes, 1):
             await self._wait(due)
+            now = self._clock.now()
             if not sent.events:
-                sent.first = self._clock.now()
+                sent.first = now
+            dues.append(due)
+            late.append(max(0.0, now - self._exchange.started - due))
             sent.events += 1
             sent.size += len(data)
             sent.tokens = tokens

@@ -33,7 +33,7 @@ class Sent:
         first: when the body began, Unix seconds.
         reached: when the last of what was sent was due, seconds after admission.
         tokens: how many were sent, if somebody counted.
-        lateness: seconds by which each write was late.
+        dues: when each write was due, seconds after admission; ``lateness``: seconds by which it was late.
         whole: it was sent to its end; false if the client left before.
     """
 
@@ -43,6 +43,7 @@ class Sent:
     first: float = 0.0
     reached: float = -1.0
     tokens: int | None = None
+    dues: Sequence[float] = ()
     lateness: Sequence[float] = ()
     whole: bool = False
 
@@ -109,8 +110,8 @@ class Pump:
     """
 
     __slots__ = (
-        *("_ahead", "_before_end", "_chunked", "_clock", "_events", "_held", "_http", "_joined", "_lateness", "_over"),
-        *("_planned_ttft", "_reached", "_sent", "_started", "_transport", "_woken"),
+        *("_ahead", "_before_end", "_chunked", "_clock", "_dues", "_events", "_held", "_http", "_joined"),
+        *("_lateness", "_over", "_planned_ttft", "_reached", "_sent", "_started", "_transport", "_woken"),
     )
 
     def __init__(
@@ -138,8 +139,9 @@ class Pump:
         self._ahead: Iterator[Event] = iter(())
         self._joined = b""  # what goes out with the next event
         self._reached = -1.0
+        self._dues: list[float] = []
         self._lateness: list[float] = []
-        sent.lateness = self._lateness
+        sent.dues, sent.lateness = self._dues, self._lateness
         self._over = False
         self._woken: asyncio.Future[_State] | None = None
 
@@ -246,6 +248,7 @@ class Pump:
             more = False
         self._joined = prefix
         if waiting:
+            self._dues.append(self._reached)
             self._lateness.append(max(0.0, elapsed - _CLOSE - self._reached))
             if not sent.events:
                 sent.first = started + elapsed - _CLOSE

@@ -49,6 +49,8 @@ class Recorder:
         if exchange.trace is not None:
             return
         exchange.trace = trace = self._trace(exchange)
+        if isinstance(exchange.answer, Delivery):
+            trace.raw, trace.strikes = exchange.answer.body, exchange.strikes
         wire, journal = exchange.wire, self._journal
         if exchange.era == journal.era(wire.session):
             if exchange.identity:
@@ -117,14 +119,16 @@ class Recorder:
             choice,
             () if answer is None else answer.headers,
             exchange.extra,
-            answer.body if isinstance(answer, WireResponse) else _body_of(answer),
+            _body_of(answer),
             self._settings.bodies,
         )
 
 
-def _body_of(answer: WireStream | Delivery | None) -> bytes | None:
-    """What an answer that was bent says, if it is in one piece."""
-    return answer.body if isinstance(answer, Delivery) and not answer.streamed else None
+def _body_of(answer: WireResponse | WireStream | Delivery | None) -> bytes | None:
+    """What an answer in one piece says."""
+    if isinstance(answer, WireResponse) or (isinstance(answer, Delivery) and not answer.streamed):
+        return answer.body
+    return None
 
 
 def _plan_end(plan: Plan) -> float:

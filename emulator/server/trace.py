@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from multidict import CIMultiDict
 
-from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99
+from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99, thin
 from emulator.core.plan import Choice, Usage
 from emulator.core.secret import HEADERS, QUERY, cut_body, cut_values
 from emulator.core.wire import Headers, WireRequest
+from emulator.faults import Strike
 from emulator.scenario.match import Match, Verdict
 from emulator.server.pump import Sent
 
@@ -34,7 +35,7 @@ class Trace:
         asked: rules were asked.
         usage, choice, finish_reason: of the plan, if there was one; the latter two of its first choice.
         headers: of the answer; ``extra``: those beside its own.
-        body: of an answer in one piece.
+        body: of an answer in one piece; ``raw``: of one that was bent, and where the faults struck in it.
         most: bytes that are kept of each body; 0: neither bodies nor headers are kept.
         verdicts: what each rule said, where rules look at credentials, which are not kept.
     """
@@ -68,6 +69,8 @@ class Trace:
     extra: Headers
     body: bytes | None
     most: int
+    raw: bytes | None = None
+    strikes: tuple[Strike, ...] = ()
     number: int = 1
     attempts: Attempts = field(default_factory=Attempts)
     retry_of: str | None = None
@@ -119,13 +122,18 @@ class Trace:
         if self.operation is None:  # no body of a chat holds any
             wire.body = cut_body(wire.body)
             self.body = None if self.body is None else cut_body(self.body)
+            if self.raw is not None and cut_body(self.raw) != self.raw:
+                self.raw = None
         if len(wire.body) > most:
             wire.body, self.request_cut = wire.body[:most], True
         said = 0 if self.choice is None else self.choice.count * _TOKEN
         if self.body is not None:
             said += min(most, len(self.body))
-        late = len(self.sent.lateness) * _NUMBER
-        self.size = _AROUND + said + late + len(wire.body) + _size_of(wire.headers)
+        if self.raw is not None:
+            self.raw = self.raw[:most]
+            said += len(self.raw)
+        times = (len(self.sent.dues) + len(self.sent.lateness)) * _NUMBER
+        self.size = _AROUND + said + times + len(wire.body) + _size_of(wire.headers)
         if wire.query:
             self.size += _size_of(wire.query)
 
@@ -142,7 +150,8 @@ class Trace:
     def _empty(self) -> None:
         self.wire.forget()
         self.headers = self.extra = ()
-        self.choice = self.body = None
+        self.choice = self.body = self.raw = None
+        self.sent.dues = ()
 
     def read(self) -> Entry:
         """The entry, made when it is first asked for."""
@@ -206,6 +215,11 @@ class Trace:
             text = choice.said.text if len(choice.spans) == 1 else choice.text()
             kept.text, kept.tool_calls = text[:most], choice.tool_calls
             kept.response_cut = len(text) > most
+        if self.raw is not None:
+            kept.raw = self.raw[: self.sent.size]
+            kept.strikes = tuple([strike for strike in self.strikes if strike.at <= self.sent.size])
+        if self.stream or self.raw is not None:
+            kept.writes = thin(self.sent.dues, self.sent.lateness)
         kept.response_cut |= body is not None and len(body) > most
         kept.size = self.size
         return kept

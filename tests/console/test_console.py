@@ -15,7 +15,13 @@ PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 ROWS = "#list [role=option]:not([hidden])"
 
 
-def chat(client: EmulatorClient, *prompts: str, session: str = "", headers: Mapping[str, str] | None = None) -> None:
+def chat(
+    client: EmulatorClient,
+    *prompts: str,
+    session: str = "",
+    headers: Mapping[str, str] | None = None,
+    stream: bool = False,
+) -> None:
     """A chat for each prompt, one after the other; what becomes of it does not matter."""
     address = urlsplit(client.url("databricks", via="root"))
     sent = {"authorization": "Bearer dapi-search-secret", "content-type": "application/json", **(headers or {})}
@@ -23,7 +29,7 @@ def chat(client: EmulatorClient, *prompts: str, session: str = "", headers: Mapp
         sent["x-emulator-session"] = session
     for prompt in prompts:
         connection = http.client.HTTPConnection(address.hostname or "", address.port)
-        body = json.dumps({"messages": [{"role": "user", "content": prompt}], "max_tokens": 8})
+        body = json.dumps({"messages": [{"role": "user", "content": prompt}], "max_tokens": 8, "stream": stream})
         try:
             connection.request("POST", PATH, body, sent)
             connection.getresponse().read()
@@ -75,6 +81,20 @@ def test_a_call_is_opened_read_and_closed_by_keyboard_alone(look: Open, emulator
     assert "dapi-search-secret" not in page.content()
     page.keyboard.press("Escape")
     detail.wait_for(state="detached")
+
+
+def test_of_a_bent_stream_bytes_are_marked_and_writes_drawn(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "tides", stream=True)
+    (call,) = emulator_at_work.requests()
+    page = look(console(emulator_at_work), f"calls/{call.id}")
+    mark = page.locator("#detail mark")
+    mark.wait_for()
+    assert mark.inner_text() == "▲ disconnect"
+    before = mark.evaluate("node => node.previousSibling.textContent")
+    assert before == call.response.raw
+    assert before.count("data: ") == 4
+    assert page.locator("#detail svg circle").count() == len(call.response.writes) == 4
+    assert "4 writes over" in page.locator("#detail svg").get_attribute("aria-label")
 
 
 def test_attempts_of_one_request_are_joined(look: Open, emulator_at_work: EmulatorClient) -> None:

@@ -5,9 +5,9 @@ import base64
 
 import pytest
 
-from emulator.control.entry import Kept
+from emulator.control.entry import Kept, thin
 from emulator.control.models import Filters, RequestEntry
-from emulator.control.shown import show_body, show_headers
+from emulator.control.shown import show_body, show_headers, show_response
 from emulator.core.json import as_array, as_object, dump_json
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting, whole
@@ -194,7 +194,7 @@ async def test_the_whole_is_the_short_entry_and_four_more(toy: Running) -> None:
     assert list(detail) == [*CONTRACT.split(), "request", "response", "limits", "explanation"]
     request, response = as_object(detail["request"]), as_object(detail["response"])
     assert list(request) == ["query", "headers", "body", "encoding", "bytes", "cut", "kept"]
-    assert list(response) == ["headers", "body", "encoding", "text", "tool_calls", "events", "bytes", "cut", "kept"]
+    assert " ".join(response) == "headers body encoding text tool_calls raw strikes writes events bytes cut kept"
 
 
 async def test_what_was_sent_is_shown(toy: Running) -> None:
@@ -225,6 +225,51 @@ async def test_of_a_stream_there_is_no_body_but_what_was_said(toy: Running) -> N
     response = as_object((await whole(toy, answer))["response"])
     assert (response["body"], response["events"], response["bytes"]) == (None, 3, len(answer.body))
     assert response["text"] == "".join(answer.body.decode().removesuffix("\n").split("\n"))
+
+
+LIVELY = "version: 1\nclock: instant\nlatency: {ttft: 1s, itl: 250ms}\nrules: [{name: fixed, reply: {text: ä b c}%s}]\n"
+
+
+async def test_of_a_stream_each_write_is_told_with_its_time(start: Start) -> None:
+    running = await start(LIVELY % "", vendors=[TOY])
+    response = as_object((await whole(running, await ask(running, stream=True)))["response"])
+    assert response["writes"] == [[1.0, 1.0], [1.25, 1.25], [1.5, 1.5]]
+    assert (response["raw"], response["strikes"]) == (None, [])
+    one_piece = as_object((await whole(running, await ask(running)))["response"])
+    assert one_piece["writes"] == []
+
+
+async def test_of_a_bent_answer_the_bytes_are_told_and_where_faults_struck(start: Start) -> None:
+    faults = ", faults: [{type: stall, inside: utf8, for: 2s}, {type: truncate, after_tokens: 2}]"
+    running = await start(LIVELY % faults, vendors=[TOY])
+    answer = await ask(running, stream=True)
+    response = as_object((await whole(running, answer))["response"])
+    assert answer.body == "ä\n b\n".encode()
+    assert (response["body"], response["raw"]) == (None, "\\xc3\\xa4\n b\n")
+    assert response["strikes"] == [{"fault": "stall", "at": 4}, {"fault": "truncate", "at": 12}]
+    assert response["writes"] == [[1.0, 1.0], [3.0, 3.0], [3.25, 3.25]]
+
+
+async def test_what_was_not_sent_is_not_told(start: Start) -> None:
+    running = await start("rules: [{name: cut, faults: [{type: disconnect}]}]", vendors=[TOY])
+    with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
+        await ask(running)
+    (entry,) = running.built.journal
+    response = show_response(entry)
+    assert (response.raw, [one.model_dump() for one in response.strikes]) == ("", [{"fault": "disconnect", "at": 0}])
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        pytest.param(0, [], id="none"),
+        pytest.param(2, [(0.0, 0.5), (1.0, 1.0)], id="a few"),
+        pytest.param(400, [(float(at), at + 0.5) for at in range(0, 400, 2)], id="of many those that were most late"),
+    ],
+)
+def test_writes_are_bounded(count: int, told: list[tuple[float, float]]) -> None:
+    dues, late = [float(at) for at in range(count)], [0.0 if at % 2 else 0.5 for at in range(count)]
+    assert thin(dues, late) == told
 
 
 async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:

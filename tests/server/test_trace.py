@@ -62,6 +62,18 @@ async def test_headers_queries_and_times_count_too(start: Start) -> None:
     assert [size - sizes[0] > 500 for size in sizes] == [False, True, True, True]
 
 
+@pytest.mark.parametrize(
+    ("scenario", "times"), [pytest.param("", 3, id="kept"), pytest.param("journal: {bodies: none}\n", 0, id="not")]
+)
+async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: str, times: int) -> None:
+    rule = "rules: [{name: fixed, reply: {text: a b c}, faults: [{type: stall, at: 0, for: 0s}]}]\n"
+    running = await start(rule + scenario, vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
+    (trace,) = running.built.journal.recorded
+    assert isinstance(trace, Trace)
+    assert (len(trace.sent.dues), len(trace.raw or b"")) == (times, 2 * times + 2 if times else 0)
+
+
 async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})

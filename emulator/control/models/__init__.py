@@ -36,6 +36,7 @@ from emulator.control.models.requests import (
     RequestsQuery,
     ResponseShown,
     RuleVerdict,
+    StrikeShown,
     ToolCallShown,
 )
 from emulator.control.models.timing import LatenessQuantiles, TimingErrors, TimingReport
@@ -109,6 +110,7 @@ __all__ = [
     "SessionQuery",
     "SessionState",
     "Status",
+    "StrikeShown",
     "Taken",
     "TimingErrors",
     "TimingReport",

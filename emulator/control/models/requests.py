@@ -133,6 +133,11 @@ class ToolCallShown(Given):
     arguments: JSON = Field(description="Parsed where they are JSON.")
 
 
+class StrikeShown(Given):
+    fault: str
+    at: int = Field(description="Before which character of `raw`.")
+
+
 class ResponseShown(Given):
     """What the client was sent."""
 
@@ -141,6 +146,14 @@ class ResponseShown(Given):
     encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
     text: str | None = Field(description="What the model said; null: nothing was asked of one.")
     tool_calls: list[ToolCallShown]
+    raw: str | None = Field(
+        description="The body of an answer that was bent, as far as it was sent; bytes that are no text as `\\xNN`."
+    )
+    strikes: list[StrikeShown] = Field(description="Where faults struck in it; one that changed nothing did not.")
+    writes: list[tuple[float, float]] = Field(
+        description="Of a stream, when each write was due and when it went out, seconds after admission; of more than "
+        "200 some, those that were most late."
+    )
     events: int = Field(description="Of a stream, the terminator too.")
     bytes: int = Field(description="Of the body as it went out.")
     cut: bool = Field(description="Body or text was longer than what is kept of it.")
