@@ -28,12 +28,16 @@ from emulator.scenario.template import fill
 
 UNMATCHED = Match()
 _MOST_DRAFTS = 512  # answers to repeated calls that are kept
-_LONG_PROMPT = 65_536  # tokens; to look at more takes some milliseconds
+LONG_PROMPT = 65_536
+"""Tokens; to look at more takes some milliseconds."""
 _LONGEST_DRAFT = 4096  # tokens; longer ones take more room than time
 
 
 class Emulator:
-    """One scenario at work: what all vendors share while they answer."""
+    """One scenario at work: what all vendors share while they answer.
+
+    ``is_plain``: no call has a rule to meet or anything to wait for.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class Emulator:
         self.quotas = list_quotas(scenario.limits)
         self._gate = Gate(compile_limits(scenario.limits), state)
         self._bounded = is_bounded(scenario, latency)
+        self.is_plain = not (scenario.rules or scenario.strict or self._bounded) and latency.immediate
         self._matcher: Matcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets
 
@@ -111,7 +116,7 @@ class Emulator:
         self, call: Call, match: Match, key: bytes, now: float, slot: Slot | None = None, repeated: bytes | None = None
     ) -> Plan:
         """As :meth:`decide`, beside the event loop if it takes long."""
-        if sum(call.prompt_tokens) <= _LONG_PROMPT and not is_long(call.ask, call.deployment):
+        if sum(call.prompt_tokens) <= LONG_PROMPT and not is_long(call.ask, call.deployment):
             if not is_open(call.ask):
                 return self.decide(call, match, key, now, slot, repeated)
             try:

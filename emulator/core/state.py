@@ -1,7 +1,7 @@
 """What replicas must agree on."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
@@ -74,3 +74,17 @@ class State(Protocol):
 
     async def reset(self, session: str | None = None) -> None:
         """Forget one session's counters, quotas and documents, or all."""
+
+
+@runtime_checkable
+class NearState(State, Protocol):
+    """One in the memory of this process: it answers without waiting, too."""
+
+    def peek(self, session: str, scope: str, key: bytes) -> int:
+        """A counter, left as it is."""
+
+    def count_now(self, session: str, scope: str, key: bytes) -> int:
+        """As ``count``."""
+
+    def fetch_now(self, session: str, shelf: str) -> Mapping[str, JSON]:
+        """As ``fetch``."""

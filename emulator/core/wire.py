@@ -143,6 +143,11 @@ class _Limited(Mapping[str, str]):
         return sum(1 for _ in self)
 
 
+def limit_headers(headers: Mapping[str, str], names: frozenset[str]) -> Mapping[str, str]:
+    """Of some headers only these, in lower case, as :meth:`WireRequest.limited_to` shows them."""
+    return _Limited(headers, names)
+
+
 class _Limits:
     """The time in which a request shows some of its headers."""
 

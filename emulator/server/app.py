@@ -13,6 +13,7 @@ from emulator.control.timing import Timing
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
+from emulator.core.state import NearState
 from emulator.core.unpack import unpack
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import NOTHING, Headers, WireRequest, WireResponse, WireStream
@@ -24,9 +25,11 @@ from emulator.server.decide import Decider, check_headers, refuse_asked
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
 from emulator.server.hints import Hints
+from emulator.server.known import Head
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player
 from emulator.server.pump import TIMING
+from emulator.server.quick import Quick
 from emulator.server.read import Reader, read_body
 from emulator.server.record import Recorder
 
@@ -61,9 +64,11 @@ class VendorApp:
         self._metrics = metrics
         self._reader = Reader(vendor, service, emulator)
         self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
-        self._recorder = Recorder(
-            vendor.name, emulator, journal, timing, metrics, Explainer(vendor.name, self._reader, emulator)
-        )
+        explainer = Explainer(vendor.name, self._reader, emulator)
+        self._recorder = Recorder(vendor.name, emulator, journal, timing, metrics, explainer)
+        self._quick: Quick | None = None
+        if emulator.is_plain and isinstance(emulator.state, NearState):
+            self._quick = Quick(vendor, service, emulator, emulator.state, journal, timing, metrics, explainer)
         self._closing = closing
         self._journal = journal
 
@@ -156,6 +161,27 @@ class VendorApp:
         if not any(exchange.wire.key):
             with suppress(EmulatedError):  # the store is away: it counts as the first attempt
                 await self._reader.identify(exchange)
+
+    def know(self, found: Addressed, path: str, base_url: str, worlds: tuple[object, object]) -> Head | None:
+        """What is known of a head that came before; ``None``: each of its requests takes the long road."""
+        if self._quick is None:
+            return None
+        endpoint, params = self._reader.find("POST", path)
+        if endpoint is None or endpoint.open:
+            return None
+        return Head(
+            worlds,
+            self._quick,
+            endpoint,
+            path,
+            params,
+            found.headers,
+            self._reader.limit(found.headers),
+            base_url,
+            found.session,
+            found.key_suffix,
+            self.vendor.keeps or endpoint.keeps,
+        )
 
     async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None, str]:
         """What each rule says to a request, the kind of refusal it meets, and why; nothing is sent or recorded."""

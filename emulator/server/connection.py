@@ -16,7 +16,10 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
+from emulator.core.bounds import LIGHT
 from emulator.core.reasons import reason_phrase
+from emulator.server.known import Name
+from emulator.server.lane import Lane, is_bare, read_frame
 from emulator.server.patience import Phase
 from emulator.server.player import END
 
@@ -44,10 +47,14 @@ class Connection(RequestHandler):
     """Reads requests and has each answered before the next.
 
     Fields:
+        name: of the head of the one request that is under way, if the short road may be for it.
         since: when :class:`Patience` first saw it do what it does.
     """
 
-    __slots__ = ("_half_head", "_lost", "_seen_phase", "_seen_request", "_seen_unread", "since")
+    __slots__ = (
+        *("_half_head", "_held", "_lane", "_lost", "_missing", "_own", "_seen_phase", "_seen_request", "_seen_unread"),
+        *("name", "since"),
+    )
 
     def __init__(self, server: ConnectionServer, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(
@@ -57,6 +64,10 @@ class Connection(RequestHandler):
             access_log=None,  # type: ignore[arg-type]
             auto_decompress=False,  # what is unpacked is bounded elsewhere
         )
+        self._lane, self._own = server.lane, server.own
+        self._held = b""  # a request for the short road, its body not whole
+        self._missing = 0  # bytes that end the request which the framework reads; below 0: nobody knows
+        self.name: Name | None = None
         self._half_head = False
         self._lost: asyncio.Future[None] | None = None
         self._seen_phase: Phase | None = None
@@ -71,6 +82,11 @@ class Connection(RequestHandler):
         return str(name[0]) if isinstance(name, tuple) else "nowhere"
 
     def data_received(self, data: bytes) -> None:
+        if data:  # the framework itself says that there is none
+            if self._missing == 0 and self._answer(data):
+                return
+            data, self._held = self._held + data, b""
+            self._follow(data)
         super().data_received(data)
         messages = self._messages
         if data:
@@ -79,6 +95,60 @@ class Connection(RequestHandler):
             self._refuse(messages[-1][0].exc)  # whoever reads the body would wait for ever
             self.force_close()
 
+    def _answer(self, data: bytes) -> bool:
+        """Answer on the short road; false: it is not for that."""
+        if not self._rests() or self._paused or self._close or self._force_close or self.transport is None:
+            return False
+        if self._held:
+            data = self._held + data
+        found = read_frame(data)
+        if found is None:
+            return False
+        before, after, begin, end = found
+        name = (*self._own, before, after)
+        if len(data) > end or not self._lane.knows(name):
+            return False
+        if len(data) < end:
+            if self._held or end > LIGHT:
+                return False
+            self._held = data  # clients send head and body one after the other
+            return True
+        answer = self._lane.answer(name, data[begin:])
+        if answer is None:
+            return False
+        self._held = b""
+        self._request_count += 1
+        self.transport.write(answer)
+        return True
+
+    def _follow(self, data: bytes) -> None:
+        """Keep account of where requests end in what the framework reads."""
+        if self._missing:
+            if self._missing > 0:
+                self._missing = self._missing - len(data) if len(data) <= self._missing else -1
+            return
+        self.name = None
+        found = read_frame(data)
+        if found is None:
+            self._missing = 0 if is_bare(data) else -1
+            return
+        before, after, _, end = found
+        self._missing = max(-1, end - len(data))
+        if self._missing >= 0 and self._rests():
+            self.name = (*self._own, before, after)
+
+    def _rests(self) -> bool:
+        """The framework waits for a request."""
+        waiter = self._waiter
+        return waiter is not None and not waiter.done() and not self._messages
+
+    def _release(self) -> None:
+        """What was held takes the long road."""
+        held, self._held = self._held, b""
+        if held:
+            self._follow(held)
+            super().data_received(held)
+
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
         if self._lost is not None and not self._lost.done():
@@ -86,6 +156,7 @@ class Connection(RequestHandler):
 
     def has_moved(self) -> bool:
         """Whether it does anything else, in another request, or the client has read some of its answer since."""
+        self._release()
         phase, request, transport = self.phase, self._request_count, self.transport
         unread = transport.get_write_buffer_size() if self._paused and transport is not None else 0
         if phase is self._seen_phase and request == self._seen_request and unread == self._seen_unread:
@@ -118,6 +189,7 @@ class Connection(RequestHandler):
 
     async def finish(self) -> None:
         """Take no further request, and wait until the answer that is under way has been sent to its last byte."""
+        self._release()
         self.close()
         task = self._task_handler
         if task is not None:
@@ -168,10 +240,17 @@ class Connection(RequestHandler):
 
 
 class ConnectionServer(web.Server):
-    """The connections of one listening socket."""
+    """The connections of one listening socket; ``own``: its vendor and session, if it is for one."""
 
-    def __init__(self, serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
+    def __init__(
+        self,
+        serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        lane: Lane,
+        own: tuple[str, str],
+    ) -> None:
         super().__init__(serve, handler_cancellation=True)
+        self.lane = lane
+        self.own = own
 
     def __call__(self) -> Connection:
         return Connection(self, self._loop)

@@ -17,6 +17,7 @@ from emulator.control.problem import problem_response
 from emulator.server.address import SessionNameError, address
 from emulator.server.complain import explain_address
 from emulator.server.connection import Connection, ConnectionServer
+from emulator.server.lane import Lane
 from emulator.server.patience import Patience, TimeLimits, keep_house
 from emulator.server.runtime import Runtime
 
@@ -64,6 +65,7 @@ class Listeners:
         self._ports: Mapping[str, int] = {}
         self._context: ssl.SSLContext | None = None
         self._own: dict[tuple[str, str], _Socket] = {}
+        self.lane = Lane(runtime)
         self._ending: set[asyncio.Future[None]] = set()
         self.urls = runtime.urls
         self.scheme = "http"
@@ -131,7 +133,7 @@ class Listeners:
             self.urls[name] = self._url(sock.port)
 
     async def _listen(self, port: Port, number: int) -> _Socket:
-        web = ConnectionServer(port.serve)
+        web = ConnectionServer(port.serve, self.lane, (port.vendor, port.session))
         loop = asyncio.get_running_loop()
         if self._context is None:
             server = await loop.create_server(web, self._host, number, backlog=_BACKLOG)
@@ -174,15 +176,16 @@ class Listeners:
 class Port:
     """One listening socket: a vendor's bare root, or the front where each vendor has a prefix.
 
-    ``session``: whose port it is, if a session's own.
+    ``vendor``: none of the front; ``session``: whose port it is, if a session's own.
     """
 
     def __init__(self, listeners: Listeners, vendor: str, session: str = "") -> None:
         self._runtime = listeners.runtime
         self._control = listeners.control
         self._scheme = listeners.scheme
-        self._vendor = vendor
-        self._session = session
+        self.vendor = vendor
+        self.session = session
+        self._lane = listeners.lane
 
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request: the control plane's, or that of a vendor in the session it names.
@@ -196,18 +199,23 @@ class Port:
         if path.startswith(_CONTROL) and path[len(_CONTROL) : len(_CONTROL) + 1] in ("", "/"):
             return await self._control.serve(http)
         try:
-            found = address(path, http.headers, self._runtime.keys_of, self._session)
+            found = address(path, http.headers, self._runtime.keys_of, self.session)
         except SessionNameError as error:
             return problem_response(Problem(title="Bad session", status=400, detail=str(error)))
         active = self._runtime.enter(found.session)
-        name, path, prefix = self._vendor, found.path, found.prefix
+        name, path, prefix = self.vendor, found.path, found.prefix
         if not name:
             name, slash, rest = path[1:].partition("/")
             path, prefix = slash + rest or "/", f"{prefix}/{name}"
         app = active.apps.get(name)
         if app is None:
             return await self._control.serve_unknown(http, found.session, found.path)
-        return await app.serve(http, found, path, f"{self._scheme}://{http.headers.get('Host', '')}{prefix}")
+        base = f"{self._scheme}://{http.headers.get('Host', '')}{prefix}"
+        played = await app.serve(http, found, path, base)
+        connection = http.protocol
+        if isinstance(connection, Connection) and connection.name is not None:
+            self._lane.learn(connection.name, http, app, found, path, base)
+        return played
 
 
 def _visible(host: str) -> str:

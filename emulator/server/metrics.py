@@ -4,9 +4,9 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from math import nan
+from typing import Protocol
 
 from emulator.core.vendor import Call
-from emulator.server.trace import Trace
 
 _LATEST = 10_000  # calls of which figures are kept: nothing that was asked or answered, nor the scenario that was met
 _COLUMNS = (
@@ -20,16 +20,44 @@ _COLUMNS = (
 )  # of a row of them
 _WIDTH = len(_COLUMNS)
 _SESSIONS = 1000  # and deployments of which it is known when they were asked last
-_FRESH = 500  # calls of which figures wait to be packed
+_FRESH = 500  # calls that wait to be counted, and whose figures wait to be packed
+
+
+class Counted(Protocol):
+    """What an exchange leaves behind, as far as it is counted; :class:`Entry` says what its figures mean."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def deployment(self) -> str | None: ...
+    @property
+    def served(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def ended(self) -> float: ...
+    @property
+    def duration(self) -> float: ...
+    @property
+    def ttft(self) -> float | None: ...
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def completion_tokens(self) -> int: ...
+    @property
+    def events(self) -> int: ...
 
 
 class VendorMetrics:
     """Implements :class:`emulator.core.vendor.Metrics` over what exchanges leave behind.
 
-    Adding one is on every request's road; sums over labels and samples are made when somebody asks.
+    Adding one is on every request's road; they are counted some hundred at a time, or when somebody asks.
     """
 
     def __init__(self) -> None:
+        self._waiting: list[Counted] = []
         self._requests = 0
         self._prompt_tokens = 0
         self._completion_tokens = 0
@@ -42,24 +70,31 @@ class VendorMetrics:
         self._working: Counter[str] = Counter()
         self.running = 0
 
-    def add(self, trace: Trace) -> None:
+    def add(self, call: Counted) -> None:
         """Count one answered request; one that reached a deployment counts its tokens too."""
-        self._requests += 1
-        status = trace.sent.status
-        if not 200 <= status < 400:
-            self._errors[trace.error or ""] += 1
-        if trace.deployment is not None:
-            self._by_deployment[trace.deployment, trace.served, status // 100] += 1
-            self._note_end(trace.deployment, trace)
-            usage = trace.usage
-            if usage is not None:
-                self._prompt_tokens += usage.prompt_tokens
-                self._completion_tokens += usage.completion_tokens
-            ttft, asked, said = trace.ttft, trace.prompt_tokens, trace.completion_tokens
-            figures = (nan if ttft is None else ttft, asked, said, trace.sent.events)
-            self._fresh.append((trace.deployment, trace.served, trace.duration, *figures))
-            if len(self._fresh) >= _FRESH:
-                self._pack()
+        self._waiting.append(call)
+        if len(self._waiting) >= _FRESH:
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Count those that wait; nothing of them is held any longer."""
+        for call in self._waiting:
+            if not 200 <= call.status < 400:
+                self._errors[call.error or ""] += 1
+            deployment = call.deployment
+            if deployment is None:
+                continue
+            self._by_deployment[deployment, call.served, call.status // 100] += 1
+            self._note_end(deployment, call)
+            asked, said, ttft = call.prompt_tokens, call.completion_tokens, call.ttft
+            self._prompt_tokens += asked
+            self._completion_tokens += said
+            figures = (nan if ttft is None else ttft, asked, said, call.events)
+            self._fresh.append((deployment, call.served, call.duration, *figures))
+        self._requests += len(self._waiting)
+        self._waiting.clear()
+        if len(self._fresh) >= _FRESH:
+            self._pack()
 
     def _pack(self) -> None:
         """Put the freshest figures with the others, where they take a third of the room."""
@@ -73,6 +108,7 @@ class VendorMetrics:
 
     def total(self, name: str, **labels: str) -> float:
         """A counter; ``failed`` also by ``error``, a kind of refusal, and some by ``deployment`` and ``served``."""
+        self.catch_up()
         if "deployment" in labels:
             deployment, served = labels["deployment"], labels["served"]
             kinds = range(10) if name == "requests" else (int(name[0]),)
@@ -94,6 +130,7 @@ class VendorMetrics:
 
         ``labels`` are figures, too, and only calls with the same are looked at.
         """
+        self.catch_up()
         self._pack()
         wanted = [(_COLUMNS.index(label), self._names.get(text, -1)) for label, text in labels.items()]
         figures = self._figures
@@ -101,15 +138,16 @@ class VendorMetrics:
         values = (_read(row, name) for row in rows if all(row[column] == number for column, number in wanted))
         return tuple(value for value in values if value == value)
 
-    def _note_end(self, deployment: str, trace: Trace) -> None:
+    def _note_end(self, deployment: str, call: Counted) -> None:
         """When a deployment was asked last in a session, the sessions of long ago forgotten."""
-        key = (deployment, trace.wire.session)
+        key = (deployment, call.session)
         self._last.pop(key, None)
-        self._last[key] = trace.ended
+        self._last[key] = call.ended
         if len(self._last) > _SESSIONS:
             del self._last[next(iter(self._last))]
 
     def last(self, deployment: str, session: str) -> float | None:
+        self.catch_up()
         return self._last.get((deployment, session))
 
     def work(self, call: Call | None, step: int) -> None:

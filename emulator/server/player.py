@@ -6,24 +6,20 @@ writes their names and where a chunk ends are part of its wire.
 
 import asyncio
 from collections.abc import Callable
-from email.utils import formatdate
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from math import inf
 
 from aiohttp import web
 
-from emulator.core.calendar import LAST
 from emulator.core.clock import Clock
 from emulator.core.delivery import Delivery, Ending, join_writes
-from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import AnyVendor
 from emulator.core.wire import DROPPED, Foretold, Headers, WireResponse, WireStream
 from emulator.server.exchange import Exchange
+from emulator.server.head import WITHOUT_BODY, chunk, frame, word_head
 from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, pour, tell_time
 from emulator.server.reset import reset
-
-WITHOUT_BODY = (204, 304)  # statuses whose answers end with their head
 
 
 class Played(web.StreamResponse):
@@ -51,11 +47,6 @@ END = Played(keep_alive=False)
 
 
 _COPIED = 16 * 1024  # bytes of a body that is small enough to be joined with its head
-
-
-@lru_cache(maxsize=4)
-def _date(second: int) -> str:
-    return formatdate(min(second, LAST), usegmt=True)
 
 
 class Player:
@@ -141,14 +132,14 @@ class Player:
         if self.planned_ttft is not None:
             exchange.extra = (*exchange.extra, (TIMING, tell_time(due, now - exchange.started)))
         body = answer.body
-        framing = _frame(answer.status, None if chunked else len(body))
+        framing = frame(answer.status, None if chunked else len(body))
         head = self._head(answer.status, answer.headers, framing, keep_alive, now)
         sent = exchange.sent
         sent.status, sent.size, sent.first, sent.reached, sent.whole = answer.status, len(body), now, due, True
         if bare:
             body = b""
         elif chunked:
-            body = (_chunk(body) if body else b"") + b"0\r\n\r\n"
+            body = (chunk(body) if body else b"") + b"0\r\n\r\n"
         self._record(exchange)
         sent.whole = await self._write(head, body)
         return keep_alive
@@ -156,7 +147,7 @@ class Player:
     async def _stream(self, answer: WireStream) -> bool:
         exchange, clock = self._exchange, self._clock
         keep_alive = self._http.keep_alive and self._modern
-        framing = _frame(answer.status, None) if self._modern else ""
+        framing = frame(answer.status, None) if self._modern else ""
         if self.planned_ttft is not None and self._modern:
             exchange.extra = (*exchange.extra, ("Trailer", TIMING))
         head = self._head(answer.status, answer.headers, framing, keep_alive, clock.now())
@@ -191,7 +182,7 @@ class Player:
         if answer.start < inf:
             await self._wait(answer.start)
             length = None if answer.chunked else answer.size + answer.promised
-            framing = _frame(answer.status, length) if self._modern or not answer.chunked else ""
+            framing = frame(answer.status, length) if self._modern or not answer.chunked else ""
             head = self._head(answer.status, answer.headers, framing, keep_alive, self._clock.now())
             sent.status = answer.status
             bare = self._is_bare(answer.status)
@@ -228,7 +219,7 @@ class Player:
             sent.reached = due
             if number == len(writes) and answer.ending is Ending.COMPLETE and (not chunked or answer.end <= due):
                 self._end_of(answer)
-            if not await self._write(_chunk(data) if chunked else data):
+            if not await self._write(chunk(data) if chunked else data):
                 return False
             await asyncio.sleep(0)  # a write of its own on the wire, too
         return True
@@ -271,30 +262,5 @@ class Player:
         return True
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool, now: float) -> bytes:
-        if not self._modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
-            headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
-        lines = "".join([f"{name}: {value}\r\n" for name, value in (*headers, *self._exchange.extra)])
-        own = f"{framing}Date: {_date(int(now))}\r\n" if self._vendor.date else framing
-        if keep_alive != self._modern and "\nconnection:" not in f"\n{lines}".lower():
-            own += _connection(keep_alive)
-        if self._vendor.lower_case:
-            own = own.lower()
-        return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
-
-
-def _connection(keep_alive: bool) -> str:
-    return "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
-
-
-def _frame(status: int, length: int | None) -> str:
-    """How the head says where the body ends: after so many bytes, or, without a length, with the last chunk.
-
-    An answer that can have no body says nothing of it (RFC 9110, section 8.6, and RFC 9112, section 6.1).
-    """
-    if status in WITHOUT_BODY:
-        return ""
-    return "Transfer-Encoding: chunked\r\n" if length is None else f"Content-Length: {length}\r\n"
-
-
-def _chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
+        headers = (*headers, *self._exchange.extra)
+        return word_head(self._vendor, status, headers, framing, now, keep_alive=keep_alive, modern=self._modern)

@@ -1,5 +1,6 @@
 """Reading a request: its body, who asks, what is asked of whom."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from aiohttp import web
@@ -9,7 +10,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.seed import derive
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
-from emulator.core.wire import WireRequest
+from emulator.core.wire import NOTHING, WireRequest, limit_headers
 from emulator.core.work import aside
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
@@ -73,6 +74,17 @@ class Reader:
         finally:  # a request that is refused for want of the store has a name all the same
             wire.attempt = exchange.attempt
             wire.key = derive(emulator.seed, "answer", exchange.identity, exchange.attempt)
+
+    def find(self, method: str, path: str) -> tuple[AnyEndpoint | None, Mapping[str, str]]:
+        """The endpoint and what its pattern caught; ``None``: there is none."""
+        try:
+            return self._router.resolve(method, path)
+        except EmulatedError:
+            return None, NOTHING
+
+    def limit(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Of a request's headers, those that a parser sees."""
+        return limit_headers(headers, self._reads)
 
     def parse_again(self, wire: WireRequest) -> Parsed:
         """What a request asks that was read before."""

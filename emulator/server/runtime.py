@@ -51,6 +51,7 @@ class Runtime:
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget)
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
         self.forgotten: list[Callable[[str], None]] = []
+        self.changed: list[Callable[[str], None]] = []
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._overrides = overrides
@@ -130,6 +131,7 @@ class Runtime:
             before, self.active = self.active, active
             before.emulator.clock.retire()
             self.timing.hold(loaded.scenario.timing.invalid_above)
+            self._change("")
             return
         server = self.active.emulator
         sets = loaded.scenario.model_fields_set
@@ -144,6 +146,7 @@ class Runtime:
         self.timing.reset()
         emulator = self.active.emulator
         self.active = self._build(self.active.loaded, emulator.clock, seed=emulator.seed)
+        self._change("")
 
     def reset_session(self, session: str) -> None:
         """Begin a session's scenario again, by the same clock; nothing of what it did before is left."""
@@ -169,6 +172,7 @@ class Runtime:
         else:
             self.active = after
             before.emulator.clock.retire()
+            self._change("")
 
     def _with_clock(self, active: ActiveScenario, clock: Clock) -> ActiveScenario:
         emulator = active.emulator
@@ -188,6 +192,14 @@ class Runtime:
         record = self.sessions.use(session)
         before, record.world = record.world, active
         self._retire(before, active)
+        self._change(session)
+
+    def _change(self, session: str) -> None:
+        """Another scenario is at work; nothing may hold on to the one before."""
+        for metrics in self._metrics.values():
+            metrics.catch_up()
+        for tell in self.changed:
+            tell(session)
 
     def _retire(self, before: ActiveScenario | None, after: ActiveScenario) -> None:
         """A clock that is no longer anybody's lets its sleepers go."""
@@ -200,7 +212,7 @@ class Runtime:
         task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        for tell in self.forgotten:
+        for tell in (*self.forgotten, *self.changed):
             tell(session.name)
 
     def _build(

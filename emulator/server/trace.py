@@ -15,13 +15,13 @@ from emulator.faults import Strike
 from emulator.scenario.match import Match, Verdict
 from emulator.server.pump import Sent
 
-_TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
+TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
 _NUMBER = 32  # bytes of a time in a list
-_AROUND = 1024  # bytes of what holds all this
+AROUND = 1024  # bytes of what holds all this
 _PAIR = 2 * 49  # bytes of two texts beside their letters
 
 
-def _size_of(pairs: Mapping[str, str]) -> int:
+def size_of(pairs: Mapping[str, str]) -> int:
     """Bytes of names and values: a client chooses both."""
     return _PAIR * len(pairs) + sum(map(len, pairs.keys())) + sum(map(len, pairs.values()))
 
@@ -85,6 +85,10 @@ class Trace:
         return self.wire.session
 
     @property
+    def status(self) -> int:
+        return self.sent.status
+
+    @property
     def ttft(self) -> float | None:
         """Seconds after admission at which the body began."""
         return self.sent.first - self.started if self.sent.first else None
@@ -118,7 +122,7 @@ class Trace:
             self._empty()
             return
         wire.forget_json()
-        _cut_credentials(wire)
+        cut_credentials(wire)
         if self.operation is None:  # no body of a chat holds any
             wire.body = cut_body(wire.body)
             self.body = None if self.body is None else cut_body(self.body)
@@ -126,16 +130,16 @@ class Trace:
                 self.raw = None
         if len(wire.body) > most:
             wire.body, self.request_cut = wire.body[:most], True
-        said = 0 if self.choice is None else self.choice.count * _TOKEN
+        said = 0 if self.choice is None else self.choice.count * TOKEN
         if self.body is not None:
             said += min(most, len(self.body))
         if self.raw is not None:
             self.raw = self.raw[:most]
             said += len(self.raw)
         times = (len(self.sent.dues) + len(self.sent.lateness)) * _NUMBER
-        self.size = _AROUND + said + times + len(wire.body) + _size_of(wire.headers)
+        self.size = AROUND + said + times + len(wire.body) + size_of(wire.headers)
         if wire.query:
-            self.size += _size_of(wire.query)
+            self.size += size_of(wire.query)
 
     def forget(self) -> None:
         """Keep no more than the figures."""
@@ -205,27 +209,31 @@ class Trace:
         )
 
     def _keep(self) -> Kept:
-        """Request and answer, each body up to ``most`` bytes."""
-        most, body = self.most, self.body
-        kept = Kept(self.wire, request_cut=self.request_cut, headers=(*self.headers, *self.extra))
-        if body is not None:
-            kept.body = body[:most]
-        choice = self.choice
-        if choice is not None:
-            text = choice.said.text if len(choice.spans) == 1 else choice.text()
-            kept.text, kept.tool_calls = text[:most], choice.tool_calls
-            kept.response_cut = len(text) > most
+        kept = keep(self.wire, (*self.headers, *self.extra), self.body, self.choice, self.most)
         if self.raw is not None:
             kept.raw = self.raw[: self.sent.size]
             kept.strikes = tuple([strike for strike in self.strikes if strike.at <= self.sent.size])
         if self.stream or self.raw is not None:
             kept.writes = thin(self.sent.dues, self.sent.lateness)
-        kept.response_cut |= body is not None and len(body) > most
-        kept.size = self.size
+        kept.request_cut, kept.size = self.request_cut, self.size
         return kept
 
 
-def _cut_credentials(wire: WireRequest) -> None:
+def keep(wire: WireRequest, headers: Headers, body: bytes | None, choice: Choice | None, most: int) -> Kept:
+    """Request and answer, each body up to ``most`` bytes."""
+    kept = Kept(wire, headers)
+    if body is not None:
+        kept.body = body[:most]
+    if choice is not None:
+        text = choice.said.text if len(choice.spans) == 1 else choice.text()
+        kept.text, kept.tool_calls = text[:most], choice.tool_calls
+        kept.response_cut = len(text) > most
+    kept.response_cut |= body is not None and len(body) > most
+    return kept
+
+
+def cut_credentials(wire: WireRequest) -> None:
+    """Leave no credential of a request whole."""
     secrets = cut_values(wire.headers, HEADERS)
     if secrets:
         headers = CIMultiDict(wire.headers)

@@ -69,6 +69,13 @@ class MemoryState:
         self._documents: dict[str, dict[str, Mapping[str, JSON]]] = defaultdict(dict)
 
     async def count(self, session: str, scope: str, key: bytes) -> int:
+        return self.count_now(session, scope, key)
+
+    def peek(self, session: str, scope: str, key: bytes) -> int:
+        counters = self._sessions.get(session)
+        return 0 if counters is None else counters.get((scope, key), 0)
+
+    def count_now(self, session: str, scope: str, key: bytes) -> int:
         counters = self._sessions[session]
         before = counters.get((scope, key), 0)
         counters[scope, key] = before + 1
@@ -115,6 +122,9 @@ class MemoryState:
         return [_read_level(quota, scope, account, now) for (_, scope), (quota, account) in accounts.items()]
 
     async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
+        return self.fetch_now(session, shelf)
+
+    def fetch_now(self, session: str, shelf: str) -> Mapping[str, JSON]:
         shelves = self._documents.get(session)
         return _NO_DOCUMENTS if shelves is None else shelves.get(shelf, _NO_DOCUMENTS)
 

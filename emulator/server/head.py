@@ -1,0 +1,55 @@
+"""The head of an answer and the framing of its body, byte for byte."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from functools import lru_cache
+
+from emulator.core.calendar import LAST
+from emulator.core.reasons import reason_phrase
+from emulator.core.vendor import AnyVendor
+from emulator.core.wire import Headers
+
+WITHOUT_BODY = (204, 304)  # statuses whose answers end with their head
+
+
+@lru_cache(maxsize=4)
+def _date(second: int) -> str:
+    return formatdate(min(second, LAST), usegmt=True)
+
+
+def word_head(
+    vendor: AnyVendor,
+    status: int,
+    headers: Headers,
+    framing: str,
+    now: float,
+    *,
+    keep_alive: bool = True,
+    modern: bool = True,
+) -> bytes:
+    """What comes before the body, in the vendor's way; ``modern``: to a client of HTTP/1.1."""
+    if not modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
+        headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date else framing
+    if keep_alive != modern and "\nconnection:" not in f"\n{lines}".lower():
+        own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
+    if vendor.lower_case:
+        own = own.lower()
+    return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
+
+
+def frame(status: int, length: int | None) -> str:
+    """How the head says where the body ends: after so many bytes, or, without a length, with the last chunk.
+
+    An answer that can have no body says nothing of it (RFC 9110, section 8.6, and RFC 9112, section 6.1).
+    """
+    if status in WITHOUT_BODY:
+        return ""
+    return "Transfer-Encoding: chunked\r\n" if length is None else f"Content-Length: {length}\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    """One chunk of a body."""
+    return b"%x\r\n%b\r\n" % (len(data), data)

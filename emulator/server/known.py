@@ -1,0 +1,56 @@
+"""Heads of requests that have come before, and what was found out about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from emulator.core.vendor import AnyEndpoint, Call
+from emulator.core.wire import NOTHING, WireRequest
+from emulator.server.trace import size_of
+
+if TYPE_CHECKING:
+    from emulator.server.quick import Quick
+
+Name = tuple[str, str, bytes, bytes]
+"""A head: whose port it came to, vendor and session, and its bytes before and after the length of the body."""
+
+
+@dataclass(slots=True, eq=False)
+class Head:
+    """A head that has come before.
+
+    Fields:
+        worlds: the scenarios under which it came, the server's and its session's.
+        quick: who answers.
+        headers: without the session; ``seen``: of them what a parser sees.
+        keeps: the vendor may keep documents that have a say.
+        calls: that came more than once, by body: identity, who asked, and what.
+        size: bytes of the headers as the journal counts them.
+    """
+
+    worlds: tuple[object, object]
+    quick: Quick
+    endpoint: AnyEndpoint
+    path: str
+    params: Mapping[str, str]
+    headers: Mapping[str, str]
+    seen: Mapping[str, str]
+    base_url: str
+    session: str
+    key_suffix: str
+    keeps: bool
+    calls: dict[bytes, tuple[bytes, str, Call]] = field(default_factory=dict)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = size_of(self.headers)
+
+    def open(self, body: bytes) -> WireRequest:
+        """A request with this head."""
+        wire = WireRequest(
+            "POST", self.path, NOTHING, self.headers, body, self.params, self.base_url, "", self.session
+        )
+        wire.key_suffix = self.key_suffix
+        return wire

@@ -1,0 +1,119 @@
+"""The short road: a usual call whose head has come before is answered as soon as its last byte is there.
+
+No task, no framework, no waiting. It takes only what the long road of :mod:`emulator.server.app` would answer with
+the same bytes: calls that no rule, limit, latency, fault or kept document has a say in. All else, and whatever it
+cannot answer, it leaves alone before anything has happened.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp import web
+
+from emulator.core.errors import EmulatedError
+from emulator.server.address import HEADER, PREFIX, Addressed
+from emulator.server.app import VendorApp
+from emulator.server.known import Head, Name
+from emulator.server.runtime import Runtime
+
+log = logging.getLogger("emulator")
+_MOST = 512  # heads that are known, and names of those that came once
+_END = b"\r\n\r\n"
+_LENGTHS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
+_FRAMED = (b"\ncontent-length", b"\ntransfer-encoding")
+_MOST_DIGITS = 9
+_UNUSUAL = ("Connection", "Expect", "Upgrade", "Content-Encoding", "Transfer-Encoding")
+
+
+def read_frame(data: bytes) -> tuple[bytes, bytes, int, int] | None:
+    """A head before and after the length of its body, where the body begins and where it ends.
+
+    ``None``: the head is not whole, or says its body's length in no usual way.
+    """
+    end = data.find(_END)
+    if end < 0:
+        return None
+    for name in _LENGTHS:
+        at = data.find(name, 0, end)
+        if at >= 0:
+            start = at + len(name)
+            stop = data.find(b"\r", start)
+            digits = data[start:stop]
+            if stop - start <= _MOST_DIGITS and digits.isdigit():
+                begin = end + 4
+                return data[:start], data[stop:end], begin, begin + int(digits)
+    return None
+
+
+def is_bare(data: bytes) -> bool:
+    """It is one whole head of a request without a body."""
+    return data.find(_END) == len(data) - len(_END) and not any(name in data.lower() for name in _FRAMED)
+
+
+class Lane:
+    """The heads that have come before, of all ports."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._heads: dict[Name, Head] = {}
+        self._once: set[Name] = set()
+        runtime.changed.append(self._forget)
+
+    def knows(self, name: Name) -> bool:
+        """A request with such a head may be answered here."""
+        return name in self._heads
+
+    def answer(self, name: Name, body: bytes) -> bytes | None:
+        """The whole answer as it is written; ``None``: it takes the long road."""
+        head, runtime = self._heads[name], self._runtime
+        session = head.session
+        worlds = runtime.active, runtime.peek(session) if session else runtime.active
+        if worlds != head.worlds:
+            del self._heads[name]
+            return None
+        try:
+            answer = head.quick.answer(head, body)
+        except EmulatedError:
+            return None  # it is worded there
+        except Exception:
+            log.exception("bug in the emulator: POST %s", head.path)
+            return None
+        if answer is not None and session:
+            runtime.enter(session)
+        return answer
+
+    def learn(self, name: Name, http: web.BaseRequest, app: VendorApp, found: Addressed, path: str, base: str) -> None:
+        """A request was answered on the long road; from its second coming on, its head is known."""
+        if name in self._heads or not _is_usual(http, found):
+            return
+        if name not in self._once:
+            if len(self._once) >= _MOST:
+                self._once.clear()
+            self._once.add(name)
+            return
+        runtime = self._runtime
+        worlds = runtime.active, runtime.peek(found.session) if found.session else runtime.active
+        head = app.know(found, path, base, worlds)
+        if head is not None:
+            if len(self._heads) >= _MOST:
+                self._heads.clear()
+            self._heads[name] = head
+
+    def _forget(self, session: str) -> None:
+        """Another scenario is at work for a session; without a name, the server's."""
+        if session:
+            self._heads = {name: head for name, head in self._heads.items() if head.session != session}
+        else:
+            self._heads.clear()
+
+
+def _is_usual(http: web.BaseRequest, found: Addressed) -> bool:
+    """Neither the connection nor the emulator is asked for anything but an answer."""
+    if http.method != "POST" or http.version < (1, 1) or "?" in http.raw_path or not http.keep_alive:
+        return False
+    if any(name in http.headers for name in _UNUSUAL):
+        return False
+    return not found.asks or all(
+        name.lower() == HEADER or not name.lower().startswith(PREFIX) for name in found.headers
+    )

@@ -1,0 +1,159 @@
+"""What a call of the short road leaves behind: what it asked, and the figures of its answer.
+
+The answer itself is made once more should somebody read it: the same request gets the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept
+from emulator.core.call import Deployment
+from emulator.core.plan import Choice
+from emulator.core.wire import Headers, WireRequest
+from emulator.server.known import Head
+from emulator.server.trace import keep
+
+
+@dataclass(slots=True, eq=False)
+class Said:
+    """An answer that was made once more, and the request, its credentials cut."""
+
+    request: WireRequest
+    headers: Headers
+    body: bytes
+    choice: Choice | None
+
+
+@dataclass(slots=True, eq=False)
+class Slip:
+    """One call as the journal has it; :class:`Entry` says what its figures mean.
+
+    Fields:
+        say: makes the answer once more.
+        explainer: whoever knows by which scenario it was answered.
+        asked: the deployment.
+        ended: Unix seconds.
+        body: of the request.
+        bytes_out: of the answer's body.
+        most: bytes that are kept of each body.
+        size: bytes that count against what is kept in all; 0: bodies are not kept.
+    """
+
+    say: Callable[[Slip], Said]
+    explainer: Explainer
+    vendor: str
+    head: Head
+    principal: str
+    asked: Deployment
+    served: str
+    started: float
+    ended: float
+    arrival: int
+    body: bytes
+    identity: bytes
+    attempt: int
+    key: bytes
+    status: int
+    prompt_tokens: int
+    completion_tokens: int
+    finish_reason: str | None
+    bytes_in: int
+    bytes_out: int
+    most: int
+    size: int
+    attempts: Attempts = field(default_factory=Attempts)
+    number: int = 1
+    retry_of: str | None = None
+    seq: int = 0
+    entry: Entry | None = None
+
+    @property
+    def session(self) -> str:
+        return self.head.session
+
+    @property
+    def error(self) -> str | None:
+        return None
+
+    @property
+    def deployment(self) -> str:
+        return self.asked.name
+
+    @property
+    def duration(self) -> float:
+        return self.ended - self.started
+
+    @property
+    def planned_ttft(self) -> float:
+        return 0.0
+
+    @property
+    def planned_end(self) -> float:
+        return 0.0
+
+    @property
+    def lateness(self) -> Sequence[float]:
+        return ()
+
+    @property
+    def ttft(self) -> float:
+        """It begins as it ends: in one write."""
+        return self.ended - self.started
+
+    @property
+    def events(self) -> int:
+        return 0
+
+    def forget(self) -> None:
+        """Keep no more than the figures."""
+        self.body, self.size = b"", 0
+        if self.entry is not None:
+            self.entry.forget()
+
+    def read(self) -> Entry:
+        """The entry, made when it is first asked for."""
+        if self.entry is None:
+            self.entry = self._make()
+            if self.size:
+                self.entry.kept = self._keep()
+                self.entry.evidence = Evidence(self.explainer, None, self.identity, self.attempt)
+        return self.entry
+
+    def _make(self) -> Entry:
+        return Entry(
+            id=self.key.hex(),
+            time=self.started,
+            seq=self.seq,
+            arrival=self.arrival,
+            vendor=self.vendor,
+            method="POST",
+            path=self.head.path,
+            status=self.status,
+            deployment=self.asked.name,
+            served=self.served,
+            operation=self.asked.task,
+            principal=self.principal,
+            session=self.session,
+            attempts=self.attempts,
+            number=self.number,
+            retry_of=self.retry_of,
+            finish_reason=self.finish_reason,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            sent_tokens=self.completion_tokens,
+            planned_ttft=0.0,
+            ttft=self.ttft,
+            planned_end=0.0,
+            duration=self.duration,
+            whole=True,
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+        )
+
+    def _keep(self) -> Kept:
+        said = self.say(self)
+        kept = keep(said.request, said.headers, said.body, said.choice, self.most)
+        kept.size = self.size
+        return kept
