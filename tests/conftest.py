@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, settings
 from emulator.core.vendor import AnyVendor
 from emulator.scenario.load import load_text
 from emulator.server.authority import keep_authority
+from emulator.server.build import build
 from emulator.server.leaf import make_context
 from emulator.server.listen import Listeners, number_ports
-from emulator.server.runtime import build
 from emulator.server.tls import find_names
 from emulator.vendors import VENDORS
 from tests.wire import Running

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from emulator.server.runtime import Built
+from emulator.server.build import Built
 from tests.parsed import JSON
 
 

@@ -19,7 +19,7 @@ from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.match import Verdict
 from emulator.scenario.mistakes import nearest
-from emulator.server.runtime import build
+from emulator.server.build import build
 from emulator.server.serving import with_vendor_mistakes
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS

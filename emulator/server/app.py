@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from urllib.parse import quote
@@ -125,9 +126,8 @@ class VendorApp:
         player.stop(codec.stream(plan, exchange.wire) if call.stream else codec.render(plan, exchange.wire))
 
     def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
-        query = http.query if "?" in http.raw_path else NOTHING
         session, journal = found.session, self._journal
-        wire = WireRequest(http.method, path, query, found.headers, b"", NOTHING, base_url, "", session)
+        wire = WireRequest(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
         wire.key_suffix = found.key_suffix
         return Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
 
@@ -162,7 +162,9 @@ class VendorApp:
             with suppress(EmulatedError):  # the store is away: it counts as the first attempt
                 await self._reader.identify(exchange)
 
-    def know(self, found: Addressed, path: str, base_url: str, worlds: tuple[object, object]) -> Head | None:
+    def know(
+        self, http: web.BaseRequest, found: Addressed, path: str, base_url: str, worlds: tuple[object, object]
+    ) -> Head | None:
         """What is known of a head that came before; ``None``: each of its requests takes the long road."""
         if self._quick is None:
             return None
@@ -174,6 +176,7 @@ class VendorApp:
             self._quick,
             endpoint,
             path,
+            _query(http),
             params,
             found.headers,
             self._reader.limit(found.headers),
@@ -194,6 +197,10 @@ class VendorApp:
             self._decider.explain(error, exchange)
         verdicts = () if exchange.match is None else judge(self.emulator, self.vendor.name, exchange)
         return verdicts, exchange.error, exchange.hint
+
+
+def _query(http: web.BaseRequest) -> Mapping[str, str]:
+    return http.query if "?" in http.raw_path else NOTHING
 
 
 def _has_left(http: web.BaseRequest) -> bool:

@@ -97,28 +97,35 @@ class Connection(RequestHandler):
 
     def _answer(self, data: bytes) -> bool:
         """Answer on the short road; false: it is not for that."""
-        if not self._rests() or self._paused or self._close or self._force_close or self.transport is None:
+        lane, transport = self._lane, self.transport
+        if lane is None or transport is None or self._paused or self._close or not self._rests():
             return False
-        if self._held:
-            data = self._held + data
+        data = self._held + data
         found = read_frame(data)
         if found is None:
             return False
         before, after, begin, end = found
         name = (*self._own, before, after)
-        if len(data) > end or not self._lane.knows(name):
+        if not lane.knows(name):
             return False
-        if len(data) < end:
-            if self._held or end > LIGHT:
-                return False
-            self._held = data  # clients send head and body one after the other
-            return True
-        answer = self._lane.answer(name, data[begin:])
+        if len(data) != end:
+            return self._hold(data, end)
+        answer = lane.answer(name, data[begin:])
         if answer is None:
             return False
         self._held = b""
         self._request_count += 1
-        self.transport.write(answer)
+        written, goes_on = answer
+        transport.write(written)
+        if not goes_on:
+            self.force_close()
+        return True
+
+    def _hold(self, data: bytes, end: int) -> bool:
+        """Wait once for what is missing: clients send head and body one after the other."""
+        if self._held or not len(data) < end <= LIGHT:
+            return False
+        self._held = data
         return True
 
     def _follow(self, data: bytes) -> None:
@@ -245,8 +252,8 @@ class ConnectionServer(web.Server):
     def __init__(
         self,
         serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        lane: Lane,
-        own: tuple[str, str],
+        lane: Lane | None = None,
+        own: tuple[str, str] = ("", ""),
     ) -> None:
         super().__init__(serve, handler_cancellation=True)
         self.lane = lane

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from emulator.core.vendor import AnyEndpoint, Call
-from emulator.core.wire import NOTHING, WireRequest
+from emulator.core.wire import WireRequest
 from emulator.server.trace import size_of
-
-if TYPE_CHECKING:
-    from emulator.server.quick import Quick
 
 Name = tuple[str, str, bytes, bytes]
 """A head: whose port it came to, vendor and session, and its bytes before and after the length of the body."""
+
+
+Written = tuple[bytes, bool]
+"""An answer as it is written, and whether the connection goes on."""
+
+
+class Answers(Protocol):
+    """Whoever answers on the short road."""
+
+    def answer(self, head: Head, body: bytes) -> Written | None:
+        """The whole answer; ``None``: it takes the long road.
+
+        Raises:
+            EmulatedError: the call is refused; nothing has happened.
+        """
 
 
 @dataclass(slots=True, eq=False)
@@ -23,17 +35,18 @@ class Head:
 
     Fields:
         worlds: the scenarios under which it came, the server's and its session's.
-        quick: who answers.
+        answers: who answers.
         headers: without the session; ``seen``: of them what a parser sees.
         keeps: the vendor may keep documents that have a say.
         calls: that came more than once, by body: identity, who asked, and what.
-        size: bytes of the headers as the journal counts them.
+        size: bytes of headers and query as the journal counts them.
     """
 
     worlds: tuple[object, object]
-    quick: Quick
+    answers: Answers
     endpoint: AnyEndpoint
     path: str
+    query: Mapping[str, str]
     params: Mapping[str, str]
     headers: Mapping[str, str]
     seen: Mapping[str, str]
@@ -45,12 +58,12 @@ class Head:
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.size = size_of(self.headers)
+        self.size = size_of(self.headers) + (size_of(self.query) if self.query else 0)
 
     def open(self, body: bytes) -> WireRequest:
         """A request with this head."""
         wire = WireRequest(
-            "POST", self.path, NOTHING, self.headers, body, self.params, self.base_url, "", self.session
+            "POST", self.path, self.query, self.headers, body, self.params, self.base_url, "", self.session
         )
         wire.key_suffix = self.key_suffix
         return wire

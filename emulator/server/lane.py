@@ -14,7 +14,7 @@ from aiohttp import web
 from emulator.core.errors import EmulatedError
 from emulator.server.address import HEADER, PREFIX, Addressed
 from emulator.server.app import VendorApp
-from emulator.server.known import Head, Name
+from emulator.server.known import Head, Name, Written
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
@@ -64,8 +64,8 @@ class Lane:
         """A request with such a head may be answered here."""
         return name in self._heads
 
-    def answer(self, name: Name, body: bytes) -> bytes | None:
-        """The whole answer as it is written; ``None``: it takes the long road."""
+    def answer(self, name: Name, body: bytes) -> Written | None:
+        """The whole answer; ``None``: it takes the long road."""
         head, runtime = self._heads[name], self._runtime
         session = head.session
         worlds = runtime.active, runtime.peek(session) if session else runtime.active
@@ -73,7 +73,7 @@ class Lane:
             del self._heads[name]
             return None
         try:
-            answer = head.quick.answer(head, body)
+            answer = head.answers.answer(head, body)
         except EmulatedError:
             return None  # it is worded there
         except Exception:
@@ -94,7 +94,7 @@ class Lane:
             return
         runtime = self._runtime
         worlds = runtime.active, runtime.peek(found.session) if found.session else runtime.active
-        head = app.know(found, path, base, worlds)
+        head = app.know(http, found, path, base, worlds)
         if head is not None:
             if len(self._heads) >= _MOST:
                 self._heads.clear()
@@ -110,7 +110,7 @@ class Lane:
 
 def _is_usual(http: web.BaseRequest, found: Addressed) -> bool:
     """Neither the connection nor the emulator is asked for anything but an answer."""
-    if http.method != "POST" or http.version < (1, 1) or "?" in http.raw_path or not http.keep_alive:
+    if http.method != "POST" or http.version < (1, 1) or not http.keep_alive:
         return False
     if any(name in http.headers for name in _UNUSUAL):
         return False

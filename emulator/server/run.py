@@ -18,13 +18,13 @@ from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server import garbage, loop
+from emulator.server.build import Built, build
 from emulator.server.complain import explain_file
 from emulator.server.join import joined
 from emulator.server.lifetime import PortFile, allow_connections, stop_signals, stoppable
 from emulator.server.listen import Listeners, PortInUse, number_ports
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.patience import TimeLimits
-from emulator.server.runtime import Built, build
 from emulator.server.serving import with_vendor_mistakes
 from emulator.server.tls import Tls, open_tls
 from emulator.server.warm import warm_up

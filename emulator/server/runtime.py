@@ -3,15 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from emulator.control.api import ControlPlane
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock
 from emulator.core.state import State
 from emulator.core.vendor import Metrics, Vendors
-from emulator.latency import Latency
 from emulator.pipeline import Emulator
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
@@ -25,8 +22,7 @@ from emulator.server.metrics import VendorMetrics
 from emulator.server.overrides import Overrides
 from emulator.server.serving import check_vendors, read_settings, serve, with_vendor_mistakes
 from emulator.server.sessions import Session, Sessions
-from emulator.state import DEFAULT, Loss, open_store
-from emulator.vendors import VENDORS
+from emulator.state import open_store
 
 
 class Runtime:
@@ -254,57 +250,3 @@ class Runtime:
 
         keys = frozenset(key.token for key in scenario.keys or ())
         return ActiveScenario(loaded, emulator, Apps(served, mount), keys, hints)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Built:
-    """One emulator, not yet listening; what changes with the scenario is read from the runtime."""
-
-    runtime: Runtime
-    control: ControlPlane
-
-    @property
-    def apps(self) -> tuple[VendorApp, ...]:
-        return tuple(self.runtime.active.apps.values())
-
-    @property
-    def emulator(self) -> Emulator:
-        return self.runtime.active.emulator
-
-    @property
-    def clock(self) -> Clock:
-        return self.emulator.clock
-
-    @property
-    def journal(self) -> Journal:
-        return self.runtime.journal
-
-
-def build(
-    loaded: LoadedScenario,
-    *,
-    library: Mapping[str, LoadedScenario] | None = None,
-    seed: int | None = None,
-    latency: Latency | None = None,
-    strict: bool = False,
-    header_faults: bool = True,
-    state_url: str = DEFAULT,
-    state_loss: Loss = "refuse",
-    vendors: Vendors = VENDORS,
-) -> Built:
-    """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
-
-    Raises:
-        ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
-        StoreError: no store has such a URL.
-    """
-    overrides = Overrides(
-        seed=seed,
-        latency=latency,
-        strict=strict,
-        header_faults=header_faults,
-        state_url=state_url,
-        state_loss=state_loss,
-    )
-    runtime = Runtime(loaded, library or {}, overrides, vendors)
-    return Built(runtime, ControlPlane(runtime))

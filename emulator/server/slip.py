@@ -5,8 +5,9 @@ The answer itself is made once more should somebody read it: the same request ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept
 from emulator.core.call import Deployment
@@ -26,24 +27,33 @@ class Said:
     choice: Choice | None
 
 
+class Teller(Protocol):
+    """Whoever answers a vendor's calls on the short road; ``most``: bytes that are kept of each body."""
+
+    vendor: str
+    most: int
+
+    @property
+    def explainer(self) -> Explainer: ...
+
+    def say(self, slip: Slip) -> Said:
+        """The answer to a call once more."""
+
+
 @dataclass(slots=True, eq=False)
 class Slip:
     """One call as the journal has it; :class:`Entry` says what its figures mean.
 
     Fields:
-        say: makes the answer once more.
-        explainer: whoever knows by which scenario it was answered.
+        teller: whoever answered it.
         asked: the deployment.
         ended: Unix seconds.
         body: of the request.
         bytes_out: of the answer's body.
-        most: bytes that are kept of each body.
         size: bytes that count against what is kept in all; 0: bodies are not kept.
     """
 
-    say: Callable[[Slip], Said]
-    explainer: Explainer
-    vendor: str
+    teller: Teller
     head: Head
     principal: str
     asked: Deployment
@@ -61,13 +71,16 @@ class Slip:
     finish_reason: str | None
     bytes_in: int
     bytes_out: int
-    most: int
     size: int
     attempts: Attempts = field(default_factory=Attempts)
     number: int = 1
     retry_of: str | None = None
     seq: int = 0
     entry: Entry | None = None
+
+    @property
+    def vendor(self) -> str:
+        return self.teller.vendor
 
     @property
     def session(self) -> str:
@@ -118,7 +131,7 @@ class Slip:
             self.entry = self._make()
             if self.size:
                 self.entry.kept = self._keep()
-                self.entry.evidence = Evidence(self.explainer, None, self.identity, self.attempt)
+                self.entry.evidence = Evidence(self.teller.explainer, None, self.identity, self.attempt)
         return self.entry
 
     def _make(self) -> Entry:
@@ -127,7 +140,7 @@ class Slip:
             time=self.started,
             seq=self.seq,
             arrival=self.arrival,
-            vendor=self.vendor,
+            vendor=self.teller.vendor,
             method="POST",
             path=self.head.path,
             status=self.status,
@@ -153,7 +166,7 @@ class Slip:
         )
 
     def _keep(self) -> Kept:
-        said = self.say(self)
-        kept = keep(said.request, said.headers, said.body, said.choice, self.most)
+        said = self.teller.say(self)
+        kept = keep(said.request, said.headers, said.body, said.choice, self.teller.most)
         kept.size = self.size
         return kept

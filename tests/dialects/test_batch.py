@@ -14,8 +14,8 @@ from emulator.dialects.batch import MOST, chunk, weave
 from emulator.dialects.plain import PlainStream
 from emulator.pipeline import UNMATCHED
 from emulator.scenario.load import load_text
+from emulator.server.build import build
 from emulator.server.routing import Router
-from emulator.server.runtime import build
 from emulator.vendors import VENDORS
 from tests.parsed import JSON
 

@@ -14,11 +14,11 @@ from aiohttp import web
 
 from emulator.scenario.load import load_text
 from emulator.server.authority import keep_authority
+from emulator.server.build import build
 from emulator.server.connection import Connection, ConnectionServer
 from emulator.server.leaf import make_context
 from emulator.server.listen import Listeners, number_ports
 from emulator.server.patience import Patience, Phase, TimeLimits
-from emulator.server.runtime import build
 from tests.conftest import FROZEN
 from tests.server.shakes import trusting
 from tests.server.toy import TOY

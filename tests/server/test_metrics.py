@@ -5,6 +5,7 @@ import sys
 import weakref
 
 from emulator.server.metrics import VendorMetrics
+from emulator.server.slip import Slip
 from emulator.server.trace import Trace
 from tests.conftest import Start
 from tests.server.toy import TOY
@@ -19,7 +20,7 @@ async def fill(running: Running) -> None:
 def count_traces() -> int:
     """Those that are alive."""
     gc.collect()
-    return sum(isinstance(each, Trace) and each.vendor == "toy" for each in gc.get_objects())
+    return sum(isinstance(each, Trace | Slip) and each.vendor == "toy" for each in gc.get_objects())
 
 
 async def test_a_reset_leaves_no_call_behind(start: Start) -> None:
@@ -49,7 +50,7 @@ async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> 
     metrics = running.built.runtime.metrics["toy"]
     assert isinstance(metrics, VendorMetrics)
     trace = running.built.journal.recorded[-1]
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, Trace | Slip)
     for _ in range(10_700):
         metrics.add(trace)
     assert len(metrics.samples("duration")) == 10_000

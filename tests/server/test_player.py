@@ -15,9 +15,9 @@ from emulator.core.clock import FrozenClock
 from emulator.core.json import dump_json
 from emulator.core.wire import Event, Mark
 from emulator.scenario.load import load_text
+from emulator.server.build import build
 from emulator.server.listen import Listeners
 from emulator.server.pump import Pump, Sent
-from emulator.server.runtime import build
 from tests.conftest import Start, running
 from tests.parsed import JSON
 from tests.server.toy import TOY

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.load import load_text
+from emulator.server.build import build
 from emulator.server.join import joined
 from emulator.server.listen import Listeners
-from emulator.server.runtime import build
 from tests.server.toy import TOY
 from tests.state.servers import KINDS, find_server, free_port, running
 from tests.wire import Running

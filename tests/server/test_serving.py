@@ -4,7 +4,7 @@ import pytest
 
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
-from emulator.server.runtime import build
+from emulator.server.build import build
 from tests.server.toy import TOY
 
 MISTAKES = """\

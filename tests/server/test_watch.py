@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.load import load_paths, load_text
-from emulator.server.runtime import Built, build
+from emulator.server.build import Built, build
 from emulator.server.watch import Watcher, read_stamps
 from tests.server.toy import TOY
 
