@@ -60,7 +60,7 @@ class Deployment:
         return int(min(self.room_for(prompt_tokens), self.default_max_tokens or _USUAL_OUTPUT))
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True)
 class Sampling:
     """How tokens are chosen and where they end.
 
@@ -120,7 +120,7 @@ class Tool:
     parameters: JSON | None = None
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True)
 class ChatAsk:
     """A conversation to go on with.
 
@@ -130,6 +130,8 @@ class ChatAsk:
         format: ``json_schema`` needs ``schema``; with ``bare`` the answer is the text of the string that fits it.
         around: texts before and behind an answer that fits a schema.
         reasoning: effort (``low``, ``medium``, ``high``, …) of a model that thinks aloud; ``None``: none.
+        language: locale of the last message, which is the user's, where nothing but texts is sent and one answer of
+            prose is asked for, whatever its length; empty: nobody has looked.
     """
 
     messages: tuple[Message, ...]
@@ -143,6 +145,7 @@ class ChatAsk:
     bare: bool = False
     around: tuple[str, str] = ("", "")
     reasoning: str | None = None
+    language: str = field(default="", compare=False)
     task: Literal["chat"] = "chat"
 
     @property

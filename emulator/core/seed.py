@@ -5,9 +5,14 @@ every process, on every machine and Python version.
 """
 
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from hashlib import blake2b
+from types import EllipsisType
 
 _ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+_UNUSED = blake2b(digest_size=16)  # to copy it costs less than to begin another
+_VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 Part = bytes | str | int | float | None
 
@@ -18,7 +23,28 @@ def derive(*parts: Part) -> bytes:
     Parts of different types or split at different places never give the same key. ``ascii`` and not
     ``repr``, which escapes other characters in every Unicode version.
     """
-    return blake2b(ascii(parts).encode(), digest_size=16).digest()
+    digest = _UNUSED.copy()
+    digest.update(ascii(parts).encode())
+    return digest.digest()
+
+
+def prepare(*parts: Part | EllipsisType) -> Callable[..., bytes]:
+    """:func:`derive` where most of the parts are known beforehand, at half its cost.
+
+    It takes those that are not, for each of which ``...`` stands here: there are two parts or more.
+    """
+    pattern = b"(%b)" % b", ".join([b"%a" if part is ... else _escape(part) for part in parts])
+
+    def derive_prepared(*given: Part) -> bytes:
+        digest = _UNUSED.copy()
+        digest.update(pattern % given)
+        return digest.digest()
+
+    return derive_prepared
+
+
+def _escape(part: Part | EllipsisType) -> bytes:
+    return ascii(part).encode().replace(b"%", b"%%")
 
 
 def draw_uniform(key: bytes, *name: Part) -> float:
@@ -38,8 +64,13 @@ def draw_hex(key: bytes, *name: Part, digits: int = 32) -> str:
 
 def draw_uuid(key: bytes, *name: Part) -> str:
     """A version 4 UUID in the usual form."""
-    text = derive(key, *name).hex()
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89ab'[int(text[16], 16) % 4]}{text[17:20]}-{text[20:]}"
+    return form_uuid(derive(key, *name))
+
+
+def form_uuid(bits: bytes) -> str:
+    """The version 4 UUID that a key stands for."""
+    text = bits.hex()
+    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:]}"
 
 
 def draw_opaque(key: bytes, *name: Part) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from emulator.core.clock import Clock
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Call:
     """One request a vendor accepted: what it asks, of whom, and who will word the answer.
 
@@ -143,6 +143,7 @@ class Service(Generic[S, H]):
         bounds: what one call may cost.
         count_prompt: tokens of each prompt or input of an ask, template included.
         count_chat: tokens of a conversation with its tools, before the rest of the ask is known.
+        weigh_texts: the same of a conversation that is texts alone, and the locale of the last.
         running: calls that may be stopped.
     """
 
@@ -156,6 +157,7 @@ class Service(Generic[S, H]):
     tokenizer: Callable[[Deployment], Tokenizer]
     count_prompt: Callable[[Ask, Deployment], tuple[int, ...]]
     count_chat: Callable[[Sequence[Message], Sequence[Tool], Deployment], int]
+    weigh_texts: Callable[[Sequence[Message], Deployment], tuple[int, str]]
     metrics: Metrics
     bounds: CallBounds = DEFAULT
     running: Running = field(default_factory=Running)
@@ -185,6 +187,8 @@ class Endpoint(Generic[S, H]):
             Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
         open: asks for no credential.
         keeps: its requests can change something, or need what was kept; a parser sees that.
+        plain: reads the usual request at little cost, without a look at its headers, to the same call; ``None``: there
+            is more to be looked at, or something to refuse.
     """
 
     method: str
@@ -192,6 +196,7 @@ class Endpoint(Generic[S, H]):
     parse: Callable[[WireRequest, Service[S, H]], Parsed]
     open: bool = False
     keeps: bool = False
+    plain: Callable[[WireRequest, Service[S, H]], Call | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

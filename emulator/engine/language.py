@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from struct import Struct
 
 _LOOK_AT = 2000  # characters
-_ENGLISH = "en_US"
+ENGLISH = "en_US"
 
 _WORDS = {
     "en_US": """the of and to a in is that it for you with as are this be at have from or was by not but what all can
@@ -86,6 +86,21 @@ def _tally(word: str) -> int:
 _tally_of = _Tallies().__getitem__
 
 
+def lean(word: str) -> int:
+    """How many more of its function words are English alone than are of other languages alone."""
+    if word.isdigit():
+        return 0
+    known = [_FIELDS_OF[latin] for latin in _LATIN_WORD.findall(word.lower()) if latin in _FIELDS_OF]
+    return sum([1 if fields == (0,) else -(0 not in fields) for fields in known])
+
+
+def judge_language(text: str, leaning: int) -> str:
+    """As :func:`detect_language`, for a text whose words lean so far in all: most often that is enough."""
+    if leaning >= 0 and len(text) <= _LOOK_AT and text.isascii():
+        return ENGLISH  # no locale has more votes, and there are no other scripts
+    return detect_language(text)
+
+
 def detect_language(text: str) -> str:
     """The locale of ``text``, one of :data:`LOCALES`; English (``en_US``) where nothing tells.
 
@@ -101,7 +116,7 @@ def detect_language(text: str) -> str:
                 return locale
     votes = said[:_LATIN]
     most = max(votes)
-    return _ENGLISH if votes[0] == most else _choose_locale(votes, most, words)
+    return ENGLISH if votes[0] == most else _choose_locale(votes, most, words)
 
 
 def _choose_locale(votes: Sequence[int], most: int, words: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from emulator.core.record import record
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
-from emulator.engine.text import Recital, recite
+from emulator.engine.text import recite
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema import Mode
@@ -117,17 +117,11 @@ def _answers_tool(ask: ChatAsk) -> bool:
     return bool(ask.messages) and ask.messages[-1].role == "tool"
 
 
-def write_prose(
-    prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
-) -> Recital:
-    """Prose in the language of the prompt."""
-    return recite(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
-
-
 def _prose(
     prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
 ) -> Part:
-    said = write_prose(prompt, key, tokenizer, sampling, limit, opening)
+    """Prose in the language of the prompt."""
+    said = recite(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
     return Part("text", said.tokens, said.ids, ended=said.ended)
 
 

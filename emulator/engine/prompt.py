@@ -6,7 +6,9 @@ from functools import lru_cache
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message, Tool
 from emulator.core.json import dump_text
 from emulator.core.tokenizer import Tokenizer
+from emulator.engine.language import judge_language
 from emulator.engine.profiles import PROFILES
+from emulator.engine.tokenizer import ProfileTokenizer
 
 _LONGEST_COUNTED = 1024**2  # characters that are counted one by one
 _LONGEST_KEPT = 8192  # characters of a text whose count is remembered
@@ -35,6 +37,17 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: To
         if message.media or message.tool_calls:
             count += _count_beside(message, tokenizer)
     return count + _count_tools(tools, tokenizer) if tools else count
+
+
+def weigh_texts(messages: Sequence[Message], tokenizer: ProfileTokenizer, profile: str) -> tuple[int, str]:
+    """As :func:`count_chat`, of a conversation that is texts alone; and the locale of the last."""
+    template = PROFILES[profile]
+    *before, last = messages
+    count, leaning = tokenizer.weigh(last.text)
+    for message in before:
+        count += _count_again(message.text, tokenizer)
+    count += template.template_base + template.template_per_message * len(messages)
+    return count, judge_language(last.text, leaning)
 
 
 def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:

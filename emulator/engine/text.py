@@ -5,22 +5,23 @@ chooses where the walk begins, how wide its steps are and where the paragraphs b
 per answer.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count as count_from
 
-from emulator.core.seed import derive
+from emulator.core.seed import prepare
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.prose import load_prose
 
 Tokens = tuple[str, ...]
 Ids = tuple[int, ...]
-Passage = tuple[Tokens, Ids, str]  # and both as a text
+Passage = tuple[Tokens, Ids, str, int]  # both as a text, and how many they are
 
 _LONGEST = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
 _FEWEST_SENTENCES = 32
+_derive_text = prepare(..., "text")
 
 # Lengths, in tokens, below which k/64 of the answers fall: lognormal, median 180, sigma 0.45. A table,
 # because ``exp`` and ``log`` differ in the last bit from one C library to the next.
@@ -61,11 +62,6 @@ class Bank:
     breaking: Passages
 
 
-def _draw(key: bytes) -> int:
-    """128 bits: the upper 22 choose the length, the others the sentences."""
-    return int.from_bytes(derive(key, "text"), "big")
-
-
 def _natural_length(draw: int) -> int:
     """How many tokens an answer would like to have: lognormal, median 180, within [24, 1024]."""
     place, within = divmod(draw >> 106, 1 << 16)
@@ -77,35 +73,37 @@ class Recital:
     """Passages in the order in which they are said, up to so many tokens; ``ended``: by itself, with a whole sentence.
 
     Its tokens and ids are put together when somebody asks for them: most answers are wanted as a text.
+    ``eos``, where it is shown, comes after them.
     """
 
-    __slots__ = ("_passages", "_tokens", "count", "ended")
+    __slots__ = ("_passages", "_tokens", "count", "ended", "eos")
 
     def __init__(self, passages: Sequence[Passage], count: int, ended: bool) -> None:
         self._passages = passages
         self._tokens: Tokens | None = None
         self.count = count
         self.ended = ended
+        self.eos: int | None = None
 
     @property
     def tokens(self) -> Tokens:
         if self._tokens is None:
-            self._tokens = tuple([token for tokens, _, _ in self._passages for token in tokens][: self.count])
+            said = [token for tokens, *_ in self._passages for token in tokens][: self.count]
+            self._tokens = tuple(said) if self.eos is None else (*said, "")
         return self._tokens
 
     @property
     def ids(self) -> Ids:
-        return tuple([id for _, ids, _ in self._passages for id in ids][: self.count])
+        said = [id for _, ids, *_ in self._passages for id in ids][: self.count]
+        return tuple(said) if self.eos is None else (*said, self.eos)
 
     @property
     def text(self) -> str:
-        *whole, (tokens, _, text) = self._passages
-        left = self.count
         texts = []
-        for before, _, said in whole:
-            texts.append(said)
-            left -= len(before)
-        texts.append(text if left >= len(tokens) else "".join(tokens[:left]))
+        left = self.count
+        for tokens, _, text, count in self._passages:  # only the last one may be too long
+            texts.append(text if count <= left else "".join(tokens[:left]))
+            left -= count
         return "".join(texts)
 
 
@@ -118,51 +116,51 @@ def recite(
     length is above ``limit``, or no sentence ends within it, the answer is cut at ``limit``. With
     ``ignore_eos`` it is always cut, without a ``limit`` at the longest natural length.
     """
-    draw = _draw(key)
+    draw = int.from_bytes(_derive_text(key), "big")  # the upper 22 bits choose the length, the others the sentences
     wanted = _natural_length(draw)
-    said: list[Passage] = []
-    count = 0
+    bank = load_bank(tokenizer, language)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
+    first = bank.openers[draw % len(bank.openers.texts)]
+    if opening:
+        first = _join(tokenizer, opening, bank.separator, first)
     if ignore_eos or (limit is not None and wanted > limit):
         most = _LONGEST if limit is None else limit
-        for passage in _walk(tokenizer, draw, language, opening):
-            said.append(passage)
-            count += len(passage[1])
-            if count >= most:
-                break
-        return Recital(said, most, False)
-    for passage in _walk(tokenizer, draw, language, opening):
-        before, after = count, count + len(passage[1])
-        fits = limit is None or after <= limit
-        if before and not (fits and after - wanted <= wanted - before):
-            break
-        said.append(passage)
-        count = after
-        if after >= wanted:
-            break
+        return Recital(_walk(bank, draw, first, most), most, False)
+    said = _walk(bank, draw, first, wanted)
+    count = sum([passage[3] for passage in said])
+    before = count - said[-1][3]
+    if before and (count - wanted > wanted - before or (limit is not None and count > limit)):
+        del said[-1]
+        count = before
     if limit is not None and count > limit:
         return Recital(said, limit, False)
     return Recital(said, count, True)
 
 
-def _walk(tokenizer: Tokenizer, draw: int, language: str, opening: str) -> Iterator[Passage]:
-    """Sentences without end; none comes twice before all have come once."""
-    bank = load_bank(tokenizer, language)
-    opener = bank.openers[draw % len(bank.openers.texts)]
-    yield _join(tokenizer, opening, bank.separator, opener) if opening else opener
+def _walk(bank: Bank, draw: int, first: Passage, least: int) -> list[Passage]:
+    """Sentences of so many tokens or just more; none comes twice before all have come once."""
+    said = [first]
+    missing = least - first[3]
+    if missing <= 0:
+        return said
     flowing, breaking, size = bank.flowing, bank.breaking, len(bank.flowing.texts)
     mask = size - 1
     place, rhythm = draw >> 16 & 0xFFFF, draw >> 32 & 0xFFFFFFFF
-    left = 2 + (rhythm & 3)  # sentences before the next blank line
+    until_break = 2 + (rhythm & 3)  # sentences before the next blank line
     for stride in count_from(draw >> 64 & 0xFFFF | 1, 2):  # odd, so that it visits every place
         for _ in range(size):
             place = place + stride & mask
-            if left:
-                left -= 1
-                yield flowing[place]
+            if until_break:
+                until_break -= 1
+                passage = flowing[place]
             else:
                 rhythm = rhythm >> 2 | (rhythm & 3) << 30
-                left = 2 + (rhythm & 3)
-                yield breaking[place]
+                until_break = 2 + (rhythm & 3)
+                passage = breaking[place]
+            said.append(passage)
+            missing -= passage[3]
+            if missing <= 0:
+                return said
+    raise AssertionError("there is no end of strides")
 
 
 def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -> Passage:
@@ -170,6 +168,7 @@ def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -
     return _tokenize(tokenizer, opening + gap + opener[2])
 
 
+@lru_cache(maxsize=32)
 def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
     """The kept bank of a locale, or of English where the vocabulary lacks the language's characters.
 
@@ -178,17 +177,12 @@ def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
     Raises:
         ValueError: no sentences are kept of such a locale.
     """
-    return _build_bank(tokenizer, language)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
-
-
-@lru_cache(maxsize=32)
-def _build_bank(tokenizer: Tokenizer, language: str) -> Bank:
     prose = load_prose(language)
     openers = _keep_whole(tokenizer, prose.openers)
     whole = _keep_whole(tokenizer, prose.sentences)
     size = 1 << len(whole).bit_length() >> 1  # a power of two: any odd stride visits every place
     if language != _FALLBACK and (not openers or size < _FEWEST_SENTENCES):
-        return load_bank(tokenizer, _FALLBACK)
+        return load_bank(tokenizer, _FALLBACK)  # type: ignore[arg-type]
     flowing = [prose.separator + text for text in whole[:size]]
     breaking = ["\n\n" + text for text in whole[:size]]
     return Bank(
@@ -206,4 +200,5 @@ def _keep_whole(tokenizer: Tokenizer, sentences: Sequence[str]) -> list[str]:
 
 
 def _tokenize(tokenizer: Tokenizer, text: str) -> Passage:
-    return tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), text
+    tokens = tuple(tokenizer.pieces(text))
+    return tokens, tuple(tokenizer.encode(text)), text, len(tokens)

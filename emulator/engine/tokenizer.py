@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from itertools import chain, filterfalse
 from typing import Generic, TypeVar
 
+from emulator.engine.language import lean
 from emulator.engine.profiles import PROFILES, TokenizerProfile
 from emulator.engine.vocabulary import (
     CJK_IDEOGRAPHS,
@@ -68,11 +69,15 @@ class _Memo(dict[str, tuple[_Item, ...]], Generic[_Item]):
         return items
 
 
-_ODD = 1 << 40  # in place of a count: more than the word has to be looked at
+# What a word weighs is one number, so that a text weighs the sum of its words: its tokens in the lowest bits, then
+# whether it is odd, which is to say that more than the word has to be looked at, then how far it leans to English.
+_ODD = 1 << 24
+_LEANING = 44  # bits before
+_COUNT = (1 << _LEANING) - 1
 
 
-class _Counts(dict[str, int]):
-    """How many tokens each word has, with what stands ``before`` it; forgets everything once it knows too many.
+class _Weights(dict[str, int]):
+    """What each word weighs, with what stands ``before`` it; forgets everything once it knows too many.
 
     No token reaches over a blank into the next word, unless the blank follows another.
     """
@@ -84,7 +89,7 @@ class _Counts(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         odd = word[-1].isspace() if word else bool(self._before)
-        number = _ODD if odd else self._count(self._before + word)
+        number = (_ODD if odd else self._count(self._before + word)) + (lean(word) << _LEANING)
         if len(word) <= _LONGEST_WORD:
             if len(self) >= _MOST_WORDS:
                 self.clear()
@@ -109,8 +114,8 @@ class ProfileTokenizer:
         self._values = {id: value for value, id in enumerate(self._bytes)}
         self._ids_of = _Memo(self._cut_ids).__getitem__
         self._texts_of = _Memo(self._cut_texts).__getitem__
-        self._count_first = _Counts(self._count_whole, "").__getitem__
-        self._count_next = _Counts(self._count_whole, " ").__getitem__
+        self._weigh_first = _Weights(self._count_whole, "").__getitem__
+        self._weigh_next = _Weights(self._count_whole, " ").__getitem__
 
     @cached_property
     def _texts(self) -> Mapping[int, str]:
@@ -120,11 +125,16 @@ class ProfileTokenizer:
         return list(chain.from_iterable(map(self._ids_of, self._split(text))))
 
     def count(self, text: str) -> int:
+        return self.weigh(text)[0]
+
+    def weigh(self, text: str) -> tuple[int, int]:
+        """How many tokens a text has, and how far its words lean to English; of a huge text only the first."""
         if len(text) > _SLICE:
-            return self._count_whole(text)
+            return self._count_whole(text), 0
         first, *others = text.split(" ")
-        count = self._count_first(first) + sum(map(self._count_next, others))
-        return count if count < _ODD else self._count_whole(text)
+        weight = sum(map(self._weigh_next, others), self._weigh_first(first))
+        count = weight & _COUNT
+        return (count if count < _ODD else self._count_whole(text)), weight >> _LEANING
 
     def _count_whole(self, text: str) -> int:
         return sum(map(len, map(self._ids_of, self._split(text))))

@@ -5,30 +5,36 @@ Nothing here depends on how the answer is delivered: streamed or whole, a draft 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Sampling
+from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
 from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage, Words, at_once
 from emulator.core.record import record
-from emulator.core.seed import derive
+from emulator.core.seed import derive, prepare
 from emulator.core.tokenizer import Tokenizer
-from emulator.engine.parts import FixedReply, Part, is_prose, plan_parts, write_prose
+from emulator.engine.language import detect_language
+from emulator.engine.parts import FixedReply, Part, is_prose, plan_parts
 from emulator.engine.stop import cut_at_stop
+from emulator.engine.text import recite
 
 if TYPE_CHECKING:
     from emulator.core.plan import Vectors
 
 
-@record(frozen=True, slots=True, kw_only=True, eq=False)
+_FEW = 8  # messages whose roles are likely to come again
+
+
+@record(frozen=True, slots=True, eq=False)
 class Draft:
     """The said part of a plan; its tokens are due at once until someone paces them."""
 
-    choices: tuple[Choice, ...] = ()
-    vectors: Vectors | None = None
-    prompts: tuple[PromptTokens, ...] = ()
     usage: Usage
+    choices: tuple[Choice, ...] = ()
+    prompts: tuple[PromptTokens, ...] = ()
+    vectors: Vectors | None = None
 
 
 def write(
@@ -48,6 +54,10 @@ def write(
     if isinstance(ask, EmbeddingAsk):
         return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
     sampling = ask.sampling
+    if reply is None and isinstance(ask, ChatAsk) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
+        language = ask.language or detect_language(ask.prompt or "")
+        choice = _say(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
+        return Draft(Usage(sum(prompt_tokens), choice.count), (choice,))
     if isinstance(ask, ChatAsk):
         prompts = [(ask.prompt or "", _chat_key(ask, deployment, seed))]
     else:
@@ -65,7 +75,7 @@ def write(
     usage = _count_usage(choices, prompt_tokens)
     if reply is not None and reply.usage:
         usage = replace(usage, **reply.usage)
-    return Draft(choices=tuple(choices), prompts=details, usage=usage)
+    return Draft(usage, tuple(choices), details)
 
 
 def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
@@ -76,16 +86,39 @@ def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
 
 
 def _chat_key(ask: ChatAsk, deployment: Deployment, seed: int) -> bytes:
+    if len(ask.messages) <= _FEW and (ask.language or not (any(map(_has_more, ask.messages)) or _has_form(ask))):
+        roles = tuple([message.role for message in ask.messages])
+        derive_texts = _prepare_key(seed, deployment.name, roles, _variation(ask.sampling))
+        return derive_texts(*[message.text for message in ask.messages])
     turns: list[str | int | None] = []
     for message in ask.messages:
         turns += (message.role, message.text)
-        if message.tool_calls or message.tool_call_id or message.media:
+        if _has_more(message):
             calls = repr([(call.name, call.arguments) for call in message.tool_calls])
             turns += (calls, message.tool_call_id, message.media)
-    if ask.tools or ask.format != "text" or ask.reasoning:
+    if _has_form(ask):
         tools = [(tool.name, tool.description, tool.parameters) for tool in ask.tools]
         turns.append(repr((tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)))
     return derive(seed, "text", deployment.name, len(ask.messages), *turns, *_variation(ask.sampling))
+
+
+def _has_more(message: Message) -> bool:
+    """Whether there is more to a message than its text."""
+    return bool(message.tool_calls or message.tool_call_id or message.media)
+
+
+def _has_form(ask: ChatAsk) -> bool:
+    """Whether the answer may be more than prose."""
+    return bool(ask.tools or ask.format != "text" or ask.reasoning)
+
+
+@lru_cache(maxsize=1024)
+def _prepare_key(
+    seed: int, deployment: str, roles: tuple[str, ...], variation: tuple[str | int | None, ...]
+) -> Callable[..., bytes]:
+    """The key of a conversation of texts alone, which it takes."""
+    turns = [part for role in roles for part in (role, ...)]
+    return prepare(seed, "text", deployment, len(roles), *turns, *variation)
 
 
 def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage:
@@ -103,10 +136,8 @@ def _write_choice(
 ) -> Choice:
     sampling = ask.sampling
     limit = sampling.max_tokens
-    if reply is None and is_prose(ask) and not (sampling.stop or sampling.show_eos or sampling.logprobs is not None):
-        prose = write_prose(prompt, key, tokenizer, sampling, limit)  # the usual choice, as it would be made below
-        ended: FinishReason = "stop" if prose.ended else "length"
-        return Choice(prose, at_once(prose.count), ended, _one_text(prose.count), None, None, position)
+    if reply is None and _is_usual(ask):
+        return _say(key, detect_language(prompt), sampling, tokenizer, position)
     parts = plan_parts(ask, prompt, key, tokenizer, reply)
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
@@ -134,6 +165,27 @@ def _write_choice(
     logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
     said = Words(tokens, ids)
     return Choice(said, at_once(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
+
+
+def _is_usual(ask: ChatAsk | CompletionAsk) -> bool:
+    """Whether an answer of our own is prose, and nothing but its own end or a limit ends it."""
+    sampling = ask.sampling
+    return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(ask)
+
+
+def _say(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
+    """The usual choice, as :func:`_write_choice` would make it of parts."""
+    limit = sampling.max_tokens
+    said = recite(tokenizer, key, language, limit, sampling.ignore_eos)
+    count = said.count
+    finish: FinishReason = "stop" if said.ended else "length"
+    if sampling.show_eos and said.ended:
+        if limit is None or count < limit:
+            said.eos = tokenizer.eos
+            count += 1
+        else:
+            finish = "length"  # no room was left for the end of the sequence
+    return Choice(said, at_once(count), finish, _one_text(count), None, None, position)
 
 
 @lru_cache(maxsize=4096)

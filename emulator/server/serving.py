@@ -11,7 +11,7 @@ from emulator.core.clock import Clock
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Vendors, VendorSettings
 from emulator.engine.profiles import PROFILES
-from emulator.engine.prompt import count_chat, count_prompt
+from emulator.engine.prompt import count_chat, count_prompt, weigh_texts
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
@@ -173,6 +173,7 @@ def serve(
         tokenizer=_tokenizer_of,
         count_prompt=_count_prompt,
         count_chat=_count_chat,
+        weigh_texts=_weigh_texts,
         metrics=metrics,
         bounds=scenario.bounds,
     )
@@ -188,3 +189,7 @@ def _count_prompt(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
 
 def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: Deployment) -> int:
     return count_chat(messages, tools, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+
+
+def _weigh_texts(messages: Sequence[Message], deployment: Deployment) -> tuple[int, str]:
+    return weigh_texts(messages, tokenizer_for(deployment.tokenizer), deployment.tokenizer)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.json import as_array, canonical_json, dump_json, dump_text
+from emulator.core.json import as_array, canonical_json, dump_json, dump_string, dump_text
 from tests.parsed import JSON, parse_json
 
 VALUES = st.recursive(
@@ -100,3 +100,8 @@ def test_canonical_form_forgets_the_order_of_keys() -> None:
     other: JSON = {"b": {"d": 2, "c": "é"}, "a": 1}
     assert canonical_json(one) == canonical_json(other) == '{"a":1,"b":{"c":"é","d":2}}'.encode()
     assert canonical_json([1, 2]) != canonical_json([2, 1])
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_a_string_alone_is_dumped_as_any_value(text: str) -> None:
+    assert dump_string(text) == dump_json(text)

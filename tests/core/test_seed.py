@@ -14,9 +14,13 @@ from emulator.core.seed import (
     draw_integer,
     draw_uniform,
     draw_uuid,
+    prepare,
 )
 
-PARTS = st.lists(st.binary(max_size=8) | st.text(max_size=8) | st.integers() | st.floats() | st.none(), max_size=4)
+PART: st.SearchStrategy[Part] = (
+    st.binary(max_size=8) | st.text(max_size=8) | st.integers() | st.floats() | st.none() | st.just("%a")
+)
+PARTS = st.lists(PART, max_size=4)
 
 
 @pytest.mark.parametrize(
@@ -82,3 +86,10 @@ def test_draws_spread_evenly() -> None:
 def test_names_give_independent_draws() -> None:
     assert len({draw_uuid(b"key", name) for name in ("chat", "completion", 1, "1")}) == 4
     assert draw_alphanumeric(b"key", 40) != draw_alphanumeric(b"key", 40, "other")
+
+
+@given(st.lists(PART, min_size=2, max_size=5), st.data())
+def test_a_prepared_key_is_the_same_key(parts: list[Part], data: st.DataObject) -> None:
+    given_later = [data.draw(st.booleans()) for _ in parts]
+    prepared = prepare(*[... if later else part for part, later in zip(parts, given_later, strict=True)])
+    assert prepared(*[part for part, later in zip(parts, given_later, strict=True) if later]) == derive(*parts)

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk, Message, Tool, ToolCall
 from emulator.engine.profiles import PROFILES
-from emulator.engine.prompt import MEDIA_TOKENS, count_prompt
+from emulator.engine.prompt import MEDIA_TOKENS, count_chat, count_prompt, weigh_texts
 from emulator.engine.tokenizer import tokenizer_for
 
 LLAMA = PROFILES["llama3"]
@@ -70,3 +70,14 @@ def test_counting_again_gives_the_same() -> None:
 
 def test_a_bert_puts_its_marks_around_each_text() -> None:
     assert count(EmbeddingAsk(inputs=("a", "b")), "bert") == (3, 3)
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_texts_are_weighed_as_they_are_counted(profile: str) -> None:
+    tokenizer = tokenizer_for(profile)
+    said = (Message("system", "Be  brief."), Message("user", "Was ist das?"), Message("user", "what's this, 12 345?"))
+    for count in (1, 2, 3):
+        texts = said[:count]
+        assert weigh_texts(texts, tokenizer, profile)[0] == count_chat(texts, (), tokenizer, profile)
+    assert weigh_texts(said, tokenizer, profile)[1] == "en_US"
+    assert weigh_texts(said[:2], tokenizer, profile)[1] == "de_DE"

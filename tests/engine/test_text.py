@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
-from emulator.engine.language import detect_language
+from emulator.engine.language import detect_language, judge_language
 from emulator.engine.profiles import PROFILES
 from emulator.engine.prose import load_prose
 from emulator.engine.text import Ids, Tokens, recite
@@ -188,3 +188,13 @@ def test_an_unknown_locale_is_refused() -> None:
 )
 def test_language(text: str, locale: str) -> None:
     assert detect_language(text) == locale
+
+
+ENGLISH_OR_NOT = ["the", "of", "die", "das", "le", "que", "in", "is", "me", "tide", "a"]
+WORDS = st.sampled_from([*ENGLISH_OR_NOT, "", "\t", "user/admin", "don't\nder", "12", "é", "潮", "привет"])
+
+
+@given(text=st.lists(WORDS, max_size=60).map(" ".join) | st.text(max_size=200), times=st.sampled_from([1, 50]))
+def test_a_text_that_was_weighed_has_the_language_that_is_detected(text: str, times: int) -> None:
+    text = " ".join([text] * times)
+    assert judge_language(text, tokenizer_for("llama3").weigh(text)[1]) == detect_language(text)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from emulator.core.json import JSON, dump_json
-from emulator.core.seed import draw_uuid
+from emulator.core.seed import form_uuid, prepare
 from emulator.core.wire import Headers, WireRequest, WireResponse
 from emulator.vendors.databricks.settings import DatabricksSettings
 
+_derive_name = prepare(..., "request")
 JSON_TYPE = ("Content-Type", "application/json")
 _STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
 
 
 def base_headers(request: WireRequest, settings: DatabricksSettings) -> Headers:
     """What every answer carries: which request and which workspace."""
-    name = draw_uuid(request.key, "request")
+    name = form_uuid(_derive_name(request.key))
     return (
         ("x-request-id", name),
         ("x-databricks-request-id", name),

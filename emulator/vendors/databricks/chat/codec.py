@@ -6,7 +6,9 @@ databricks-ai-bridge for lists of content parts.
 
 from __future__ import annotations
 
-from emulator.core.json import JSON, Object, dump_json
+from functools import lru_cache
+
+from emulator.core.json import JSON, Object, dump_json, dump_string
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
@@ -49,7 +51,10 @@ class ChatCodec:
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         style, name = self.style, self.settings.chat_object
         plan = count_cached(plan, style, request.attempt, marked=self.marked)
-        body = _fill(plan, style, name) if is_plain(plan, style) else dump_json(_shape_answer(plan, style, name))
+        if is_plain(plan, style):
+            body = _fill(plan, style, _prepare(style, name))
+        else:
+            body = dump_json(_shape_answer(plan, style, name))
         return WireResponse(200, body, answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
@@ -58,20 +63,23 @@ class ChatCodec:
         return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
 
 
-def _fill(plan: Plan, style: AnswerStyle, name: str) -> bytes:
-    """The usual answer, which is what :func:`_shape_answer` makes of it."""
-    choice = plan.choices[0]
+@lru_cache(maxsize=1024)
+def _prepare(style: AnswerStyle, name: str) -> bytes:
+    """All that the usual answers of an endpoint have in common."""
     tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
     return (
-        b'{"id":"%b","object":"%b","created":%d,"model":%b,"choices":[{"index":0,"message":'
-        b'{"role":"assistant","content":%b%b,"finish_reason":"%b","logprobs":null}],"usage":%b}'
-    ) % (
+        b'{"id":"%%b","object":"%b","created":%%d,"model":%b,"choices":[{"index":0,"message":'
+        b'{"role":"assistant","content":%%b%b,"finish_reason":"%%b","logprobs":null}],"usage":%%b}'
+    ) % (name.encode(), quote(style.model).replace(b"%", b"%%"), tail)
+
+
+def _fill(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
+    """The usual answer, which is what :func:`_shape_answer` makes of it."""
+    choice = plan.choices[0]
+    return template % (
         draw_id(plan.key).encode(),
-        name.encode(),
         plan.created,
-        quote(style.model),
-        dump_json(choice.said.text),
-        tail,
+        dump_string(choice.said.text),
         choice.finish_reason.encode(),
         dump_usage(plan.usage, style),
     )

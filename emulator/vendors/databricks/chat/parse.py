@@ -12,7 +12,6 @@ from emulator.core.wire import WireRequest
 from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
 from emulator.vendors.databricks.chat.codec import ChatCodec
 from emulator.vendors.databricks.chat.messages import check_messages
-from emulator.vendors.databricks.chat.plain import read_plain
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import is_agent
 from emulator.vendors.databricks.habits import DatabricksService
@@ -57,9 +56,6 @@ def read_chat(query: Query) -> Call:
             raise messages_refusal()
         # unverified
         raise refusal(f"Bad request: endpoint {query.deployment.name} does not support the chat task")
-    plain = read_plain(query)
-    if plain is not None:
-        return plain
     query.check(query.habits.chat_fields)
     body = query.body
     messages = query.get_array("messages")

@@ -1,56 +1,87 @@
-"""The usual chat request: who said what, and how many tokens the answer may have."""
+"""The usual chat request: found out once per endpoint, what is left to be read of each."""
 
 from __future__ import annotations
 
-from emulator.core.call import ChatAsk, Message, Sampling
-from emulator.core.vendor import Call
+from functools import lru_cache
+
+from emulator.core.call import ChatAsk, Deployment
+from emulator.core.json import Object
+from emulator.core.quota import Quota
+from emulator.core.record import record
+from emulator.core.vendor import Call, Codec
+from emulator.core.wire import WireRequest
+from emulator.dialects.usual import read_body, read_limit, read_texts, sample
 from emulator.vendors.databricks.chat.codec import ChatCodec
-from emulator.vendors.databricks.request import Query
-from emulator.vendors.databricks.sampling import count_chat, limit_output
-from emulator.vendors.databricks.tools import takes_parallel
-
-_BIGGEST = 2**63 - 1  # what the decoder takes for an integer
-_FIELDS = frozenset({"model", "messages", "max_tokens", "stream"})
+from emulator.vendors.databricks.habits import DatabricksService, Habits
 
 
-def read_plain(query: Query) -> Call | None:
-    """The call that :func:`emulator.vendors.databricks.chat.parse.read_chat` would make of a usual request.
+@record(frozen=True, slots=True, eq=False)
+class Usual:
+    """What all usual chats with an endpoint have in common.
 
-    ``None``: there is more to be looked at, or something to be refused.
+    Fields:
+        most: tokens that a request may ask for; ``default``: those of an answer to one that asks for none.
+        streams: so does the answer to a request that does not say.
+        overhead: tokens beside those of the prompt.
     """
-    body, habits, deployment = query.body, query.habits, query.deployment
-    if not habits.plain or not _FIELDS.issuperset(body):
+
+    codec: Codec
+    most: int | None
+    default: int | None
+    context: int | None
+    streams: bool
+    parallel: bool
+    overhead: int
+    quotas: tuple[Quota, ...]
+    served: str
+
+
+def read_plain(request: WireRequest, service: DatabricksService) -> Call | None:
+    """The call that :func:`emulator.vendors.databricks.chat.parse.parse_chat` would make of a usual request."""
+    body = read_body(request, service.settings.payload_limit_bytes)
+    if body is None or request.documents:
         return None
-    said, wanted, stream = _read_messages(body.get("messages")), body.get("max_tokens"), body.get("stream", False)
-    most = _BIGGEST if deployment.max_output is None else deployment.max_output
-    if not said or type(stream) is not bool or not (wanted is None or (type(wanted) is int and 0 < wanted <= most)):
+    name = request.params.get("name") or body.get("model")
+    deployment = service.deployments.get(name) if type(name) is str else None
+    if deployment is None or deployment.state != "ready":
         return None
-    count = count_chat(query, said, ())
-    if deployment.context is not None and count > deployment.context:
+    usual = _find_usual(service.habits[deployment.name])
+    return None if usual is None else _read(body, deployment, usual, service)
+
+
+def _read(body: Object, deployment: Deployment, usual: Usual, service: DatabricksService) -> Call | None:
+    wanted, stream, said = read_limit(body, usual.most), body.get("stream", usual.streams), read_texts(body)
+    if wanted is None or type(stream) is not bool or not said:
         return None
-    return Call(
-        deployment=deployment,
-        ask=ChatAsk(
-            messages=said,
-            sampling=Sampling(max_tokens=limit_output(query, wanted, count)),
-            parallel=takes_parallel(query),
-        ),
-        codec=ChatCodec(query.settings, habits.style, query.served, False),
-        stream=query.wants_stream(),
-        prompt_tokens=(count,),
-        repeatable=query.repeatable,
-        served=query.served,
+    count, language = service.weigh_texts(said, deployment)
+    count += usual.overhead
+    limit = wanted or usual.default
+    if usual.context is not None:
+        room = usual.context - count
+        if room < 0:
+            return None
+        limit = room if limit is None or room < limit else limit
+    ask = ChatAsk(said, sample(limit), parallel=usual.parallel, language=language)
+    return Call(deployment, ask, usual.codec, stream, (count,), True, usual.quotas, usual.served)
+
+
+@lru_cache(maxsize=1024)
+def _find_usual(habits: Habits) -> Usual | None:
+    """``None``: the endpoint has more to say to its chats."""
+    deployment, settings, traits = habits.deployment, habits.settings, habits.deployment.traits
+    watched = traits.get("scale_to_zero_enabled") or traits.get("ai_gateway")
+    if not habits.plain or not habits.chats or watched or len(habits.entities) != 1:
+        return None
+    (served,) = habits.entities
+    bounds = (deployment.default_max_tokens if settings.model_max_tokens else None, deployment.max_output)
+    return Usual(
+        codec=ChatCodec(settings, habits.style, served, False),
+        most=deployment.max_output,
+        default=min([bound for bound in bounds if bound is not None], default=None),
+        context=deployment.context,
+        streams=settings.stream_default,
+        parallel=settings.parallel_tool_calls or bool(habits.traits.get("parallel_tool_calls")),
+        overhead=habits.overhead,
+        quotas=habits.quotas,
+        served=served,
     )
-
-
-def _read_messages(messages: object) -> tuple[Message, ...]:
-    """What the two who talk have said, after what the system that lets them has; nothing if there is more to it."""
-    said: list[Message] = []
-    for message in messages if type(messages) is list else ():
-        if type(message) is not dict or len(message) != 2:
-            return ()
-        role, content = message.get("role"), message.get("content")
-        if type(content) is not str or not (role == "user" or role == "assistant" or (role == "system" and not said)):
-            return ()
-        said.append(Message(str(role), content))
-    return tuple(said)

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
-from emulator.core.seed import draw_hex, draw_opaque, draw_uuid
+from emulator.core.seed import draw_hex, draw_opaque, form_uuid, prepare
 from emulator.dialects.walk import CallOpened, SaidCall, is_only
 from emulator.vendors.databricks.habits import AnswerStyle
 
 _LEAST_CACHED = 1024  # tokens of a prompt; platform.openai.com and docs.anthropic.com, "Prompt caching"
 _BLOCK = 128  # tokens
+_derive_id = prepare(..., "chat")
 
 
 def is_plain(plan: Plan, style: AnswerStyle) -> bool:
@@ -29,7 +30,7 @@ def thinks_aloud(style: AnswerStyle) -> bool:
 
 def draw_id(key: bytes) -> str:
     """``id`` of a chat answer and of each chunk of it."""
-    return f"chatcmpl_{draw_uuid(key, 'chat')}"
+    return f"chatcmpl_{form_uuid(_derive_id(key))}"
 
 
 def shape_thought(key: bytes, number: int, text: str, style: AnswerStyle) -> Object:

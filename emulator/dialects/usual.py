@@ -1,0 +1,61 @@
+"""The usual chat request of OpenAI's form: who said what, how many tokens the answer may have, whether it streams.
+
+What is read here is read the same way by every vendor, and refused by none; whatever is not is left to the vendor's
+own checks, and so is what only they can tell.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from emulator.core.bounds import LIGHT
+from emulator.core.call import Message, Sampling
+from emulator.core.json import Object
+from emulator.core.wire import WireRequest
+
+FIELDS = frozenset({"model", "messages", "max_tokens", "stream"})
+_BIGGEST = 2**31 - 1  # what every decoder takes for an integer
+
+Texts = tuple[Message, ...]
+
+
+def read_body(request: WireRequest, most: int = LIGHT) -> Object | None:
+    """The members of a short body, if it has no others than :data:`FIELDS`."""
+    if len(request.body) > min(most, LIGHT):
+        return None
+    try:
+        body = request.json()
+    except ValueError:
+        return None
+    return body if type(body) is dict and FIELDS.issuperset(body) else None
+
+
+def read_limit(body: Object, most: int | None) -> int | None:
+    """``max_tokens`` of no more than so many; 0 if it is left out, ``None`` if it is for others to judge."""
+    wanted = body.get("max_tokens", 0)
+    if type(wanted) is not int or (wanted == 0 and "max_tokens" in body):
+        return None
+    return wanted if 0 <= wanted <= (_BIGGEST if most is None else most) else None
+
+
+def read_texts(body: Object) -> Texts:
+    """What the two who talk have said, the user last, after what the system said that lets them; else nothing."""
+    said: list[Message] = []
+    role = None
+    messages = body.get("messages")
+    for message in messages if type(messages) is list else ():
+        if type(message) is not dict or len(message) != 2:
+            return ()
+        role, content = message.get("role"), message.get("content")
+        if type(content) is not str or not content:
+            return ()
+        if not (role == "user" or role == "assistant" or (role == "system" and not said)):
+            return ()
+        said.append(Message(role, content))
+    return tuple(said) if role == "user" else ()
+
+
+@lru_cache(maxsize=1024)
+def sample(limit: int | None) -> Sampling:
+    """How tokens are chosen where nothing is said but how many there may be."""
+    return Sampling(limit)
