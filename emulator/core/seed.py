@@ -10,6 +10,8 @@ from hashlib import blake2b
 from types import EllipsisType
 
 _ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_TWO, _FIVE = 62**2, 62**5  # letters; so many are the most whose number is quickly worked with
+_PAIRS = [low + high for high in _ALPHANUMERIC for low in _ALPHANUMERIC]  # numbers below 62**2, the lower digit first
 
 _UNUSED = blake2b(digest_size=16)  # to copy it costs less than to begin another
 _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
@@ -81,8 +83,9 @@ def draw_opaque(key: bytes, *name: Part) -> str:
 def draw_alphanumeric(key: bytes, count: int, *name: Part) -> str:
     """``count`` characters of 0-9A-Za-z, at most 40."""
     number = int.from_bytes(blake2b(ascii((key, *name)).encode(), digest_size=32).digest(), "big")
-    letters = []
-    for _ in range(count):
-        number, index = divmod(number, 62)
-        letters.append(_ALPHANUMERIC[index])
-    return "".join(letters)
+    letters: list[str] = []
+    for _ in range(0, count, 5):
+        number, five = divmod(number, _FIVE)
+        two, one = divmod(five, _TWO)
+        letters += (_PAIRS[one], _PAIRS[two % _TWO], _ALPHANUMERIC[two // _TWO])
+    return "".join(letters)[:count]

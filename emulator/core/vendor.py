@@ -187,8 +187,8 @@ class Endpoint(Generic[S, H]):
             Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
         open: asks for no credential.
         keeps: its requests can change something, or need what was kept; a parser sees that.
-        plain: reads the usual request at little cost, without a look at its headers, to the same call; ``None``: there
-            is more to be looked at, or something to refuse.
+        plain: reads the usual request at little cost to the same call; it looks at no headers but those in
+            ``Vendor.reads``, though it may see all. ``None``: there is more to be looked at, or something to refuse.
     """
 
     method: str

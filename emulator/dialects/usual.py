@@ -14,6 +14,7 @@ from emulator.core.json import Object
 from emulator.core.wire import WireRequest
 
 FIELDS = frozenset({"model", "messages", "max_tokens", "stream"})
+ROLES = frozenset({"system", "user", "assistant"})
 _BIGGEST = 2**31 - 1  # what every decoder takes for an integer
 
 Texts = tuple[Message, ...]
@@ -27,10 +28,12 @@ def read_body(request: WireRequest, most: int = LIGHT) -> Object | None:
         body = request.json()
     except ValueError:
         return None
-    return body if type(body) is dict and FIELDS.issuperset(body) else None
+    if type(body) is not dict or not FIELDS.issuperset(body) or type(body.get("model", "")) is not str:
+        return None
+    return body
 
 
-def read_limit(body: Object, most: int | None) -> int | None:
+def read_limit(body: Object, most: int | None = None) -> int | None:
     """``max_tokens`` of no more than so many; 0 if it is left out, ``None`` if it is for others to judge."""
     wanted = body.get("max_tokens", 0)
     if type(wanted) is not int or (wanted == 0 and "max_tokens" in body):

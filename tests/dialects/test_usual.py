@@ -57,6 +57,27 @@ def _databricks(**switches: JSON) -> World:
     )
 
 
+def _azure(path: str = "", model: str = "mistral-small-2503", **switches: JSON) -> World:
+    return World(
+        vendor="azure",
+        path=f"{path}/chat/completions",
+        models=(
+            model,
+            "gpt-4o",
+            "o3-mini",
+            "DeepSeek-R1",
+            "Phi-4",
+            "Cohere-embed-v3-english",
+            "small",
+            "usual",
+            "gone",
+        ),
+        settings=dict(switches),
+        deployments=(*_KINDS, {"name": "gone", "state": "loading"}),
+        query={"api-version": "2024-05-01-preview"},
+    )
+
+
 WORLDS = [
     pytest.param(_databricks(), id="databricks"),
     pytest.param(_databricks(profile="seed"), id="databricks as in the seed"),
@@ -64,6 +85,13 @@ WORLDS = [
     pytest.param(_databricks(model_max_tokens=False, parallel_tool_calls=True), id="databricks, calls in parallel"),
     pytest.param(_databricks(payload_limit_bytes=200), id="databricks, short bodies"),
     pytest.param(_databricks(rate_limits="raised"), id="databricks, with limits"),
+    *(pytest.param(_azure(profile=p), id=f"azure as {p}") for p in ("seed", "maas", "managed", "foundry", "aoai")),
+    pytest.param(_azure("/openai/deployments/gpt-4o"), id="azure, a deployment of Azure OpenAI"),
+    pytest.param(_azure("/openai/deployments/small"), id="azure, a small deployment"),
+    pytest.param(_azure("/openai/v1", model="gpt-4o"), id="azure, Azure OpenAI without versions"),
+    pytest.param(_azure("/endpoints/usual"), id="azure, an endpoint of its own"),
+    pytest.param(_azure("/models", api_versions=["2023-01-01"]), id="azure, where no version fits"),
+    pytest.param(_azure(default_max_tokens=5), id="azure, a limit by default"),
 ]
 
 TEXTS = st.sampled_from(
@@ -76,33 +104,33 @@ MESSAGES: st.SearchStrategy[JSON] = st.lists(
     | st.sampled_from([{}, [], None, {"role": "user"}, {"role": "user", "content": "a", "name": "b"}]),
     max_size=4,
 )
-PLAIN = st.builds(
-    lambda system, said, last: [
-        *([{"role": "system", "content": system}] if system else []),
-        *[{"role": "assistant" if place % 2 else "user", "content": text} for place, text in enumerate(said)],
-        {"role": "user", "content": last},
-    ],
-    TEXTS,
-    st.lists(TEXTS, max_size=2),
-    TEXTS,
-)
 LIMITS = st.sampled_from([1, 5, 10, 11, 64, 4096, 10**6, 2**31, 2**63, 0, -1, True, 1.0, "5", None])
 OTHERS = st.sampled_from(["temperature", "n", "stop", "max_completion_tokens", "tools", "user", "seed", "top_p", "x"])
+ODDITIES = ("model", "messages", "max_tokens", "stream", "other", "without")
 
 
 @st.composite
 def bodies(draw: st.DrawFn, models: tuple[str, ...]) -> JSON:
-    """Bodies as they are sent, most of them usual."""
-    body: Object = {"model": draw(st.sampled_from([*models, *models, "nobody", "", None, 3]))}
-    body["messages"] = draw(PLAIN | PLAIN | MESSAGES | st.sampled_from([None, {}, "hi"]))
-    if draw(st.booleans()):
-        body["max_tokens"] = draw(LIMITS)
-    if draw(st.booleans()):
-        body["stream"] = draw(st.sampled_from([True, False, None, "yes"]))
-    if draw(st.integers(0, 5)) == 0:
-        body[draw(OTHERS)] = draw(st.sampled_from([1, 0.5, None, [], "a"]))
-    for name in draw(st.sampled_from([[], [], [], ["model"], ["messages"]])):
-        del body[name]
+    """Usual bodies, and such as are usual but for something."""
+    said = draw(st.lists(TEXTS, min_size=1, max_size=3))
+    turns: list[JSON] = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(said)]
+    system: list[JSON] = draw(st.sampled_from([[], [{"role": "system", "content": "Be brief."}]]))
+    body: Object = {"model": draw(st.sampled_from(models)), "messages": [*system, *turns]}
+    body |= draw(st.sampled_from([{}, {"max_tokens": 5}, {"max_tokens": 64}]))
+    body |= draw(st.sampled_from([{}, {"stream": True}, {"stream": False}]))
+    for odd in draw(st.sets(st.sampled_from(ODDITIES), max_size=1) | st.just(())):
+        if odd == "model":
+            body["model"] = draw(st.sampled_from(["nobody", "", None, 3]))
+        elif odd == "messages":
+            body["messages"] = draw(MESSAGES | st.sampled_from([None, {}, "hi"]))
+        elif odd == "max_tokens":
+            body["max_tokens"] = draw(LIMITS)
+        elif odd == "stream":
+            body["stream"] = draw(st.sampled_from([None, "yes", 1]))
+        elif odd == "other":
+            body[draw(OTHERS)] = draw(st.sampled_from([1, 0.5, None, [], "a"]))
+        else:
+            del body[draw(st.sampled_from(["model", "messages"]))]
     return body
 
 
@@ -111,7 +139,7 @@ def find(world: World) -> tuple[AnyEndpoint, dict[str, str], AnyService]:
     """Where the world is asked."""
     vendor = VENDORS[world.vendor]
     entries = [{"vendor": world.vendor, **entry} for entry in world.deployments]
-    head = {"version": 1, "vendors": {world.vendor: world.settings}, "deployments": entries}
+    head: JSON = {"version": 1, "vendors": {world.vendor: world.settings}, "deployments": entries}
     scenario = Scenario.model_validate(head)
     service = serve(vendor, read_settings(vendor, scenario), scenario, FrozenClock(), VendorMetrics())
     endpoint, params = Router(vendor.endpoints).resolve("POST", world.path)
@@ -122,9 +150,9 @@ def read(world: World, body: JSON) -> tuple[Call | None, Call | EmulatedError, W
     """A request as the short way reads it, and as the long one does."""
     endpoint, params, service = find(world)
     assert endpoint.plain is not None
-    request = WireRequest("POST", world.path, world.query, {}, json.dumps(body).encode(), params, key=bytes(range(16)))
+    sent, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
+    request = WireRequest("POST", world.path, world.query, headers, sent, params, key=bytes(range(16)))
     call = endpoint.plain(request, service)
-    request.headers = {"Content-Type": "application/json"}
     try:
         whole = endpoint.parse(request, service)
     except EmulatedError as error:
@@ -162,7 +190,7 @@ def test_the_short_way_reads_what_the_long_one_does(world: World, data: st.DataO
     assert say(call, request) == say(whole, request)
 
 
-@pytest.mark.parametrize("world", WORLDS[:1])
+@pytest.mark.parametrize("world", [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o")])
 def test_a_usual_request_takes_the_short_way(world: World) -> None:
     said: JSON = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Tell me about the tides."}]
     for more in ({}, {"max_tokens": 5}, {"stream": True}, {"stream": False, "max_tokens": 9}):
@@ -173,3 +201,14 @@ def test_a_usual_request_takes_the_short_way(world: World) -> None:
         assert call.codec is again.codec, "made once, for all"
     call, _, _ = read(world, {"model": world.models[0], "messages": said, "temperature": 0.5})
     assert call is None
+
+
+@pytest.mark.parametrize("header", ["extra-parameters", "azureml-model-deployment", "Content-Type"])
+def test_headers_that_have_a_say_are_left_to_the_long_way(header: str) -> None:
+    endpoint, _, service = find(_azure())
+    body: JSON = {"model": "mistral-small-2503", "messages": [{"role": "user", "content": "Tell me about the tides."}]}
+    request = WireRequest("POST", "/chat/completions", {"api-version": "2024-05-01"}, {}, json.dumps(body).encode())
+    assert endpoint.plain is not None
+    assert endpoint.plain(request, service) is not None
+    request.headers = {header: "text/plain"}
+    assert endpoint.plain(request, service) is None

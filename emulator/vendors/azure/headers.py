@@ -8,13 +8,20 @@ from collections.abc import Mapping, Sequence
 from emulator.core.json import JSON, as_integer, as_text
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
-from emulator.core.seed import draw_uuid
+from emulator.core.seed import form_uuid, prepare
 from emulator.core.wire import Headers, WireRequest
 from emulator.vendors.azure.habits import Habits
 
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
+_JSON_ALONE, _STREAM_ALONE = (JSON_TYPE,), (STREAM_TYPE,)
 REGION = "East US"
+_GATEWAY = (
+    ("x-ms-region", REGION),
+    ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+_derive_name, _derive_answer = prepare(..., "apim"), prepare(..., "request")
 _QUOTA_NAMES = {"requests": "requests", "tokens": "tokens", "input_tokens": "tokens", "output_tokens": "tokens"}
 
 
@@ -29,7 +36,9 @@ def answer_headers(plan: Plan, request: WireRequest, habits: Habits, *, stream: 
     kind = STREAM_TYPE if stream else JSON_TYPE
     profile = habits.profile
     if profile == "seed":
-        return (kind, *quota_headers(plan.quota), *echo_request_id(request))
+        echo = echo_request_id(request)
+        alone = _STREAM_ALONE if stream else _JSON_ALONE
+        return (kind, *quota_headers(plan.quota), *echo) if plan.quota or echo else alone
     if profile in ("foundry", "aoai"):
         unbuffered = (("x-accel-buffering", "no"),) if stream else ()
         counts = quota_headers(plan.quota, _count_usual(plan, habits))
@@ -44,11 +53,18 @@ def _count_usual(plan: Plan, habits: Habits) -> Mapping[str, str]:
         return {}
     requests, tokens = habits.quota
     left = tokens - plan.usage.total_tokens
-    return {**_count_quota("requests", requests, requests - 1), **_count_quota("tokens", tokens, left)}
+    return {
+        "x-ratelimit-limit-requests": str(requests),
+        "x-ratelimit-limit-tokens": str(tokens),
+        "x-ratelimit-remaining-requests": str(requests - 1),
+        "x-ratelimit-remaining-tokens": str(left),
+    }
 
 
 def quota_headers(balances: Sequence[Balance], usual: Mapping[str, str] | None = None) -> Headers:
     """What is left of the tightest quota of each unit, as Foundry and Azure OpenAI count."""
+    if not balances:
+        return tuple(usual.items()) if usual else ()
     headers: dict[str, str] = dict(usual or {})
     for balance in sorted(balances, key=lambda balance: balance.left, reverse=True):
         headers |= _count_quota(balance.quota.unit, balance.quota.amount, balance.left)
@@ -74,17 +90,15 @@ def _count_quota(unit: str, amount: int, left: int) -> Mapping[str, str]:
 def gateway_headers(request: WireRequest) -> Headers:
     """What Azure's API gateway adds to every answer of a Foundry or OpenAI resource."""
     return (
-        ("apim-request-id", draw_uuid(request.key, "apim")),
-        ("x-ms-region", REGION),
-        ("Strict-Transport-Security", "max-age=31536000; includeSubDomains; preload"),
-        ("X-Content-Type-Options", "nosniff"),
+        ("apim-request-id", form_uuid(_derive_name(request.key))),
+        *_GATEWAY,
     )
 
 
 def _serverless_headers(plan: Plan, habits: Habits, stream: bool) -> Headers:
     group, session, context = habits.identity
     counts = () if stream else _count_headers(plan.usage)
-    request_id = ("X-Request-ID", draw_uuid(plan.key, "request"))
+    request_id = ("X-Request-ID", form_uuid(_derive_answer(plan.key)))
     return (group, session, *counts, context, request_id, ("x-ms-rai-invoked", "true"))
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from emulator.core.vendor import Endpoint, Parsed, Vendor
+from emulator.core.vendor import Call, Endpoint, Parsed, Vendor
 from emulator.core.wire import WireRequest
 from emulator.dialects import openai
 from emulator.vendors.azure.catalogue import list_deployments
 from emulator.vendors.azure.chat.parse import parse_chat
+from emulator.vendors.azure.chat.plain import read_plain
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
@@ -26,19 +27,25 @@ from emulator.vendors.azure.settings import AzureSettings
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[WireRequest, AzureService], Parsed]
+Plain = Callable[[WireRequest, AzureService], Call | None]
 
 
-def _everywhere(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
+def _everywhere(
+    method: str, route: str, parse: Parse, plain: Plain | None = None
+) -> tuple[AzureEndpoint, AzureEndpoint]:
     """A route at the root and below any prefix: ``/models``, ``/openai/deployments/{name}``, a gateway's own."""
     anywhere = f"/{{prefix:path}}{route}"
-    return Endpoint(method=method, path=route, parse=parse), Endpoint(method=method, path=anywhere, parse=parse)
+    return (
+        Endpoint(method=method, path=route, parse=parse, plain=plain),
+        Endpoint(method=method, path=anywhere, parse=parse, plain=plain),
+    )
 
 
 VENDOR = Vendor(
     name="azure",
     title="Azure AI Model Inference",
     endpoints=(
-        *_everywhere("POST", "/chat/completions", parse_chat),
+        *_everywhere("POST", "/chat/completions", parse_chat, read_plain),
         *_everywhere("POST", "/completions", parse_completions),
         *_everywhere("POST", "/images/embeddings", parse_image_embeddings),
         *_everywhere("POST", "/embeddings", parse_embeddings),

@@ -12,7 +12,6 @@ from emulator.dialects.sse import quote
 from emulator.dialects.walk import Said, gather
 from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
 from emulator.vendors.azure.chat.shapes import (
-    ANSWER_HARMS,
     THINK,
     draw_answer_id,
     dump_detailed_usage,
@@ -20,14 +19,11 @@ from emulator.vendors.azure.chat.shapes import (
     dump_sorted_usage,
     finish_reason,
     identify_calls,
-    shape_prompt_results,
 )
 from emulator.vendors.azure.chat.stream import stream_chat
+from emulator.vendors.azure.chat.usual import ANSWER_RESULTS, PROMPT_RESULTS, fill, is_usual
 from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.headers import answer_headers
-
-_ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json(ANSWER_HARMS)
-_PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(shape_prompt_results(1))
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -50,6 +46,8 @@ class ChatCodec:
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         habits = self.habits
         headers = answer_headers(plan, request, habits)
+        if self.audio is None and is_usual(plan):
+            return WireResponse(200, fill(plan, habits), headers)
         if habits.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
             return WireResponse(400, dump_json(_shape_blocked(plan)), headers)
         if habits.openai:
@@ -150,7 +148,7 @@ def _render_openai(plan: Plan, codec: ChatCodec) -> bytes:
         int(plan.created),
         draw_answer_id(plan, openai=True).encode(),
         quote(habits.model),
-        _PROMPT_RESULTS if habits.filtered else b"",
+        PROMPT_RESULTS if habits.filtered else b"",
         habits.fingerprint.encode(),
         dump_detailed_usage(plan),
     )
@@ -165,7 +163,7 @@ def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> b
     return (
         b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
     ) % (
-        _ANSWER_RESULTS if habits.filtered else b"",
+        ANSWER_RESULTS if habits.filtered else b"",
         quote(finish_reason(choice, habits, named_tool=codec.named_tool, functions=codec.functions)),
         index,
         dump_logprobs(choice),

@@ -29,7 +29,7 @@ def find_incomplete(messages: Sequence[ChatMessage], settings: AzureSettings) ->
 
 
 def _missing(position: int, field: str, message: ChatMessage) -> ErrorDetails:
-    value = message.model_dump(mode="json", exclude_unset=True)
+    value = message.model_dump(mode="json", exclude_unset=True, warnings=False)
     return {"type": "missing", "loc": ("messages", position, field), "msg": "Field required", "input": value}
 
 

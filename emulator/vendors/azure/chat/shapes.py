@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
-from emulator.core.seed import draw_alphanumeric, draw_hex
+from emulator.core.seed import draw_alphanumeric, prepare
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.walk import Run, SaidCall, walk
 from emulator.vendors.azure.habits import Habits
 
+_derive_id = prepare(..., "chat")
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
 _UNSEEN: JSON = {"filtered": False, "detected": False}
 _HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
@@ -24,7 +25,7 @@ def shape_prompt_results(count: int) -> JSON:
 
 
 def draw_answer_id(plan: Plan, *, openai: bool) -> str:
-    return f"chatcmpl-{draw_alphanumeric(plan.key, 29, 'chat')}" if openai else draw_hex(plan.key, "chat")
+    return f"chatcmpl-{draw_alphanumeric(plan.key, 29, 'chat')}" if openai else _derive_id(plan.key).hex()
 
 
 def finish_reason(choice: Choice, habits: Habits, *, named_tool: bool, functions: bool = False) -> str:

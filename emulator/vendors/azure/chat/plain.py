@@ -1,0 +1,58 @@
+"""The usual chat request: found out once per deployment and dialect, what is left to be read of each."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from emulator.core.call import ChatAsk
+from emulator.core.errors import EmulatedError
+from emulator.core.vendor import Call, Codec
+from emulator.core.wire import WireRequest
+from emulator.dialects.usual import FIELDS, ROLES, read_body, read_limit, read_texts, sample
+from emulator.vendors.azure.chat.codec import ChatCodec
+from emulator.vendors.azure.habits import AzureService, Habits
+from emulator.vendors.azure.request import check_place
+from emulator.vendors.azure.sampling import limit_tokens
+from emulator.vendors.azure.surface import INFERENCE
+
+_JSON = "application/json"
+
+
+def read_plain(request: WireRequest, service: AzureService) -> Call | None:
+    """The call that :func:`emulator.vendors.azure.chat.parse.parse_chat` would make of a usual request."""
+    headers = request.headers
+    if "extra-parameters" in headers or "azureml-model-deployment" in headers:
+        return None
+    body = read_body(request) if headers.get("Content-Type", _JSON) == _JSON else None
+    said = () if body is None else read_texts(body)
+    if body is None or not said:
+        return None
+    wanted, stream = read_limit(body), body.get("stream", False)
+    if wanted is None or type(stream) is not bool:
+        return None
+    try:
+        surface, settings = check_place(request, service, INFERENCE)
+        name = surface.deployment or body.get("model")
+        deployment = service.deployments.get(name) if type(name) is str else None
+        if deployment is None or deployment.state != "ready":
+            return None
+        habits = service.habits[deployment.name][settings.profile]
+        codec = _find_codec(habits, deployment.task)
+        if codec is None:
+            return None
+        count, language = service.weigh_texts(said, deployment)
+        limit = limit_tokens(wanted or None, habits.default_tokens, deployment, count, settings)
+    except EmulatedError:
+        return None
+    ask = ChatAsk(said, sample(limit), parallel=habits.openai, language=language)
+    return Call(deployment, ask, codec, stream, (count,), True)
+
+
+@lru_cache(maxsize=1024)
+def _find_codec(habits: Habits, task: str) -> Codec | None:
+    """What words all usual answers of a deployment; ``None``: it has more to say to its chats."""
+    roles = habits.traits.get("roles")
+    talks = not isinstance(roles, list) or ROLES.issubset(roles)
+    if task != "chat" or habits.api or habits.reasoning or not talks or not FIELDS.isdisjoint(habits.parameters):
+        return None
+    return ChatCodec(habits=habits, usage=not habits.openai, named_tool=False)
