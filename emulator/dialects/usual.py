@@ -6,7 +6,8 @@ own checks, and so is what only they can tell.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import replace
+from typing import TypeVar
 
 from emulator.core.bounds import LIGHT
 from emulator.core.call import Message, Sampling
@@ -17,6 +18,10 @@ FIELDS = frozenset({"model", "messages", "max_tokens", "stream"})
 ROLES = frozenset({"system", "user", "assistant"})
 _BIGGEST = 2**31 - 1  # what every decoder takes for an integer
 
+_MOST = 1024
+
+K = TypeVar("K")
+V = TypeVar("V")
 Texts = tuple[Message, ...]
 
 
@@ -58,7 +63,28 @@ def read_texts(body: Object) -> Texts:
     return tuple(said) if role == "user" else ()
 
 
-@lru_cache(maxsize=1024)
-def sample(limit: int | None) -> Sampling:
-    """How tokens are chosen where nothing is said but how many there may be."""
-    return Sampling(limit)
+class Samplings(dict[int | None, Sampling]):
+    """How tokens are chosen where nothing is said but how many there may be; forgets all once it knows too many."""
+
+    def __init__(self, usual: Sampling) -> None:
+        super().__init__()
+        self._usual = usual
+
+    def __missing__(self, limit: int | None) -> Sampling:
+        if len(self) >= _MOST:
+            self.clear()
+        sampling = self[limit] = replace(self._usual, max_tokens=limit)
+        return sampling
+
+
+SAMPLINGS = Samplings(Sampling())
+
+
+class Kept(dict[K, V]):
+    """What was found out once; forgets all once it knows too much."""
+
+    def keep(self, key: K, value: V) -> V:
+        if len(self) >= _MOST:
+            self.clear()
+        self[key] = value
+        return value

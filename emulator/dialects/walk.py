@@ -100,6 +100,14 @@ def is_only(choice: Choice, kind: SpanKind = "text") -> bool:
     return not spans or (len(spans) == 1 and spans[0].kind == kind)
 
 
+def is_usual(plan: Plan) -> bool:
+    """Whether an answer is one text, without log-probabilities, that ended by itself or at its limit."""
+    choices = plan.choices
+    choice = choices[0]
+    ended = choice.finish_reason == "length" or choice.finish_reason == "stop"
+    return ended and len(choices) == 1 and choice.logprobs is None and is_only(choice)
+
+
 def speak(choice: Choice, run: Run, before: bytes, after: bytes) -> Iterator[Event]:
     """One event a token, its text as JSON between two templates; a token without text comes with the next."""
     start, end = run.start, run.end

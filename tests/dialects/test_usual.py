@@ -78,6 +78,23 @@ def _azure(path: str = "", model: str = "mistral-small-2503", **switches: JSON) 
     )
 
 
+def _openvino(**switches: JSON) -> World:
+    traits: list[Object] = [
+        {"name": "thinking", "traits": {"reasoning": True}},
+        {"name": "stock", "traits": {"chat_template": "stock"}},
+        {"name": "seeing", "kind": "vision"},
+        {"name": "short", "traits": {"max_tokens_limit": 12, "max_prompt_len": 40}},
+        {"name": "stateful", "traits": {"stateful": True, "tool_parser": "none"}},
+    ]
+    return World(
+        vendor="openvino",
+        path="/v3/chat/completions",
+        models=("llama3", *[str(entry["name"]) for entry in (*_KINDS, *traits)]),
+        settings=dict(switches),
+        deployments=(*_KINDS, *traits),
+    )
+
+
 WORLDS = [
     pytest.param(_databricks(), id="databricks"),
     pytest.param(_databricks(profile="seed"), id="databricks as in the seed"),
@@ -91,6 +108,11 @@ WORLDS = [
     pytest.param(_azure("/openai/v1", model="gpt-4o"), id="azure, Azure OpenAI without versions"),
     pytest.param(_azure("/endpoints/usual"), id="azure, an endpoint of its own"),
     pytest.param(_azure("/models", api_versions=["2023-01-01"]), id="azure, where no version fits"),
+    *(
+        pytest.param(_openvino(profile=p), id=f"openvino {p}")
+        for p in ("2024.2", "2025.0", "2025.2", "2026.0", "2026.3")
+    ),
+    pytest.param(_openvino(profile="2026.3", verbose_response=True), id="openvino, verbose"),
     pytest.param(_azure(default_max_tokens=5), id="azure, a limit by default"),
 ]
 
@@ -190,7 +212,7 @@ def test_the_short_way_reads_what_the_long_one_does(world: World, data: st.DataO
     assert say(call, request) == say(whole, request)
 
 
-@pytest.mark.parametrize("world", [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o")])
+@pytest.mark.parametrize("world", [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o"), _openvino()])
 def test_a_usual_request_takes_the_short_way(world: World) -> None:
     said: JSON = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Tell me about the tides."}]
     for more in ({}, {"max_tokens": 5}, {"stream": True}, {"stream": False, "max_tokens": 9}):

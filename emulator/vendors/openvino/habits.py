@@ -27,7 +27,7 @@ _SAME = {
 _EXECUTORS = {"image": "ImageGenExecutor", "stt": "S2tExecutor", "tts": "T2sExecutor"}
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True, eq=False)
 class Servable:
     """A model or graph as its files have it; bounds are 0 where there is none.
 

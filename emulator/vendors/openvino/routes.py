@@ -38,6 +38,7 @@ from emulator.vendors.openvino.rerank import parse_rerank
 from emulator.vendors.openvino.responses.parse import parse_responses
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from emulator.vendors.openvino.text.parse import parse_chat
+from emulator.vendors.openvino.text.plain import read_plain
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
 Parse = Callable[[WireRequest, OvmsService], Call | WireResponse]
@@ -196,7 +197,10 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
         ("OPTIONS", "/", answer_options),
         ("OPTIONS", "/{rest:path}", answer_options),
     )
-    return tuple(Endpoint(method=method, path=path, parse=_guard(parse)) for method, path, parse in rows)
+    plain = {"/v3/chat/completions": read_plain}
+    return tuple(
+        Endpoint(method=method, path=path, parse=_guard(parse), plain=plain.get(path)) for method, path, parse in rows
+    )
 
 
 VENDOR = Vendor(

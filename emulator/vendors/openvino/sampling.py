@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from emulator.core.call import Sampling
+from emulator.core.call import Deployment, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, promote, read_double
 from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.habits import Servable
+from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields
 
 _ENDLESS = 4000  # tokens of an answer that ignores its end and has no other bound
@@ -101,13 +103,12 @@ def settle_sampling(read: Fields, prompt_tokens: int) -> Sampling:
     Raises:
         EmulatedError: worded as the calculator or the engine does.
     """
-    if read.release.model_length:
-        _check_length(read, prompt_tokens)
+    check_length(read.accepted.servable, read.accepted.deployment, read.release, read.max_tokens, prompt_tokens)
     _check_engine(read)
     draws = _draws(read) and read.top_k != 1
     knobs = _list_knobs(read, draws)
     return Sampling(
-        max_tokens=_bound_tokens(read, prompt_tokens),
+        max_tokens=bound_tokens(read.accepted.deployment, read.max_tokens, prompt_tokens, endless=read.ignore_eos),
         greedy=not draws and not knobs,
         seed=read.seed if draws else None,
         knobs=knobs,
@@ -144,33 +145,37 @@ def _list_knobs(read: Fields, draws: bool) -> tuple[tuple[str, JSON], ...]:
     return tuple(knobs)
 
 
-def _bound_tokens(read: Fields, prompt_tokens: int) -> int | None:
-    """The tightest of the request's, the deployment's and the model's own bounds."""
-    deployment = read.accepted.deployment
-    bound = read.max_tokens if read.max_tokens is not None else deployment.default_max_tokens
+def bound_tokens(deployment: Deployment, asked: int | None, prompt: int, *, endless: bool = False) -> int | None:
+    """The tightest of the request's, the deployment's and the model's own bounds, for a prompt of so many tokens."""
+    bound = deployment.default_max_tokens if asked is None else asked
     if deployment.max_output is not None and (bound is None or bound > deployment.max_output):
         bound = deployment.max_output
     if deployment.context is not None:
-        room = max(1, deployment.context - prompt_tokens)
-        bound = room if bound is None else min(bound, room)
-    return _ENDLESS if bound is None and read.ignore_eos else bound
+        room = max(1, deployment.context - prompt)
+        bound = room if bound is None or room < bound else bound
+    return _ENDLESS if bound is None and endless else bound
 
 
-def _check_length(read: Fields, prompt: int) -> None:
-    """Prompt and answer against the model's length, and the bounds of a graph's own pipeline."""
-    servable = read.accepted.servable
+def check_length(servable: Servable, deployment: Deployment, release: Release, asked: int | None, prompt: int) -> None:
+    """Prompt and answer against the model's length, and the bounds of a graph's own pipeline, if the release does.
+
+    Raises:
+        EmulatedError: ``CONTEXT_LENGTH``.
+    """
+    if not release.model_length:
+        return
     if 0 < servable.max_prompt_len < prompt:
         raise _length_refusal("Input length exceeds the maximum allowed length")
     if 0 < servable.max_num_batched_tokens < prompt:
         batch = servable.max_num_batched_tokens
         raise _length_refusal(f"Input length exceeds pipeline capabilities: {prompt} > {batch}")
-    length = read.accepted.deployment.context
+    length = deployment.context
     if length is None:
         return
     if prompt > length:
         raise _length_refusal(f"Number of prompt tokens: {prompt} exceeds model max length: {length}")
-    if read.max_tokens is not None and prompt + read.max_tokens > length:
-        tokens = f"Number of prompt tokens: {prompt} + max tokens value: {read.max_tokens}"
+    if asked is not None and prompt + asked > length:
+        tokens = f"Number of prompt tokens: {prompt} + max tokens value: {asked}"
         raise _length_refusal(f"{tokens} exceeds model max length: {length}")
 
 

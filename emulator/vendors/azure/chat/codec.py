@@ -9,7 +9,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.walk import Said, gather
+from emulator.dialects.walk import Said, gather, is_usual
 from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
 from emulator.vendors.azure.chat.shapes import (
     THINK,
@@ -21,7 +21,7 @@ from emulator.vendors.azure.chat.shapes import (
     identify_calls,
 )
 from emulator.vendors.azure.chat.stream import stream_chat
-from emulator.vendors.azure.chat.usual import ANSWER_RESULTS, PROMPT_RESULTS, fill, is_usual
+from emulator.vendors.azure.chat.usual import ANSWER_RESULTS, PROMPT_RESULTS, fill
 from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.headers import answer_headers
 

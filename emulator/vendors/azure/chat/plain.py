@@ -8,7 +8,7 @@ from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError
 from emulator.core.vendor import Call, Codec
 from emulator.core.wire import WireRequest
-from emulator.dialects.usual import FIELDS, ROLES, read_body, read_limit, read_texts, sample
+from emulator.dialects.usual import FIELDS, ROLES, SAMPLINGS, read_body, read_limit, read_texts
 from emulator.vendors.azure.chat.codec import ChatCodec
 from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.request import check_place
@@ -44,7 +44,7 @@ def read_plain(request: WireRequest, service: AzureService) -> Call | None:
         limit = limit_tokens(wanted or None, habits.default_tokens, deployment, count, settings)
     except EmulatedError:
         return None
-    ask = ChatAsk(said, sample(limit), parallel=habits.openai, language=language)
+    ask = ChatAsk(said, SAMPLINGS[limit], parallel=habits.openai, language=language)
     return Call(deployment, ask, codec, stream, (count,), True)
 
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 from emulator.core.json import dump_json, dump_string
 from emulator.core.plan import Plan
 from emulator.dialects.sse import quote
-from emulator.dialects.walk import is_only
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, draw_answer_id, shape_prompt_results
 from emulator.vendors.azure.habits import Habits
 
@@ -34,13 +33,6 @@ _OPENAI = (
     b'"reasoning_tokens":%%d,"rejected_prediction_tokens":0},"prompt_tokens":%%d,'
     b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":0},"total_tokens":%%d}}'
 )
-
-
-def is_usual(plan: Plan) -> bool:
-    """Whether an answer is one text that ended by itself or at its limit."""
-    choice = plan.choices[0]
-    ended = choice.finish_reason == "length" or choice.finish_reason == "stop"
-    return ended and len(plan.choices) == 1 and choice.logprobs is None and is_only(choice)
 
 
 def fill(plan: Plan, habits: Habits) -> bytes:

@@ -10,7 +10,7 @@ from emulator.core.quota import Quota
 from emulator.core.record import record
 from emulator.core.vendor import Call, Codec
 from emulator.core.wire import WireRequest
-from emulator.dialects.usual import read_body, read_limit, read_texts, sample
+from emulator.dialects.usual import SAMPLINGS, read_body, read_limit, read_texts
 from emulator.vendors.databricks.chat.codec import ChatCodec
 from emulator.vendors.databricks.habits import DatabricksService, Habits
 
@@ -61,7 +61,7 @@ def _read(body: Object, deployment: Deployment, usual: Usual, service: Databrick
         if room < 0:
             return None
         limit = room if limit is None or room < limit else limit
-    ask = ChatAsk(said, sample(limit), parallel=usual.parallel, language=language)
+    ask = ChatAsk(said, SAMPLINGS[limit], parallel=usual.parallel, language=language)
     return Call(deployment, ask, usual.codec, stream, (count,), True, usual.quotas, usual.served)
 
 

@@ -10,11 +10,18 @@ from collections.abc import Iterable
 from emulator.core.plan import Choice, Logprob, Plan, SpanKind
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
-from emulator.dialects.walk import gather
+from emulator.dialects.walk import gather, is_usual
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.media.sounds import Voice
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, format_logprob, put_in_text, render_body
+from emulator.vendors.openvino.text.shapes import (
+    draw_id,
+    finish_reason,
+    format_logprob,
+    put_in_text,
+    render_body,
+    render_usage,
+)
 from emulator.vendors.openvino.text.stream import ChunkTemplate, TextStream, takes_a_second_step
 
 
@@ -28,6 +35,7 @@ class ChatCodec:
         omits_logprobs: an answer in one piece has no such key.
         apart: what is read out of the text; ``markup``: how a call looks in it.
         voice: the answer is said, too, unless it is streamed.
+        template: of the usual answer, one text and nothing else, where many of them are to come.
     """
 
     settings: OpenVinoSettings
@@ -39,13 +47,33 @@ class ChatCodec:
     apart: frozenset[SpanKind]
     markup: str
     voice: Voice | None
+    template: bytes = b""
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        if self.template and is_usual(plan):
+            return WireResponse(200, self._fill(plan), self.settings.json_headers)
         apart = [put_in_text(choice, self.apart, self.markup) for choice in plan.choices]
         choices = [self._render_choice(plan, index, choice) for index, choice in enumerate(apart)]
         settings = self.settings
         body = render_body(plan, choices, b"chat.completion", model=self.model, prompt=self.prompt, settings=settings)
         return WireResponse(200, body, settings.json_headers)
+
+    def make_template(self) -> bytes:
+        """What all usual answers have in common; it is for a codec without a voice and not for verbose answers."""
+        release = self.settings.release
+        logprobs = b"" if self.omits_logprobs else b'"logprobs":null,'
+        calls = b"" if release.tools == "ignored" else b',"tool_calls":[]'
+        model = quote(self.model).replace(b"%", b"%%")
+        return (
+            b'{"choices":[{"finish_reason":%%b,"index":0,%b"message":{"content":%%b,"role":"assistant"%b}}],'
+            b'"created":%%d,"model":%b,"object":"chat.completion"%%b}'
+        ) % (logprobs, calls, model)
+
+    def _fill(self, plan: Plan) -> bytes:
+        """The usual answer, as it would be put together of its choices."""
+        choice, release = plan.choices[0], self.settings.release
+        usage = b"," + render_usage(plan.usage) if release.unary_usage else b""
+        return self.template % (finish_reason(choice, release), quote_long(choice.said.text), int(plan.created), usage)
 
     def _render_choice(self, plan: Plan, index: int, choice: Choice) -> bytes:
         release = self.settings.release

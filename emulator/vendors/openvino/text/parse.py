@@ -51,7 +51,7 @@ def parse_chat(accepted: Accepted) -> Call:
     return Call(
         deployment=accepted.deployment,
         ask=ask,
-        codec=_make_codec(read, offer, ask.prompt or ""),
+        codec=make_codec(read, offer, ask.prompt or ""),
         stream=accepted.stream,
         prompt_tokens=counted,
         served=accepted.method,
@@ -84,7 +84,8 @@ def settle_template(read: Fields, messages: tuple[Message, ...]) -> tuple[tuple[
     return messages, thinks
 
 
-def _make_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
+def make_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
+    """What words the answer; ``prompt``: of the last turn."""
     accepted, servable = read.accepted, read.accepted.servable
     return ChatCodec(
         settings=accepted.settings,
