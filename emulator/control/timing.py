@@ -125,6 +125,13 @@ class Timing:
         if len(self._end) + len(self._itl) >= _FOLDED:
             self._fold()
 
+    def add_at_once(self, late: float) -> None:
+        """Count an answer in one piece that nothing delayed, so many real seconds after it was asked for."""
+        self._ttft.append(late)
+        self._end.append(late)
+        if len(self._end) >= _FOLDED:
+            self._fold()
+
     def reset(self) -> None:
         """Begin anew; what was counted since the process began stays."""
         self._fold()

@@ -39,6 +39,7 @@ class Head:
         headers: without the session; ``seen``: of them what a parser sees.
         keeps: the vendor may keep documents that have a say.
         calls: that came more than once, by body: identity, who asked, and what.
+        misses: calls in a row that the short road was not for.
         size: bytes of headers and query as the journal counts them.
     """
 
@@ -55,6 +56,7 @@ class Head:
     key_suffix: str
     keeps: bool
     calls: dict[bytes, tuple[bytes, str, Call]] = field(default_factory=dict)
+    misses: int = 0
     size: int = field(init=False)
 
     def __post_init__(self) -> None:

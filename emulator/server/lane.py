@@ -19,6 +19,7 @@ from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
 _MOST = 512  # heads that are known, and names of those that came once
+_PATIENCE = 8  # calls in a row that it was not for
 _END = b"\r\n\r\n"
 _LENGTHS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _FRAMED = (b"\ncontent-length", b"\ntransfer-encoding")
@@ -58,6 +59,7 @@ class Lane:
         self._runtime = runtime
         self._heads: dict[Name, Head] = {}
         self._once: set[Name] = set()
+        self._left: set[Name] = set()
         runtime.changed.append(self._forget)
 
     def knows(self, name: Name) -> bool:
@@ -72,20 +74,27 @@ class Lane:
         if worlds != head.worlds:
             del self._heads[name]
             return None
-        try:
-            answer = head.answers.answer(head, body)
-        except EmulatedError:
-            return None  # it is worded there
-        except Exception:
-            log.exception("bug in the emulator: POST %s", head.path)
-            return None
-        if answer is not None and session:
-            runtime.enter(session)
+        answer = _try(head, body)
+        if answer is None:
+            head.misses += 1
+            if head.misses > _PATIENCE:  # it is not worth the while to try
+                self._take(name)
+        else:
+            head.misses = 0
+            if session:
+                runtime.enter(session)
         return answer
+
+    def _take(self, name: Name) -> None:
+        """Know a head no longer, and never again under this scenario."""
+        del self._heads[name]
+        if len(self._left) >= _MOST:
+            self._left.clear()
+        self._left.add(name)
 
     def learn(self, name: Name, http: web.BaseRequest, app: VendorApp, found: Addressed, path: str, base: str) -> None:
         """A request was answered on the long road; from its second coming on, its head is known."""
-        if name in self._heads or not _is_usual(http, found):
+        if name in self._heads or name in self._left or not _is_usual(http, found):
             return
         if name not in self._once:
             if len(self._once) >= _MOST:
@@ -102,10 +111,21 @@ class Lane:
 
     def _forget(self, session: str) -> None:
         """Another scenario is at work for a session; without a name, the server's."""
+        self._left.clear()
         if session:
             self._heads = {name: head for name, head in self._heads.items() if head.session != session}
         else:
             self._heads.clear()
+
+
+def _try(head: Head, body: bytes) -> Written | None:
+    try:
+        return head.answers.answer(head, body)
+    except EmulatedError:
+        return None  # it is worded on the long road
+    except Exception:
+        log.exception("bug in the emulator: POST %s", head.path)
+        return None
 
 
 def _is_usual(http: web.BaseRequest, found: Addressed) -> bool:

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Protocol
 
@@ -78,22 +78,24 @@ class VendorMetrics:
 
     def catch_up(self) -> None:
         """Count those that wait; nothing of them is held any longer."""
-        for call in self._waiting:
-            if not 200 <= call.status < 400:
+        waiting, self._waiting = self._waiting, []
+        self._requests += len(waiting)
+        fresh, answered = self._fresh, self._by_deployment
+        for call in waiting:
+            status, deployment = call.status, call.deployment
+            if not 200 <= status < 400:
                 self._errors[call.error or ""] += 1
-            deployment = call.deployment
             if deployment is None:
                 continue
-            self._by_deployment[deployment, call.served, call.status // 100] += 1
-            self._note_end(deployment, call)
-            asked, said, ttft = call.prompt_tokens, call.completion_tokens, call.ttft
+            served, asked, said, ttft = call.served, call.prompt_tokens, call.completion_tokens, call.ttft
+            answered[deployment, served, status // 100] += 1
             self._prompt_tokens += asked
             self._completion_tokens += said
-            figures = (nan if ttft is None else ttft, asked, said, call.events)
-            self._fresh.append((deployment, call.served, call.duration, *figures))
-        self._requests += len(self._waiting)
-        self._waiting.clear()
-        if len(self._fresh) >= _FRESH:
+            fresh.append((deployment, served, call.duration, nan if ttft is None else ttft, asked, said, call.events))
+        self._note_ends(
+            {(call.deployment, call.session): call.ended for call in waiting if call.deployment is not None}
+        )
+        if len(fresh) >= _FRESH:
             self._pack()
 
     def _pack(self) -> None:
@@ -138,13 +140,13 @@ class VendorMetrics:
         values = (_read(row, name) for row in rows if all(row[column] == number for column, number in wanted))
         return tuple(value for value in values if value == value)
 
-    def _note_end(self, deployment: str, call: Counted) -> None:
-        """When a deployment was asked last in a session, the sessions of long ago forgotten."""
-        key = (deployment, call.session)
-        self._last.pop(key, None)
-        self._last[key] = call.ended
-        if len(self._last) > _SESSIONS:
-            del self._last[next(iter(self._last))]
+    def _note_ends(self, ends: Mapping[tuple[str, str], float]) -> None:
+        """When deployments were asked last in a session, the sessions of long ago forgotten."""
+        for key, ended in ends.items():
+            self._last.pop(key, None)
+            self._last[key] = ended
+            if len(self._last) > _SESSIONS:
+                del self._last[next(iter(self._last))]
 
     def last(self, deployment: str, session: str) -> float | None:
         self.catch_up()

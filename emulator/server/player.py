@@ -17,7 +17,7 @@ from emulator.core.delivery import Delivery, Ending, join_writes
 from emulator.core.vendor import AnyVendor
 from emulator.core.wire import DROPPED, Foretold, Headers, WireResponse, WireStream
 from emulator.server.exchange import Exchange
-from emulator.server.head import WITHOUT_BODY, chunk, frame, word_head
+from emulator.server.head import LAST_CHUNK, WITHOUT_BODY, chunk, frame, word_head
 from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, pour, tell_time
 from emulator.server.reset import reset
 
@@ -139,7 +139,7 @@ class Player:
         if bare:
             body = b""
         elif chunked:
-            body = (chunk(body) if body else b"") + b"0\r\n\r\n"
+            body = (chunk(body) if body else b"") + LAST_CHUNK
         self._record(exchange)
         sent.whole = await self._write(head, body)
         return keep_alive
@@ -197,7 +197,7 @@ class Player:
         if answer.ending is Ending.RESET and self._http.transport is not None:
             await reset(self._http.transport)
         elif answer.ending is Ending.COMPLETE:
-            sent.whole = not chunked or await self._write(b"0\r\n\r\n")
+            sent.whole = not chunked or await self._write(LAST_CHUNK)
             sent.reached = answer.end
         return keep_alive
 

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from emulator.core.clock import Clock
 from emulator.core.wire import Batch, Event, Mark
+from emulator.server.head import LAST_CHUNK
 
 MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
 TIMING = "x-emulator-timing"
@@ -21,7 +22,6 @@ _CLOSE = 2e-6  # seconds; what is due within them is due now, as sums of times a
 _MOST_JOINED = 64 * 1024  # bytes of events due at once that go out in one write
 _AHEAD = 3  # events; to word some at once is quicker than to come back for each
 _PLAIN = Mark.PLAIN
-_LAST_CHUNK = b"0\r\n\r\n"
 
 
 @dataclass(slots=True)
@@ -66,9 +66,8 @@ async def pour(
 
     ``before_end`` is called when all is known of the answer and its last byte is still to be written.
     """
-    transport = http.transport
-    sent.lateness = lateness = []
-    sent.reached = 0.0
+    transport, sent.reached = http.transport, 0.0
+    sent.dues, sent.lateness = dues, lateness = list[float](), list[float]()
     batch = next(batches, None)
     while batch is not None:
         chunks, size, count = batch
@@ -77,13 +76,14 @@ async def pour(
             return False
         now = clock.now()
         sent.first = sent.first or now
-        sent.size += size
-        sent.events += count
+        sent.size, sent.events = sent.size + size, sent.events + count
+        dues.append(0.0)
         lateness.append(max(0.0, now - started))
         if batch is None:
             sent.whole = True
             before_end()
-        transport.writelines((head, chunks) if batch is not None else (head, chunks, _LAST_CHUNK))
+            chunks += LAST_CHUNK
+        transport.write(head + chunks)
         head = b""
         if transport.get_write_buffer_size() > MOST_UNSENT:
             try:

@@ -9,21 +9,34 @@ from emulator.control.timing import Timing
 from emulator.core.bounds import is_long, is_open
 from emulator.core.clock import RealClock
 from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.seed import derive
 from emulator.core.state import NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import LONG_PROMPT, UNMATCHED, Emulator
 from emulator.server.explain import Explainer
-from emulator.server.head import chunk, frame, word_head
+from emulator.server.head import LAST_CHUNK, chunk, frame, word_head
 from emulator.server.known import Head, Written
 from emulator.server.metrics import VendorMetrics
 from emulator.server.read import identify
 from emulator.server.slip import Said, Slip
 from emulator.server.trace import AROUND, TOKEN, cut_credentials
 
-_STREAM = (b'"stream":true', b'"stream": true')  # it is not worth the while to read these
 _MOST_CALLS = 128  # of one head that came more than once
+
+
+@record(frozen=True, slots=True, eq=False)
+class _Answer:
+    """An answer without its head; ``size``: of the body without framing, ``events``: of a stream."""
+
+    status: int
+    headers: Headers
+    framing: str
+    body: bytes
+    size: int
+    events: int
+    goes_on: bool
 
 
 class Quick:
@@ -62,8 +75,6 @@ class Quick:
         emulator, state, most = self._emulator, self._state, self.most
         if len(body) > most > 0:
             return None  # the answer could not be made once more
-        if any(word in body for word in _STREAM):
-            return None
         started = emulator.clock.now()
         wire = head.open(body)
         session = wire.session
@@ -82,14 +93,17 @@ class Quick:
         if call is None:
             return None
         plan = emulator.decide(call, UNMATCHED, key, started, None, identity if attempt else None)
-        answer = call.codec.render(plan, wire)
-        if not answer.body:
+        answer = self._pour(call.codec.stream(plan, wire)) if call.stream else self._word(call.codec.render(plan, wire))
+        if answer is None:
             return None
         if attempt and known is None and len(head.calls) < _MOST_CALLS:
             head.calls[body] = identity, wire.principal, call
         state.count_now(session, "attempt", identity)
-        self._record(head, wire, call, plan, answer, identity, started)
-        return self._word(answer, key, started), not answer.close
+        self._record(head, wire, call, plan, answer, identity)
+        headers = (*answer.headers, ("x-emulator-request-id", key.hex()))
+        goes_on = answer.goes_on
+        opening = word_head(self._vendor, answer.status, headers, answer.framing, started, keep_alive=goes_on)
+        return opening + answer.body, goes_on
 
     def _read(self, head: Head, wire: WireRequest) -> Call | None:
         """The call, if the short road is for it."""
@@ -102,30 +116,22 @@ class Quick:
         return parsed
 
     def _is_usual(self, call: Call) -> bool:
-        if call.stream or call.keep is not None or call.delay or call.quotas or not call.repeatable:
+        if call.keep is not None or call.delay or call.quotas or not call.repeatable:
             return False
         return not (is_open(call.ask) or is_long(call.ask, call.deployment)) and sum(call.prompt_tokens) <= LONG_PROMPT
 
-    def _record(
-        self,
-        head: Head,
-        wire: WireRequest,
-        call: Call,
-        plan: Plan,
-        answer: WireResponse,
-        identity: bytes,
-        started: float,
-    ) -> None:
+    def _record(self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes) -> None:
         journal, usage, ended = self._journal, plan.usage, self._emulator.clock.now()
-        body, bytes_out, most = wire.body, len(answer.body), self.most
+        body, bytes_out, most = wire.body, answer.size, self.most
         size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if most else 0
+        attempts, before = journal.follow(wire.session, identity, wire.key.hex())
         slip = Slip(  # in the order of its fields: naming so many costs more than all else here
             self,
             head,
             wire.principal,
             call.deployment,
             call.served,
-            started,
+            plan.created,
             ended,
             journal.arrive(),
             body if most else b"",
@@ -138,21 +144,36 @@ class Quick:
             plan.choices[0].finish_reason if plan.choices else None,
             len(body),
             bytes_out,
+            answer.events,
             size,
+            attempts,
+            attempts.count,
+            before,
         )
-        slip.attempts, slip.retry_of = journal.follow(wire.session, identity, wire.key.hex())
-        slip.number = slip.attempts.count
         journal.add(slip, self._entries)
         self._metrics.add(slip)
         if self._scale:
-            self._timing.add(slip, self._scale)
+            self._timing.add_at_once(slip.duration / self._scale)
 
-    def _word(self, answer: WireResponse, key: bytes, now: float) -> bytes:
-        headers = (*answer.headers, ("x-emulator-request-id", key.hex()))
-        body, length = answer.body, None if answer.chunked else len(answer.body)
-        framing = frame(answer.status, length)
-        head = word_head(self._vendor, answer.status, headers, framing, now, keep_alive=not answer.close)
-        return b"%b%b0\r\n\r\n" % (head, chunk(body)) if answer.chunked else head + body
+    def _word(self, answer: WireResponse) -> _Answer | None:
+        """One in one piece."""
+        body = answer.body
+        if not body:
+            return None
+        framing = frame(answer.status, None if answer.chunked else len(body))
+        whole = chunk(body) + LAST_CHUNK if answer.chunked else body
+        return _Answer(answer.status, answer.headers, framing, whole, len(body), 0, not answer.close)
+
+    def _pour(self, answer: WireStream) -> _Answer | None:
+        """A stream, if it goes out in one write."""
+        events = answer.events
+        batches = events.batches() if isinstance(events, Foretold) else None
+        first = None if batches is None else next(batches, None)
+        if batches is None or first is None or next(batches, None) is not None:
+            return None
+        chunks, size, count = first
+        framing = frame(answer.status, None)
+        return _Answer(answer.status, answer.headers, framing, chunks + LAST_CHUNK, size, count, True)
 
     def say(self, slip: Slip) -> Said:
         """An answer once more, for whoever reads the journal."""
@@ -163,10 +184,11 @@ class Quick:
         call = self._read(slip.head, wire)
         assert call is not None
         plan = emulator.decide(call, UNMATCHED, slip.key, slip.started)
-        answer = call.codec.render(plan, wire)
+        answer = call.codec.stream(plan, wire) if call.stream else call.codec.render(plan, wire)
         wire.headers = CIMultiDict(wire.headers)
         wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
         cut_credentials(wire)
         wire.forget_json()
         headers = (*answer.headers, ("x-emulator-request-id", slip.key.hex()))
-        return Said(wire, headers, answer.body, plan.choices[0] if plan.choices else None)
+        body = answer.body if isinstance(answer, WireResponse) else None
+        return Said(wire, headers, body, plan.choices[0] if plan.choices else None)

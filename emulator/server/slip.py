@@ -6,10 +6,10 @@ The answer itself is made once more should somebody read it: the same request ge
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
-from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept
+from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, thin
 from emulator.core.call import Deployment
 from emulator.core.plan import Choice
 from emulator.core.wire import Headers, WireRequest
@@ -23,7 +23,7 @@ class Said:
 
     request: WireRequest
     headers: Headers
-    body: bytes
+    body: bytes | None
     choice: Choice | None
 
 
@@ -50,6 +50,7 @@ class Slip:
         ended: Unix seconds.
         body: of the request.
         bytes_out: of the answer's body.
+        events: of a stream; 0: it is none.
         size: bytes that count against what is kept in all; 0: bodies are not kept.
     """
 
@@ -71,10 +72,11 @@ class Slip:
     finish_reason: str | None
     bytes_in: int
     bytes_out: int
+    events: int
     size: int
-    attempts: Attempts = field(default_factory=Attempts)
-    number: int = 1
-    retry_of: str | None = None
+    attempts: Attempts
+    number: int
+    retry_of: str | None
     seq: int = 0
     entry: Entry | None = None
 
@@ -108,16 +110,13 @@ class Slip:
 
     @property
     def lateness(self) -> Sequence[float]:
-        return ()
+        """Of a stream, which goes out in one write that was due at once."""
+        return [self.duration] if self.events else ()
 
     @property
     def ttft(self) -> float:
         """It begins as it ends: in one write."""
         return self.ended - self.started
-
-    @property
-    def events(self) -> int:
-        return 0
 
     def forget(self) -> None:
         """Keep no more than the figures."""
@@ -147,6 +146,7 @@ class Slip:
             deployment=self.asked.name,
             served=self.served,
             operation=self.asked.task,
+            stream=self.events > 0,
             principal=self.principal,
             session=self.session,
             attempts=self.attempts,
@@ -161,6 +161,8 @@ class Slip:
             planned_end=0.0,
             duration=self.duration,
             whole=True,
+            lateness=self.lateness,
+            events=self.events,
             bytes_in=self.bytes_in,
             bytes_out=self.bytes_out,
         )
@@ -168,5 +170,7 @@ class Slip:
     def _keep(self) -> Kept:
         said = self.teller.say(self)
         kept = keep(said.request, said.headers, said.body, said.choice, self.teller.most)
+        if self.events:
+            kept.writes = thin((0.0,), self.lateness)
         kept.size = self.size
         return kept

@@ -78,13 +78,14 @@ async def test_both_roads_give_the_same_bytes(start: Start, vendor: str) -> None
 
 TAKEN = [
     pytest.param("", HEAD, chat(), id="a chat"),
+    pytest.param("", HEAD, chat(stream=True), id="a stream"),
     pytest.param("", HEAD + "x-emulator-session: mine\r\n", chat(), id="a chat of a session"),
     pytest.param("", HEAD + "x-anything: else\r\n", chat(max_tokens=7, stop="a"), id="with knobs"),
     pytest.param("", HEAD.replace("completions", "completions?a=b&key=secret"), chat(), id="with a query"),
     pytest.param("journal: {bodies: none}", HEAD, chat(), id="without bodies in the journal"),
 ]
 LEFT = [
-    pytest.param("", HEAD, chat(stream=True), id="a stream"),
+    pytest.param("", HEAD, chat(stream=True, logprobs=True), id="a stream of another kind"),
     pytest.param("", HEAD, b"{}", id="a refusal"),
     pytest.param("", HEAD, b"{", id="no JSON"),
     pytest.param("", HEAD + "Connection: close\r\n", chat(), id="the last of its connection"),
@@ -123,6 +124,15 @@ async def test_attempts_are_counted_over_both_roads(start: Start) -> None:
     assert [entry.attempt for entry in running.built.journal.of("")] == [1, 2, 3, 4, 5]
     assert len({answer.header("x-emulator-request-id") for answer in answers}) == 5
     assert len({answer.json()["choices"][0]["message"]["content"] for answer in answers}) == 1
+
+
+async def test_what_is_never_for_it_is_tried_no_longer(start: Start) -> None:
+    running = await start()
+    await warm(running)
+    for _ in range(20):
+        assert (await running.send("databricks", HEAD.encode(), b"{}")).status == 400
+    await running.send("databricks", HEAD.encode(), chat())
+    assert not is_short(running)
 
 
 async def test_another_scenario_is_heard_of(start: Start) -> None:
