@@ -111,6 +111,21 @@ def test_v1_needs_no_version(live_with: Callable[[str], Running]) -> None:
         assert client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, max_tokens=3).choices
 
 
+def test_stored_completions(live: Running) -> None:
+    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
+        ask = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "store": True}
+        made = [client.chat.completions.create(**ask, metadata={"run": run}) for run in ("stored", "other", "stored")]
+        found = [each.id for each in client.chat.completions.list(metadata={"run": "stored"}, limit=1)]
+        assert found == [made[0].id, made[2].id]
+        kept = client.chat.completions.retrieve(found[0])
+        assert (kept.choices, kept.usage) == (made[0].choices, made[0].usage)
+        (message,) = client.chat.completions.messages.list(found[0])
+        assert (message.id, message.content) == (f"{found[0]}-0", "Hi")
+        assert client.chat.completions.update(found[0], metadata={"run": "over"}).metadata == {"run": "over"}
+        for each in made:
+            assert client.chat.completions.delete(each.id).deleted
+
+
 @pytest.mark.parametrize(
     ("profile", "rule", "kind"),
     [

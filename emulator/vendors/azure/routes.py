@@ -8,6 +8,13 @@ from emulator.dialects import openai
 from emulator.vendors.azure.catalogue import list_deployments
 from emulator.vendors.azure.chat.parse import parse_chat
 from emulator.vendors.azure.chat.plain import read_plain
+from emulator.vendors.azure.chat.stored import (
+    delete_stored,
+    list_messages,
+    list_stored,
+    retrieve_stored,
+    update_stored,
+)
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
@@ -61,6 +68,18 @@ VENDOR = Vendor(
         Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, keeps=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, keeps=True),
         Endpoint(method="GET", path="/{prefix:path}/responses/{response}/input_items", parse=list_input, keeps=True),
+        Endpoint(method="GET", path="/{prefix:path}/chat/completions", parse=list_stored, keeps=True),
+        *(
+            Endpoint(
+                method=method, path=f"/{{prefix:path}}/chat/completions/{{completion}}{route}", parse=parse, keeps=True
+            )
+            for method, route, parse in (
+                ("GET", "", retrieve_stored),
+                ("POST", "", update_stored),
+                ("DELETE", "", delete_stored),
+                ("GET", "/messages", list_messages),
+            )
+        ),
         Endpoint(method="POST", path="/{prefix:path}/rerank", parse=parse_rerank),
         Endpoint(method="GET", path="/openai/generated/{size}/{key}.png", parse=fetch_image, open=True),
         Endpoint(method="GET", path="/{prefix:path}/models", parse=list_models),

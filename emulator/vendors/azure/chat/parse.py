@@ -17,6 +17,7 @@ from emulator.vendors.azure.chat.openai import (
     OpenAIChatRequest,
     check_combinations,
 )
+from emulator.vendors.azure.chat.stored import keep_completion
 from emulator.vendors.azure.chat.tools import read_choice, read_tool, read_tools
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
@@ -66,6 +67,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
         stream=wire.stream is True,
         prompt_tokens=(count,),
         repeatable=True,
+        keep=keep_completion(codec, query.fields) if isinstance(extras, OpenAIChatExtras) and extras.store else None,
     )
 
 

@@ -14,10 +14,10 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, STREAM_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.request import check_place
+from emulator.vendors.azure.resource.pages import list_page
 from emulator.vendors.azure.responses.replay import replay_stream
 
 _EARLY = 1e-6  # seconds; what is over but for the rounding of Unix time is over
-_PAGE, _MOST = 20, 100
 _OVER = {
     "completed": "Cannot cancel a completed response.",
     "incomplete": "Cannot cancel a response in terminal state.",
@@ -34,7 +34,9 @@ def find_kept(documents: Mapping[str, JSON], name: str, request: WireRequest) ->
     """The document of a response that the same principal asked for."""
     found = documents.get(name)
     document = as_object(found) if found is not None else None
-    return document if document is not None and document["principal"] == request.principal else None
+    if document is None or "response" not in document or document["principal"] != request.principal:
+        return None
+    return document
 
 
 def retrieve(request: WireRequest, service: AzureService) -> WireResponse | WireStream:
@@ -96,29 +98,7 @@ def list_input(request: WireRequest, service: AzureService) -> WireResponse:
     check_place(request, service)
     document = _find(request.documents, request)
     items = [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]))]
-    return _answer(list_page(items, request.query), request)
-
-
-def list_page(items: list[Object], query: Mapping[str, str]) -> Object:
-    """A page of a list, as ``limit``, ``order`` and ``after`` say; items stand in the order in which they came."""
-    limit = query.get("limit", str(_PAGE))
-    if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
-        text = (
-            f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MOST}, but got {limit} instead."
-        )
-        raise refusals.contradicts(text, "limit")
-    ordered = items if query.get("order") == "asc" else items[::-1]
-    names = [item.get("id") for item in ordered]
-    after = query.get("after")
-    start = names.index(after) + 1 if after in names else 0
-    page = ordered[start : start + int(limit)]
-    return {
-        "object": "list",
-        "data": page,
-        "first_id": page[0]["id"] if page else None,
-        "last_id": page[-1]["id"] if page else None,
-        "has_more": start + len(page) < len(ordered),
-    }
+    return _answer(list_page(items, request.query, newest_first=True), request)
 
 
 def _find(documents: Mapping[str, JSON], request: WireRequest) -> Object:

@@ -1,0 +1,164 @@
+"""Chat completions that were asked for with ``store``: looked at, listed, given other metadata, forgotten.
+
+Sources: openai-python, ``resources/chat/completions``; OpenAI API reference, "List Chat Completions" (sample answer).
+Texts of refusals ``unverified``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, Object, as_array, as_object, dump_json, parse_json
+from emulator.core.plan import Plan
+from emulator.core.seed import draw_hex
+from emulator.core.vendor import Change, Codec, Write
+from emulator.core.wire import WireRequest, WireResponse
+from emulator.vendors.azure.chat.openai import Metadata
+from emulator.vendors.azure.decoder import WireModel, read_body, validate
+from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.request import check_place
+from emulator.vendors.azure.resource.pages import list_page
+from emulator.vendors.azure.surface import RESPONSES, read_surface
+
+Keep = Callable[[Plan, WireRequest], tuple[str, JSON]]
+_ECHOED: Mapping[str, JSON] = {
+    "tool_choice": None,
+    "seed": None,
+    "top_p": 1.0,
+    "temperature": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "tools": None,
+    "response_format": None,
+}
+"""What a stored completion repeats of its request, and what stands there if the request says nothing."""
+
+
+def keep_completion(codec: Codec, fields: Object) -> Keep:
+    """How the answer to a request is kept."""
+
+    def keep(plan: Plan, request: WireRequest) -> tuple[str, JSON]:
+        answer = as_object(parse_json(codec.render(plan, request).body))
+        echo = {name: fields.get(name, usual) for name, usual in _ECHOED.items()}
+        completion: Object = {
+            **answer,
+            "request_id": f"req_{draw_hex(plan.key, 'request')}",
+            **echo,
+            "input_user": fields.get("user"),
+            "service_tier": "default",
+            "metadata": fields.get("metadata") or {},
+        }
+        document: Object = {
+            "completion": completion,
+            "messages": fields["messages"],
+            "asked": fields.get("model"),
+            "principal": request.principal,
+        }
+        return str(answer["id"]), document
+
+    return keep
+
+
+def list_stored(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /chat/completions``: of a model, or with metadata; the oldest first."""
+    _check_place(request, service)
+    model = request.query.get("model")
+    wanted = {name[9:-1]: value for name, value in request.query.items() if name.startswith("metadata[")}
+    found = [
+        as_object(document["completion"])
+        for document in _list_documents(request)
+        if model in (None, document["asked"], as_object(document["completion"])["model"])
+        and wanted.items() <= as_object(as_object(document["completion"])["metadata"]).items()
+    ]
+    return _answer(list_page(found, request.query, newest_first=False), request)
+
+
+def retrieve_stored(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /chat/completions/{completion}``."""
+    _check_place(request, service)
+    return _answer(_find(request.documents, request)["completion"], request)
+
+
+def list_messages(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /chat/completions/{completion}/messages``: what was asked, not what was answered."""
+    _check_place(request, service)
+    messages = as_array(_find(request.documents, request)["messages"])
+    shaped = [_shape_message(request.params["completion"], number, each) for number, each in enumerate(messages)]
+    return _answer(list_page(shaped, request.query, newest_first=False), request)
+
+
+class MetadataUpdate(WireModel):
+    """``POST /chat/completions/{completion}``."""
+
+    metadata: Metadata | None
+
+
+def update_stored(request: WireRequest, service: AzureService) -> Change:
+    """``POST /chat/completions/{completion}``: its metadata is the only thing that changes."""
+    _check_place(request, service)
+    settings = read_surface(request).settings(service.settings)
+
+    def make(documents: Mapping[str, JSON]) -> Write:
+        document = _find(documents, request)
+        wire = validate(MetadataUpdate, read_body(request, settings))
+        completion: Object = {**as_object(document["completion"]), "metadata": wire.metadata or {}}
+        changed: Object = {**document, "completion": completion}
+        return Write(_answer(completion, request), request.params["completion"], changed)
+
+    return Change(make)
+
+
+def delete_stored(request: WireRequest, service: AzureService) -> Change:
+    """``DELETE /chat/completions/{completion}``."""
+    _check_place(request, service)
+
+    def make(documents: Mapping[str, JSON]) -> Write:
+        _find(documents, request)
+        name = request.params["completion"]
+        body: Object = {"object": "chat.completion.deleted", "id": name, "deleted": True}
+        return Write(_answer(body, request), name, None)
+
+    return Change(make)
+
+
+def _check_place(request: WireRequest, service: AzureService) -> None:
+    """Only a resource keeps answers; a deployment's own path and Model Inference take nothing but POST."""
+    if read_surface(request).kind not in RESPONSES and "completion" not in request.params:
+        raise EmulatedError(ErrorKind.METHOD_NOT_ALLOWED, details={"path": request.path, "allow": "POST"})
+    check_place(request, service)
+
+
+def _list_documents(request: WireRequest) -> Iterator[Object]:
+    for kept in request.documents.values():
+        document = as_object(kept)
+        if "completion" in document and document["principal"] == request.principal:
+            yield document
+
+
+def _find(documents: Mapping[str, JSON], request: WireRequest) -> Object:
+    name = request.params["completion"]
+    found = documents.get(name)
+    document = as_object(found) if found is not None else {}
+    if "completion" not in document or document["principal"] != request.principal:
+        text = f"Chat completion with id '{name}' not found."
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)
+    return document
+
+
+def _shape_message(name: str, number: int, given: JSON) -> Object:
+    """A message with an id; parts stand apart from a text."""
+    message = as_object(given)
+    content = message.get("content")
+    parts = content if isinstance(content, Sequence) and not isinstance(content, str) else None
+    return {
+        "id": f"{name}-{number}",
+        **message,
+        "content": None if parts is not None else content,
+        "name": message.get("name"),
+        "content_parts": parts,
+    }
+
+
+def _answer(body: JSON, request: WireRequest) -> WireResponse:
+    headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
+    return WireResponse(200, dump_json(body), headers)
