@@ -113,11 +113,15 @@ class Message:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A function on offer; ``parameters`` is its JSON Schema, ``None`` if it takes no arguments."""
+    """A function on offer; ``parameters`` is its JSON Schema, ``None`` if it takes no arguments.
+
+    With ``bare`` its argument is a text that fits the schema, and no JSON.
+    """
 
     name: str
     description: str = ""
     parameters: JSON | None = None
+    bare: bool = False
 
 
 @record(frozen=True, slots=True)

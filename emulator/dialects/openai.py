@@ -16,7 +16,7 @@ Format = Literal["text", "json_object", "json_schema"]
 
 _CHOICES: Mapping[str, ToolChoice] = {"none": "none", "auto": "auto", "required": "required"}
 FIELDS = FieldNames(
-    text=frozenset({"content", "reasoning_content", "refusal", "text", "arguments"}),
+    text=frozenset({"content", "reasoning_content", "refusal", "text", "arguments", "input"}),
     usage=(("usage",),),
     finish=(("finish_reason",), ("stop_reason",)),
     id=(("id",), ("response", "id"), ("message", "id"), ("response_id",)),

@@ -112,6 +112,8 @@ def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
     """
     if not tool.parameters:
         return "{}"
+    if tool.bare:
+        return _write_text(tool.parameters, prompt, key)
     arguments = _generated(tool.parameters, key)
     if isinstance(arguments, dict):
         for name, values in listed_values(tool.parameters, prompt).items():
@@ -119,6 +121,13 @@ def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
             if is_instance(tool.parameters, trial):
                 arguments = trial
     return _write(arguments)
+
+
+def _write_text(schema: JSON, prompt: str, key: bytes) -> str:
+    """What the prompt quotes, or all of it, or a text of our own: the first of them that fits."""
+    asked = listed_values({"properties": {"prompt": {"type": "string"}}}, prompt).get("prompt", [])
+    text = next((value for value in asked if is_instance(schema, value)), None)
+    return str(generate(schema, key) if text is None else text)
 
 
 def _write(value: JSON) -> str:

@@ -111,6 +111,23 @@ def test_v1_needs_no_version(live_with: Callable[[str], Running]) -> None:
         assert client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, max_tokens=3).choices
 
 
+def test_custom_tools(live: Running) -> None:
+    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
+        grammar = {"type": "grammar", "grammar": {"syntax": "lark", "definition": 'start: "x = " /[0-9]+/'}}
+        ask = {
+            "model": "gpt-5",
+            "messages": [{"role": "user", "content": "Run some code"}],
+            "tools": [{"type": "custom", "custom": {"name": "run_code", "format": grammar}}],
+        }
+        (call,) = client.chat.completions.create(**ask).choices[0].message.tool_calls
+        assert (call.type, call.custom.name, call.custom.input[:4]) == ("custom", "run_code", "x = ")
+        offered = {"type": "custom", "name": "run_code", "format": {"type": "grammar", **grammar["grammar"]}}
+        with client.responses.stream(model="gpt-5", input="Run some code", tools=[offered]) as stream:
+            said = [event.delta for event in stream if event.type == "response.custom_tool_call_input.delta"]
+            item = stream.get_final_response().output[-1]
+        assert (item.type, item.input) == ("custom_tool_call", "".join(said))
+
+
 def test_stored_completions(live: Running) -> None:
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         ask = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "store": True}

@@ -36,6 +36,7 @@ class ResponseOptions:
         events, done: ``event:`` lines; a closing ``[DONE]``.
         summary: reasoning items show their text; ``encrypted``: and an encrypted form of it.
         queued: the response waits in the background before anyone begins with it.
+        customs: the tools whose argument is a text, by name.
     """
 
     model: str
@@ -48,6 +49,7 @@ class ResponseOptions:
     summary: bool
     encrypted: bool
     queued: bool = False
+    customs: frozenset[str] = frozenset()
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -138,14 +140,15 @@ def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Stat
     text = "" if empty else read_text(choice, item)
     if item.kind == "reasoning":
         return _shape_reasoning(plan, options, item, text)
-    name = item_id(plan.key, item)
+    name = item_id(plan.key, item, options)
     if item.kind == "tool_call":
+        custom = item.name in options.customs
         return {
-            "type": "function_call",
+            "type": "custom_tool_call" if custom else "function_call",
             "id": name,
             "call_id": item.id or f"call_{draw_hex(plan.key, 'call', item.number, digits=24)}",
             "name": item.name,
-            "arguments": text,
+            "input" if custom else "arguments": text,
             "status": status,
         }
     content: list[JSON] = [] if empty else [shape_content(choice, item, text)]
@@ -154,7 +157,7 @@ def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Stat
 
 def _shape_reasoning(plan: Plan, options: ResponseOptions, item: Item, text: str) -> Object:
     summary: list[JSON] = [{"type": "summary_text", "text": text}] if text and options.summary else []
-    shape: Object = {"type": "reasoning", "id": item_id(plan.key, item), "summary": summary}
+    shape: Object = {"type": "reasoning", "id": item_id(plan.key, item, options), "summary": summary}
     if options.encrypted:
         shape["encrypted_content"] = draw_opaque(plan.key, "encrypted")
     return shape
@@ -175,7 +178,9 @@ def read_text(choice: Choice, item: Item) -> str:
     return "".join(choice.tokens[item.start : item.end])
 
 
-def item_id(key: bytes, item: Item) -> str:
-    """``msg_``, ``fc_`` or ``rs_`` and 48 hex digits."""
+def item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
+    """``msg_``, ``fc_``, ``ctc_`` or ``rs_`` and 48 hex digits."""
     prefix = {"tool_call": "fc", "reasoning": "rs"}.get(item.kind, "msg")
+    if item.name in options.customs:
+        prefix = "ctc"
     return f"{prefix}_{draw_hex(key, 'item', item.number)}{draw_hex(key, 'item', item.number, 'end', digits=16)}"

@@ -91,7 +91,7 @@ def _stream_item(writer: _Writer, item: Item) -> Iterator[Event]:
     announced = shape_item(plan, options, item, status="in_progress")
     fields: Object = {"output_index": number, "item": announced}
     yield writer.event(start, item.start, "response.output_item.added", fields)
-    place: Object = {"item_id": item_id(plan.key, item), "output_index": number}
+    place: Object = {"item_id": item_id(plan.key, item, options), "output_index": number}
     if item.kind == "tool_call":
         yield from _stream_call(writer, place, item)
     elif item.kind == "reasoning":
@@ -113,6 +113,11 @@ def _times(choice: Choice, item: Item) -> tuple[float, float]:
 def _stream_call(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
     """The arguments of a call."""
     _, end = _times(writer.choice, item)
+    if item.name in writer.options.customs:
+        yield from writer.deltas("response.custom_tool_call_input.delta", place, item)
+        whole: Object = {**place, "input": read_text(writer.choice, item)}
+        yield writer.event(end, item.end, "response.custom_tool_call_input.done", whole)
+        return
     yield from writer.deltas("response.function_call_arguments.delta", place, item)
     done: Object = {**place, "name": item.name, "arguments": read_text(writer.choice, item)}
     yield writer.event(end, item.end, "response.function_call_arguments.done", done)

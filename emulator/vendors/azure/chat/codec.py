@@ -34,6 +34,7 @@ class ChatCodec:
         usage: a stream ends with token counts.
         named_tool: the request forces one tool by name.
         functions: tools were offered as ``functions``, so a call of one is ``function_call``.
+        customs: the custom tools that were offered, by name.
         audio: how an answer sounds that is to be heard.
     """
 
@@ -41,6 +42,7 @@ class ChatCodec:
     usage: bool
     named_tool: bool
     functions: bool = False
+    customs: frozenset[str] = frozenset()
     audio: AudioFormat | None = None
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
@@ -63,6 +65,7 @@ class ChatCodec:
             usage=self.usage,
             named_tool=self.named_tool,
             functions=self.functions,
+            customs=self.customs,
             audio=self.audio,
         )
         return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
@@ -189,7 +192,12 @@ def _dump_calls(said: Said, plan: Plan, index: int, codec: ChatCodec) -> bytes:
     if codec.functions:
         return b',"function_call":%b' % dump_json(functions[0])
     named = zip(functions, identify_calls(said.calls, plan, index, codec.habits), strict=True)
-    calls: list[Object] = [{"function": function, "id": call.id, "type": "function"} for function, call in named]
+    calls: list[Object] = [
+        {"custom": {"input": call.arguments, "name": call.name}, "id": call.id, "type": "custom"}
+        if call.name in codec.customs
+        else {"function": function, "id": call.id, "type": "function"}
+        for function, call in named
+    ]
     return b',"tool_calls":%b' % dump_json(calls)
 
 

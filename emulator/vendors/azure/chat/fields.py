@@ -7,7 +7,7 @@ specification/ai/ModelInference; Azure/azureml-assets, foundation/model/serve/ap
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -169,6 +169,8 @@ class ChatMessage(WireModel):
 
 
 class FunctionObject(WireModel):
+    bare: ClassVar[bool] = False
+
     name: Annotated[str, AfterValidator(check_name)]
     description: str | None = None
     parameters: dict[str, JSON] | None = None

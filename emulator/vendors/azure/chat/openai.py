@@ -8,11 +8,21 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, PlainValidator, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    TypeAdapter,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from emulator.core.json import JSON, dump_text
+from emulator.vendors.azure.chat.custom import AnyCall, AnyTool, name_function, read_call, read_tool
 from emulator.vendors.azure.chat.fields import (
+    AllowedTools,
     AllowedToolsChoice,
     CalledFunction,
     ChatMessage,
@@ -73,10 +83,19 @@ def _read_content(value: JSON) -> Content:
 
 class OpenAIMessage(ChatMessage):
     role: Annotated[str, _RoleSchema]
+    tool_calls: list[Annotated[AnyCall, PlainValidator(read_call)]] | None = None  # type: ignore[assignment]
     content: Annotated[Content, PlainValidator(_read_content)] = None
     function_call: CalledFunction | None = None
     refusal: str | None = None
     audio: dict[str, JSON] | None = None
+
+
+class _NamedTools(AllowedTools):
+    tools: list[Annotated[NamedToolChoice, BeforeValidator(name_function)]]
+
+
+class OpenAIAllowedTools(AllowedToolsChoice):
+    allowed_tools: _NamedTools
 
 
 _MODE: TypeAdapter[ToolMode | None] = TypeAdapter(ToolMode | None)
@@ -86,12 +105,14 @@ def _read_choice(value: JSON) -> ToolChoice:
     if not isinstance(value, dict):
         return _MODE.validate_python(value)
     if value.get("type") == "allowed_tools":
-        return AllowedToolsChoice.model_validate(value)
-    return NamedToolChoice.model_validate(value)
+        return OpenAIAllowedTools.model_validate(value)
+    return NamedToolChoice.model_validate(name_function(value))
 
 
 class OpenAIChatRequest(StrictChatRequest):
     """What Azure OpenAI shares with Model Inference, as it takes it."""
+
+    tools: Annotated[list[Annotated[AnyTool, PlainValidator(read_tool)]], Field(min_length=1)] | None = None  # type: ignore[assignment]
 
     messages: Annotated[list[OpenAIMessage], AfterValidator(check_messages)]  # type: ignore[assignment]
     tool_choice: Annotated[ToolChoice, PlainValidator(_read_choice)] = None

@@ -18,7 +18,7 @@ from emulator.vendors.azure.chat.openai import (
     check_combinations,
 )
 from emulator.vendors.azure.chat.stored import keep_completion
-from emulator.vendors.azure.chat.tools import read_choice, read_tool, read_tools
+from emulator.vendors.azure.chat.tools import list_customs, read_choice, read_tool, read_tools
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extras import NO_EXTRAS, ChatExtras, StrictChatExtras
@@ -58,6 +58,7 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
         usage=not habits.openai or extras.include_usage,
         named_tool=ask.tool_name is not None,
         functions=isinstance(extras, OpenAIChatExtras) and bool(extras.functions),
+        customs=list_customs(tools),
         audio=_read_audio(wire, extras),
     )
     return Call(

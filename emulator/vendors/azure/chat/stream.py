@@ -67,6 +67,7 @@ def stream_chat(
     usage: bool,
     named_tool: bool,
     functions: bool = False,
+    customs: frozenset[str] = frozenset(),
     audio: AudioFormat | None = None,
 ) -> Iterable[Event]:
     """All events of an answer; the choices of ``n`` above 1 run side by side."""
@@ -89,6 +90,7 @@ def stream_chat(
             finish=quote(finish_reason(choice, habits, named_tool=named_tool, functions=functions)),
             usage=usage and index == last,
             functions=functions,
+            customs=customs,
             audio=audio,
         )
         for index, choice in enumerate(plan.choices)
@@ -119,7 +121,7 @@ class _ChoiceChunks:
         head: opens a chunk up to its delta.
         tail: id, time and model.
         usage: of all choices it ends last, and token counts are wanted.
-        functions: a call of a tool is ``function_call``.
+        functions: a call of a tool is ``function_call``; ``customs``: of one of these, ``custom``.
         audio: how the choice sounds, if it is to be heard.
     """
 
@@ -132,6 +134,7 @@ class _ChoiceChunks:
     finish: bytes
     usage: bool
     functions: bool
+    customs: frozenset[str]
     audio: AudioFormat | None
 
     @property
@@ -197,15 +200,16 @@ def _close_serverless(chunks: _ChoiceChunks, closed: Closed) -> Event:
 
 def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
     """Role, texts and tool calls token by token, then the finish reason."""
-    number = 0
+    call: CallOpened | None = None
     for step in walk(chunks.choice, chunks.plan.due):
         match step:
             case Opened():
                 yield step.due, _open_openai(chunks), 0, PLAIN
-            case CallOpened(number=number):
+            case CallOpened():
+                call = step
                 yield step.due, _open_call(chunks, step), step.tokens, PLAIN
-            case Run("tool_call"):
-                yield from _speak_arguments(chunks, step, number)
+            case Run("tool_call") if call is not None:
+                yield from _speak_arguments(chunks, step, call)
             case Run("reasoning"):
                 yield from _think(chunks, step)
             case Run():
@@ -251,17 +255,22 @@ def _open_call(chunks: _ChoiceChunks, call: CallOpened) -> bytes:
     """The head of a tool call; OpenAI models stream its arguments token by token."""
     if chunks.functions:
         return chunks.chunk(b'"function_call":%b' % dump_json({"name": call.name, "arguments": ""}))
+    name = call.id or draw_call_id(chunks.plan, chunks.index, call.number, chunks.habits)
     head: Object = {
         "index": call.number,
-        "id": call.id or draw_call_id(chunks.plan, chunks.index, call.number, chunks.habits),
+        "id": name,
         "type": "function",
         "function": {"name": call.name, "arguments": ""},
     }
+    if call.name in chunks.customs:
+        custom: Object = {"name": call.name, "input": ""}
+        head = {"index": call.number, "id": name, "type": "custom", "custom": custom}
     return chunks.chunk(b'"tool_calls":[%b]' % dump_json(head))
 
 
-def _speak_arguments(chunks: _ChoiceChunks, run: Run, number: int) -> Iterator[Event]:
-    opening = b'"tool_calls":[{"index":%d,"function":{"arguments":\0}}]' % number
+def _speak_arguments(chunks: _ChoiceChunks, run: Run, call: CallOpened) -> Iterator[Event]:
+    part = b'"custom":{"input":\0}' if call.name in chunks.customs else b'"function":{"arguments":\0}'
+    opening = b'"tool_calls":[{"index":%d,%b}]' % (call.number, part)
     if chunks.functions:
         opening = b'"function_call":{"arguments":\0}'
     return speak(chunks.choice, run, *chunks.chunk(opening).split(b"\0"))

@@ -52,8 +52,14 @@ def read_tools(wire: ChatRequest) -> tuple[Tool, ...]:
     return tuple([read_tool(tool.function) for tool in tools])
 
 
+def list_customs(tools: Sequence[Tool]) -> frozenset[str]:
+    """The names of the tools whose argument is a text."""
+    return frozenset([tool.name for tool in tools if tool.bare]) if tools else frozenset()
+
+
 def read_tool(function: FunctionObject) -> Tool:
-    return Tool(name=function.name, description=function.description or "", parameters=function.parameters)
+    description, parameters = function.description or "", function.parameters
+    return Tool(name=function.name, description=description, parameters=parameters, bare=function.bare)
 
 
 def read_choice(wire: ChatRequest, tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:

@@ -1,10 +1,11 @@
 """Bodies of the Responses API. Source: openai-python, ``types/responses/response_create_params.py``."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, PrivateAttr, TypeAdapter, model_validator
 
 from emulator.core.json import JSON, Object
+from emulator.vendors.azure.chat.custom import find_schema
 from emulator.vendors.azure.chat.fields import check_name
 from emulator.vendors.azure.chat.openai import Metadata
 from emulator.vendors.azure.decoder import Fraction, Integer, WireModel
@@ -59,6 +60,46 @@ class OfferedFunction(WireModel):
     description: str | None = None
     parameters: dict[str, JSON] | None = None
     strict: bool | None = None
+
+
+class CustomFormat(WireModel):
+    """``format`` of a custom tool; the grammar stands in it."""
+
+    model_config = _STRICT
+
+    type: Literal["text", "grammar"]
+    definition: str | None = None
+    syntax: Literal["lark", "regex"] | None = None
+
+    @model_validator(mode="after")
+    def _check_grammar(self) -> Self:
+        if self.type == "grammar" and (self.definition is None or self.syntax is None):
+            raise ValueError("a grammar needs 'definition' and 'syntax'.")
+        return self
+
+
+class OfferedCustom(WireModel):
+    """An entry of ``tools`` whose argument is a text."""
+
+    model_config = _STRICT
+
+    type: Literal["custom"]
+    name: Annotated[str, AfterValidator(check_name)]
+    description: str | None = None
+    format: CustomFormat | None = None
+    _schema: dict[str, JSON] = PrivateAttr({"type": "string"})
+
+    @model_validator(mode="after")
+    def _read_format(self) -> Self:
+        form = self.format
+        if form is not None and form.definition is not None and form.syntax is not None:
+            self._schema = find_schema(self.name, form.syntax, form.definition)
+        return self
+
+    @property
+    def schema_of_text(self) -> dict[str, JSON]:
+        """What its argument has to fit."""
+        return self._schema
 
 
 class ResponseRequest(WireModel):

@@ -17,13 +17,24 @@ _ROLES = ("assistant", "system", "developer", "user")
 _TEXTS = ("input_text", "output_text", "text", "summary_text")
 _MEDIA = ("input_image", "input_file", "input_audio")
 _REST = (
-    "reasoning", "item_reference", "custom_tool_call", "custom_tool_call_output", "computer_call",
+    "reasoning", "item_reference", "computer_call",
     "computer_call_output", "file_search_call", "web_search_call", "image_generation_call", "code_interpreter_call",
     "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
     "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "mcp_call",
     "compaction",
 )  # fmt: skip
-_KINDS = ("message", "function_call", "function_call_output", *_REST)
+_CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_KINDS = ("message", *_CALLS, *_OUTPUTS, *_REST)
+
+
+_PREFIXES = {
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
+    "reasoning": "rs",
+}
 
 
 def list_items(given: str | Sequence[Object]) -> list[Object]:
@@ -51,9 +62,9 @@ def identify(items: Sequence[Object], key: bytes) -> list[Object]:
 
 def _identify(item: Object, key: bytes, number: int) -> Object:
     kind = item.get("type")
-    prefix = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}.get(str(kind), "msg")
+    prefix = _PREFIXES.get(str(kind), "msg")
     name = item.get("id") or f"{prefix}_{draw_hex(key, 'input', number)}{draw_hex(key, 'input', number, 1, digits=16)}"
-    state = {"status": "completed"} if kind in ("message", "function_call", "function_call_output") else {}
+    state = {"status": "completed"} if kind in ("message", *_CALLS, *_OUTPUTS) else {}
     return {"id": name, **state, **{field: value for field, value in item.items() if value is not None}}
 
 
@@ -70,11 +81,11 @@ def _read_item(item: Object, place: Place) -> list[Message]:
     kind = item.get("type")
     if kind == "message":
         return [_read_message(item, place)]
-    if kind == "function_call":
-        arguments = _require(item, "arguments", place)
+    if kind in _CALLS:
+        arguments = _require(item, _CALLS[kind], place)
         call = ToolCall(_require(item, "call_id", place), _require(item, "name", place), arguments)
         return [Message(role="assistant", tool_calls=(call,))]
-    if kind == "function_call_output":
+    if kind in _OUTPUTS:
         return [Message(role="tool", text=_read_output(item, place), tool_call_id=_require(item, "call_id", place))]
     if kind not in _REST:
         raise _none_of(kind, (*place, "type"), _KINDS)

@@ -5,13 +5,12 @@ Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI 
 
 from dataclasses import replace
 
-from emulator.core.call import ChatAsk, Message, Sampling, Tool
+from emulator.core.call import ChatAsk, Message, Sampling
 from emulator.core.json import JSON, Object, as_array, as_object
-from emulator.core.record import record
 from emulator.core.seed import draw_hex
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
-from emulator.dialects.openai import Format, ToolChoice, read_tool
+from emulator.dialects.openai import Format
 from emulator.dialects.responses.shapes import ResponseOptions
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
@@ -19,30 +18,15 @@ from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.parameters import check_parameters
 from emulator.vendors.azure.request import Query, admit
 from emulator.vendors.azure.responses.codec import ResponsesCodec
-from emulator.vendors.azure.responses.fields import OfferedFunction, ResponseRequest
+from emulator.vendors.azure.responses.fields import ResponseRequest
 from emulator.vendors.azure.responses.input import list_items, read_items
 from emulator.vendors.azure.responses.kept import find_kept
+from emulator.vendors.azure.responses.tools import Offer, read_offer
 from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.surface import RESPONSES
 
 _KNOWN = frozenset(ResponseRequest.model_fields)
 _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"}
-_HOSTED = frozenset(
-    {
-        "custom", "file_search", "web_search", "web_search_preview", "code_interpreter", "image_generation", "mcp",
-        "computer", "computer_use_preview", "local_shell", "shell", "apply_patch", "namespace", "tool_search",
-    }
-)  # fmt: skip
-_CHOICES: dict[str, ToolChoice] = {"none": "none", "auto": "auto", "required": "required"}
-
-
-@record(frozen=True, slots=True, eq=False)
-class _Offer:
-    """The functions that may be called, which of them must be, and which tools the service would run itself."""
-
-    tools: tuple[Tool, ...]
-    choice: ToolChoice
-    name: str | None
 
 
 def parse_responses(request: WireRequest, service: AzureService) -> Call:
@@ -53,12 +37,13 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
     without_effect = check_parameters(_name_as_chat(wire), query.habits, _PLACES)
     before = _recall(wire, request)
     items = list_items(wire.input)
-    ask = _read_ask(wire, query, [*before, *items])
+    offer = read_offer(wire, query.habits)
+    ask = _read_ask(wire, query, [*before, *items], offer)
     prompt_tokens = service.count_prompt(ask, query.deployment)
     limit = _limit(wire, query, prompt_tokens[0])
     codec = ResponsesCodec(
         habits=query.habits,
-        options=_read_options(wire, query),
+        options=_read_options(wire, query, offer),
         items=tuple(items),
         before=tuple(before),
         background=wire.background is True,
@@ -76,11 +61,10 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
     )
 
 
-def _read_ask(wire: ResponseRequest, query: Query, items: list[Object]) -> ChatAsk:
+def _read_ask(wire: ResponseRequest, query: Query, items: list[Object], offer: Offer) -> ChatAsk:
     """The conversation in words no vendor owns."""
     instructions = [Message(role="system", text=wire.instructions)] if wire.instructions else []
     messages = (*instructions, *read_items(items))
-    offer = _read_tools(wire, query)
     kind, schema = _read_format(wire, query)
     return ChatAsk(
         messages=messages,
@@ -131,56 +115,6 @@ def _recall(wire: ResponseRequest, request: WireRequest) -> list[Object]:
     return [as_object(item) for item in (*as_array(document["before"]), *as_array(document["input"]), *output)]
 
 
-def _read_tools(wire: ResponseRequest, query: Query) -> _Offer:
-    functions = [_check_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
-    tools = tuple([read_tool(function) for function in functions if function is not None])
-    if tools and not query.habits.supports("tools"):
-        raise refusals.not_supported(("tools",), [function for function in functions if function])
-    given = wire.tool_choice
-    if isinstance(given, str):
-        if given not in _CHOICES:
-            text = f"Invalid value: '{given}'. Supported values are: 'none', 'auto', and 'required'."
-            raise refusals.contradicts(text, "tool_choice", "invalid_value")
-        choice = _CHOICES[given]
-        if choice == "required" and not wire.tools:
-            raise refusals.contradicts(
-                "Tool choice 'required' must be specified with 'tools' parameter.", "tool_choice"
-            )
-        return _Offer(tools, choice if tools else "none", None)
-    if given is None or given.get("type") not in ("function", "allowed_tools"):
-        return _Offer(tools, "auto" if tools else "none", None)
-    return _choose(given, tools)
-
-
-def _choose(given: Object, tools: tuple[Tool, ...]) -> _Offer:
-    """The tools that a choice names."""
-    if given["type"] == "function":
-        names, mode = [given.get("name")], "required"
-    else:
-        named = given.get("tools")
-        names = [as_object(tool).get("name") for tool in named] if isinstance(named, list) else []
-        mode = "required" if given.get("mode") == "required" else "auto"
-    missing = next((name for name in names if name not in [tool.name for tool in tools]), None)
-    if missing is not None:
-        raise refusals.contradicts(f"Tool choice '{missing}' not found in 'tools' parameter.", "tool_choice")
-    chosen = tuple([tool for tool in tools if tool.name in names])
-    if given["type"] == "function":
-        return _Offer(tools, "required", chosen[0].name)
-    return _Offer(chosen, _CHOICES[mode], None)
-
-
-def _check_tool(tool: Object, position: int) -> Object | None:
-    """A function; ``None`` for a tool that the service runs itself, which nothing does here."""
-    kind = tool.get("type")
-    if kind != "function":
-        if kind in _HOSTED:
-            return None
-        text = f"Invalid value: '{kind}'. Supported values are: 'function', {', '.join(map(repr, sorted(_HOSTED)))}."
-        raise refusals.contradicts(text, f"tools[{position}].type", "invalid_value")
-    validate(OfferedFunction, tool, ("tools", position))
-    return tool
-
-
 def _read_format(wire: ResponseRequest, query: Query) -> tuple[Format, JSON]:
     wanted = wire.text.format if wire.text else None
     if wanted is None:
@@ -223,7 +157,7 @@ def _read_sampling(wire: ResponseRequest, limit: int | None, without_effect: lis
     return Sampling(max_tokens=limit, greedy=greedy, knobs=() if greedy else knobs, logprobs=top)
 
 
-def _read_options(wire: ResponseRequest, query: Query) -> ResponseOptions:
+def _read_options(wire: ResponseRequest, query: Query, offer: Offer) -> ResponseOptions:
     thinking = wire.reasoning
     return ResponseOptions(
         model=query.habits.model,
@@ -236,6 +170,7 @@ def _read_options(wire: ResponseRequest, query: Query) -> ResponseOptions:
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
         queued=wire.background is True,
+        customs=frozenset([tool.name for tool in offer.tools if tool.bare]),
     )
 
 

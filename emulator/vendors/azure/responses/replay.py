@@ -12,7 +12,7 @@ from math import inf
 from pydantic import TypeAdapter
 
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, Object, as_number, as_object, as_text
+from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, Span, SpanKind, Usage, Words
 from emulator.core.record import record
 from emulator.core.wire import Event
@@ -132,4 +132,7 @@ def _read_options(response: Object, tape: Tape) -> ResponseOptions:
         summary=tape.summary,
         encrypted=tape.encrypted,
         queued=True,
+        customs=frozenset(
+            [as_text(tool["name"]) for tool in map(as_object, as_array(response["tools"])) if tool["type"] == "custom"]
+        ),
     )

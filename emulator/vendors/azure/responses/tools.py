@@ -1,0 +1,94 @@
+"""``tools`` and ``tool_choice`` of the Responses API.
+
+Sources: openai-python, ``types/responses/tool_param.py``, ``tool_choice_allowed.py`` and ``tool_choice_custom.py``.
+"""
+
+from dataclasses import replace
+
+from emulator.core.call import Tool
+from emulator.core.json import Object, as_object
+from emulator.core.record import record
+from emulator.dialects.openai import ToolChoice, read_tool
+from emulator.vendors.azure.decoder import validate
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.habits import Habits
+from emulator.vendors.azure.responses.fields import OfferedCustom, OfferedFunction, ResponseRequest
+
+_HOSTED = frozenset(
+    {
+        "file_search", "web_search", "web_search_preview", "code_interpreter", "image_generation", "mcp",
+        "computer", "computer_use_preview", "local_shell", "shell", "apply_patch", "namespace", "tool_search",
+    }
+)  # fmt: skip
+_CHOICES: dict[str, ToolChoice] = {"none": "none", "auto": "auto", "required": "required"}
+_NAMED = ("function", "custom")
+
+
+@record(frozen=True, slots=True, eq=False)
+class Offer:
+    """The tools that may be called, which of them must be; those that the service would run itself are left out."""
+
+    tools: tuple[Tool, ...]
+    choice: ToolChoice
+    name: str | None
+
+
+def read_offer(wire: ResponseRequest, habits: Habits) -> Offer:
+    """What is on offer.
+
+    Raises:
+        EmulatedError: 400, a tool or a choice that there is not.
+    """
+    found = [_read_tool(tool, position) for position, tool in enumerate(wire.tools or ())]
+    tools = tuple([tool for tool in found if tool is not None])
+    if tools and not habits.supports("tools"):
+        raise refusals.not_supported(("tools",), [tool for tool in wire.tools or () if tool.get("type") in _NAMED])
+    given = wire.tool_choice
+    if isinstance(given, str):
+        return _choose_mode(given, tools, offered=bool(wire.tools))
+    if given is None or given.get("type") not in (*_NAMED, "allowed_tools"):
+        return Offer(tools, "auto" if tools else "none", None)
+    return _choose(given, tools)
+
+
+def _choose_mode(given: str, tools: tuple[Tool, ...], *, offered: bool) -> Offer:
+    if given not in _CHOICES:
+        text = f"Invalid value: '{given}'. Supported values are: 'none', 'auto', and 'required'."
+        raise refusals.contradicts(text, "tool_choice", "invalid_value")
+    if given == "required" and not offered:
+        text = "Tool choice 'required' must be specified with 'tools' parameter."
+        raise refusals.contradicts(text, "tool_choice")
+    return Offer(tools, _CHOICES[given] if tools else "none", None)
+
+
+def _choose(given: Object, tools: tuple[Tool, ...]) -> Offer:
+    """The tools that a choice names."""
+    if given["type"] in _NAMED:
+        names, mode = [given.get("name")], "required"
+    else:
+        named = given.get("tools")
+        names = [as_object(tool).get("name") for tool in named] if isinstance(named, list) else []
+        mode = "required" if given.get("mode") == "required" else "auto"
+    missing = next((name for name in names if name not in [tool.name for tool in tools]), None)
+    if missing is not None:
+        raise refusals.contradicts(f"Tool choice '{missing}' not found in 'tools' parameter.", "tool_choice")
+    chosen = tuple([tool for tool in tools if tool.name in names])
+    if given["type"] in _NAMED:
+        return Offer(tools, "required", chosen[0].name)
+    return Offer(chosen, _CHOICES[mode], None)
+
+
+def _read_tool(tool: Object, position: int) -> Tool | None:
+    """A function or a custom tool; ``None`` for one that the service runs itself, which nothing does here."""
+    kind = tool.get("type")
+    if kind == "function":
+        validate(OfferedFunction, tool, ("tools", position))
+        return read_tool(tool)
+    if kind == "custom":
+        custom = validate(OfferedCustom, tool, ("tools", position))
+        return replace(read_tool(tool), parameters=custom.schema_of_text, bare=True)
+    if kind in _HOSTED:
+        return None
+    known = ", ".join(map(repr, ("function", "custom", *sorted(_HOSTED))))
+    text = f"Invalid value: '{kind}'. Supported values are: {known}."
+    raise refusals.contradicts(text, f"tools[{position}].type", "invalid_value")
