@@ -113,7 +113,7 @@ def test_v1_needs_no_version(live_with: Callable[[str], Running]) -> None:
 
 def test_custom_tools(live: Running) -> None:
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
-        grammar = {"type": "grammar", "grammar": {"syntax": "lark", "definition": 'start: "x = " /[0-9]+/'}}
+        grammar: JSON = {"type": "grammar", "grammar": {"syntax": "lark", "definition": 'start: "x = " /[0-9]+/'}}
         ask = {
             "model": "gpt-5",
             "messages": [{"role": "user", "content": "Run some code"}],
