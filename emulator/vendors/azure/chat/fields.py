@@ -25,6 +25,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 from emulator.core.json import JSON
 from emulator.dialects.openai import Format
 from emulator.vendors.azure.decoder import WireModel
+from emulator.vendors.azure.errors.wording import NO_SCHEMA
 from emulator.vendors.azure.sampling import SamplingFields
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -233,7 +234,7 @@ class ResponseFormat(WireModel):
     @model_validator(mode="after")
     def _check_schema(self) -> Self:
         if self.type == "json_schema" and self.json_schema is None:
-            raise ValueError("Response format is json_schema but json_schema is not provided.")
+            raise ValueError(NO_SCHEMA)
         return self
 
     @property

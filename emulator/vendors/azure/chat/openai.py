@@ -43,7 +43,6 @@ from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extras import OF_ENGINES, StrictChatExtras, Verbosity
 
 _ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
-_MOST_METADATA = 16
 _MOST_STOPS = 4
 
 
@@ -83,6 +82,7 @@ def _read_content(value: JSON) -> Content:
 
 class OpenAIMessage(ChatMessage):
     role: Annotated[str, _RoleSchema]
+    name: Annotated[str, Field(pattern=r"^[^\s<|\\/>]+$")] | None = None
     tool_calls: list[Annotated[AnyCall, PlainValidator(read_call)]] | None = None  # type: ignore[assignment]
     content: Annotated[Content, PlainValidator(_read_content)] = None
     function_call: CalledFunction | None = None
@@ -130,13 +130,9 @@ class Prediction(WireModel):
     content: str | list[dict[str, JSON]]
 
 
-def _check_metadata(metadata: dict[str, str]) -> dict[str, str]:
-    if len(metadata) > _MOST_METADATA:
-        raise ValueError(f"too many properties. Expected an object with at most {_MOST_METADATA} properties.")
-    return metadata
-
-
-Metadata = Annotated[dict[str, str], AfterValidator(_check_metadata)]
+Metadata = Annotated[
+    dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]], Field(max_length=16)
+]
 
 
 class OpenAIChatExtras(StrictChatExtras):
@@ -189,8 +185,38 @@ def check_combinations(wire: ChatRequest, extras: OpenAIChatExtras) -> None:
         text = "'parallel_tool_calls' is only allowed when 'tools' are specified."
         text = f"Invalid value for 'parallel_tool_calls': {text}"
         raise refusals.contradicts(text, "parallel_tool_calls")
+    _check_functions(extras)
     _check_json_mode(wire)
+    _check_contents(wire.messages)
     _check_answers(wire.messages)
+
+
+def _check_functions(extras: OpenAIChatExtras) -> None:
+    choice = extras.function_call
+    if choice is not None and not extras.functions:
+        text = "Invalid value for 'function_call': 'function_call' is only allowed when 'functions' are specified."
+        raise refusals.contradicts(text, "function_call")
+    names = [function.name for function in extras.functions or ()]
+    if choice is not None and not isinstance(choice, str) and choice.name not in names:
+        text = f"no function named '{choice.name}' was specified in the 'functions' parameter."
+        raise refusals.contradicts(f"Invalid value for 'function_call': {text}", "function_call")
+
+
+def _check_contents(messages: Sequence[ChatMessage]) -> None:
+    """Only an assistant that calls something may say nothing; addresses of pictures are addresses."""
+    for position, message in enumerate(messages):
+        assert isinstance(message, OpenAIMessage)
+        calls = message.tool_calls or message.function_call or message.refusal or message.audio
+        if message.content is None and (message.role != "assistant" or not calls):
+            text = "Invalid value for 'content': expected a string, got null."
+            raise refusals.contradicts(text, f"messages.[{position}].content")
+        parts = message.content if isinstance(message.content, list) else ()
+        for number, part in enumerate(parts):
+            url = part.image_url.url if part.image_url is not None else "data:"
+            if not url.startswith(("http://", "https://", "data:")):
+                path = f"messages[{position}].content[{number}].image_url.url"
+                text = f"Invalid '{path}'. Expected a valid URL, but got a value with an invalid format."
+                raise refusals.contradicts(text, path, "invalid_value")
 
 
 def _check_json_mode(wire: ChatRequest) -> None:

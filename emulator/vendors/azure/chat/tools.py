@@ -28,12 +28,31 @@ def check_tools(wire: ChatRequest, habits: Habits) -> None:
     choice = wire.tool_choice
     if wire.tools and not habits.supports("tools"):
         raise refusals.not_supported(("tools",), [tool.model_dump(exclude_unset=True) for tool in wire.tools])
+    if habits.openai:
+        _check_offered(wire)
+        return
     if choice == "required" and not wire.tools:
         raise refusals.not_supported(("tool_choice",), choice)
     if isinstance(choice, NamedToolChoice | AllowedToolsChoice):
         names = [tool.function.name for tool in wire.tools or ()]
         if not set(list_chosen(choice)).issubset(names):
             raise refusals.not_supported(("tool_choice",), choice.model_dump())
+
+
+def _check_offered(wire: ChatRequest) -> None:
+    """The same in the words of OpenAI, which takes no choice without tools. Source: openai/openai-python issue threads.
+
+    The words for a tool that is not on offer are ``unverified``.
+    """
+    choice = wire.tool_choice
+    if choice is not None and choice != "none" and not wire.tools:
+        text = "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified."
+        raise refusals.contradicts(text, "tool_choice")
+    names = [tool.function.name for tool in wire.tools or ()]
+    chosen = list_chosen(choice) if isinstance(choice, NamedToolChoice | AllowedToolsChoice) else []
+    missing = next((name for name in chosen if name not in names), None)
+    if missing is not None:
+        raise refusals.contradicts(f"Tool choice '{missing}' not found in 'tools' parameter.", "tool_choice")
 
 
 def list_chosen(choice: NamedToolChoice | AllowedToolsChoice) -> list[str]:

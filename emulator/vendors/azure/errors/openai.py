@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_text, dump_text
 from emulator.vendors.azure.errors.envelope import BRANCHES, Envelope, Violation
-from emulator.vendors.azure.errors.wording import Worded
+from emulator.vendors.azure.errors.wording import NO_SCHEMA, Worded
 
 _EXPECTED = {
     "string_type": "a string",
@@ -30,6 +30,13 @@ _BOUNDS = {
     "less_than_equal": ("above_max_value", "above maximum value", "<=", "le"),
     "less_than": ("above_max_value", "above maximum value", "<", "lt"),
 }
+_LENGTHS = {
+    "string_too_long": ("long", "maximum", "max_length"),
+    "string_too_short": ("short", "minimum", "min_length"),
+    "too_long": ("long", "maximum", "max_length"),
+    "too_short": ("short", "minimum", "min_length"),
+}
+_LONGEST_NAME = 64
 _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
     "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"
@@ -85,10 +92,55 @@ def _word_kind(violation: Violation, param: str) -> Object:
     if kind in _BOUNDS:
         return _word_bound(violation, param)
     if kind in ("enum", "literal_error"):
-        expected = as_text(violation.context["expected"]).replace(" or ", " and ")
+        expected = _list_names(as_text(violation.context["expected"]))
         return _shape(f"Invalid value: '{value}'. Supported values are: {expected}.", param, "invalid_value")
+    if kind in _LENGTHS or kind == "string_pattern_mismatch":
+        return _word_length(violation, param)
     reason = violation.text.removeprefix("Value error, ")
+    if reason == NO_SCHEMA:
+        missing = f"{param}.json_schema"
+        return _shape(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
+    if reason.startswith("Function name was "):
+        return _word_name(as_text(value), param)
     return _shape(f"Invalid '{param}': {reason}" if reason else f"Invalid value for '{param}'.", param, "invalid_value")
+
+
+def _list_names(expected: str) -> str:
+    """``'a', 'b', and 'c'`` for what pydantic lists as ``'a', 'b' or 'c'``."""
+    head, _, last = expected.rpartition(" or ")
+    return f"{head}{',' if ', ' in head else ''} and {last}" if head else expected
+
+
+def _word_length(violation: Violation, param: str) -> Object:
+    """A text or a list of a wrong length, or a text that does not look as it should."""
+    value, context = violation.value, violation.context
+    if violation.kind == "string_pattern_mismatch":
+        return _word_pattern(param, as_text(context["pattern"]))
+    kind = "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+    long, side, bound = _LENGTHS[violation.kind]
+    limit, given = as_integer(context[bound]), len(value) if isinstance(value, str | list | dict) else 0
+    article = "a" if kind == "string" else "an"
+    if kind == "object":
+        expected = f"Expected an object with at most {limit} properties, but got an object with {given} properties"
+        return _shape(
+            f"Invalid '{param}': too many properties. {expected} instead.", param, "object_above_max_properties"
+        )
+    expected = f"Expected {article} {kind} with {side} length {limit}, but got {article} {kind} with length {given}"
+    code = f"{kind}_{'above_max' if long == 'long' else 'below_min'}_length"
+    return _shape(f"Invalid '{param}': {kind} too {long}. {expected} instead.", param, code)
+
+
+def _word_pattern(param: str, pattern: str) -> Object:
+    expected = f"Expected a string that matches the pattern '{pattern}'."
+    return _shape(f"Invalid '{param}': string does not match pattern. {expected}", param, "invalid_value")
+
+
+def _word_name(name: str, param: str) -> Object:
+    """The name of a function that is too long, or has characters that it may not have."""
+    if len(name) <= _LONGEST_NAME:
+        return _word_pattern(param, "^[a-zA-Z0-9_-]+$")
+    too_long = Violation("string_too_long", [], "", name, {"max_length": _LONGEST_NAME})
+    return _word_length(too_long, param)
 
 
 def _word_values(param: str, value: JSON, supported: Sequence[JSON]) -> str:
@@ -118,9 +170,14 @@ def _join(loc: Sequence[JSON]) -> str:
     for part in loc[1:]:
         if isinstance(part, int):
             path += f"[{part}]"
-        elif part not in BRANCHES:
+        elif not _is_branch(str(part)):
             path += f".{part}" if path else str(part)
     return path
+
+
+def _is_branch(part: str) -> bool:
+    """Of a union, or ``[key]`` of a mapping: nothing that stands in a body."""
+    return part in BRANCHES or "[" in part
 
 
 def _name_type(value: JSON) -> str:

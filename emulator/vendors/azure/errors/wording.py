@@ -19,6 +19,7 @@ class Worded:
 
 Words = Callable[[Envelope], Worded]
 
+NO_SCHEMA = "Response format is json_schema but json_schema is not provided."
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
 _FILTER_RESULT: JSON = {
     "code": "ResponsibleAIPolicyViolation",

@@ -13,7 +13,6 @@ TOOL: JSON = {"type": "function", "function": {"name": "f"}}
 OTHER: JSON = {"type": "function", "function": {"name": "g"}}
 ORDINARY: dict[str, JSON] = {
     "data_sources": [{"type": "azure_search"}],
-    "function_call": "auto",
     "functions": [{"name": "f", "parameters": {"type": "object"}}],
     "logit_bias": {"5": -100},
     "logprobs": True,
@@ -35,6 +34,7 @@ ORDINARY: dict[str, JSON] = {
 }
 TOGETHER: dict[str, dict[str, JSON]] = {
     "audio": {"audio": {"voice": "alloy", "format": "wav"}, "model": "gpt-4o-audio-preview"},
+    "function_call": {"functions": [{"name": "f"}], "function_call": {"name": "f"}},
     "parallel_tool_calls": {"parallel_tool_calls": False, "tools": [TOOL]},
     "reasoning_effort": {"reasoning_effort": "low", "model": "o3"},
     "stream_options": {"stream": True, "stream_options": {"include_usage": True, "include_obfuscation": False}},
@@ -114,8 +114,97 @@ def test_ordinary_parameters_work(name: str) -> None:
             {"foo": 1, "bar": 2}, "Unrecognized request arguments supplied: foo, bar", None, None, id="two unknown ones"
         ),
         pytest.param(
+            {"tool_choice": "auto"},
+            "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+            "tool_choice",
+            None,
+            id="a choice of no tools",
+        ),
+        pytest.param(
+            {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}},
+            "Tool choice 'g' not found in 'tools' parameter.",
+            "tool_choice",
+            None,
+            id="a choice of another tool",
+        ),
+        pytest.param(
+            {"function_call": "auto"},
+            "Invalid value for 'function_call': 'function_call' is only allowed when 'functions' are specified.",
+            "function_call",
+            None,
+            id="a call of no functions",
+        ),
+        pytest.param(
+            {"functions": [{"name": "f"}], "function_call": {"name": "g"}},
+            "Invalid value for 'function_call': no function named 'g' was specified in the 'functions' parameter.",
+            "function_call",
+            None,
+            id="a call of another function",
+        ),
+        pytest.param(
+            {"functions": [{"name": "f"}], "function_call": "required"},
+            "Invalid value: 'required'. Supported values are: 'none' and 'auto'.",
+            "function_call",
+            "invalid_value",
+            id="a wrong call",
+        ),
+        pytest.param(
+            {"metadata": {str(number): "x" for number in range(17)}},
+            "Invalid 'metadata': too many properties. Expected an object with at most 16 properties, but got an object "
+            "with 17 properties instead.",
+            "metadata",
+            "object_above_max_properties",
+            id="too much metadata",
+        ),
+        pytest.param(
+            {"metadata": {"a": "x" * 513}},
+            "Invalid 'metadata.a': string too long. Expected a string with maximum length 512, but got a string with "
+            "length 513 instead.",
+            "metadata.a",
+            "string_above_max_length",
+            id="long metadata",
+        ),
+        pytest.param(
+            {"tools": [{"type": "function", "function": {"name": "f" * 65}}]},
+            "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64, but got a "
+            "string with length 65 instead.",
+            "tools[0].function.name",
+            "string_above_max_length",
+            id="a long name",
+        ),
+        pytest.param(
+            {"response_format": {"type": "json_schema"}},
+            "Missing required parameter: 'response_format.json_schema'.",
+            "response_format.json_schema",
+            "missing_required_parameter",
+            id="no schema",
+        ),
+        pytest.param(
+            {"messages": [{"role": "assistant", "content": None}]},
+            "Invalid value for 'content': expected a string, got null.",
+            "messages.[0].content",
+            None,
+            id="an answer of nothing",
+        ),
+        pytest.param(
+            {"messages": [{"role": "user", "name": "a b", "content": "x"}]},
+            "Invalid 'messages[0].name': string does not match pattern. Expected a string that matches the pattern "
+            "'^[^\\s<|\\\\/>]+$'.",
+            "messages[0].name",
+            "invalid_value",
+            id="a wrong name of a speaker",
+        ),
+        pytest.param(
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+            "Invalid 'messages[0].content[0].image_url.url'. Expected a valid URL, but got a value with an invalid "
+            "format.",
+            "messages[0].content[0].image_url.url",
+            "invalid_value",
+            id="no address of a picture",
+        ),
+        pytest.param(
             {"service_tier": "best"},
-            "Invalid value: 'best'. Supported values are: 'auto', 'default', 'flex', 'scale', 'priority' and 'fast'.",
+            "Invalid value: 'best'. Supported values are: 'auto', 'default', 'flex', 'scale', 'priority', and 'fast'.",
             "service_tier",
             "invalid_value",
             id="none of the values",

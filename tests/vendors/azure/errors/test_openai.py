@@ -73,8 +73,8 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
         ),
         pytest.param(
             {"tools": [{"type": "function", "function": {"name": "a b"}}]},
-            "Invalid 'tools[0].function.name': Function name was a b but must be a-z, A-Z, 0-9, or contain "
-            "underscores and dashes, with a maximum length of 64.",
+            "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the "
+            "pattern '^[a-zA-Z0-9_-]+$'.",
             "tools[0].function.name",
             "invalid_value",
             id="a wrong name",

@@ -131,8 +131,8 @@ def test_where_it_is(target: str, model: str, status: int) -> None:
         ),
         pytest.param(
             {"tools": [{"type": "function", "name": "a b"}]},
-            "Invalid 'tools[0].name': Function name was a b but must be a-z, A-Z, 0-9, or contain underscores and "
-            "dashes, with a maximum length of 64.",
+            "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
+            "'^[a-zA-Z0-9_-]+$'.",
             "tools[0].name",
             "invalid_value",
             id="a wrong name",
