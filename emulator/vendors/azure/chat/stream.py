@@ -256,23 +256,15 @@ def _open_call(chunks: _ChoiceChunks, call: CallOpened) -> bytes:
     if chunks.functions:
         return chunks.chunk(b'"function_call":%b' % dump_json({"name": call.name, "arguments": ""}))
     name = call.id or draw_call_id(chunks.plan, chunks.index, call.number, chunks.habits)
-    head: Object = {
-        "index": call.number,
-        "id": name,
-        "type": "function",
-        "function": {"name": call.name, "arguments": ""},
-    }
-    if call.name in chunks.customs:
-        custom: Object = {"name": call.name, "input": ""}
-        head = {"index": call.number, "id": name, "type": "custom", "custom": custom}
+    kind, argument = ("custom", "input") if call.name in chunks.customs else ("function", "arguments")
+    head: Object = {"index": call.number, "id": name, "type": kind, kind: {"name": call.name, argument: ""}}
     return chunks.chunk(b'"tool_calls":[%b]' % dump_json(head))
 
 
 def _speak_arguments(chunks: _ChoiceChunks, run: Run, call: CallOpened) -> Iterator[Event]:
     part = b'"custom":{"input":\0}' if call.name in chunks.customs else b'"function":{"arguments":\0}'
-    opening = b'"tool_calls":[{"index":%d,%b}]' % (call.number, part)
-    if chunks.functions:
-        opening = b'"function_call":{"arguments":\0}'
+    called = b'"tool_calls":[{"index":%d,%b}]' % (call.number, part)
+    opening = b'"function_call":{"arguments":\0}' if chunks.functions else called
     return speak(chunks.choice, run, *chunks.chunk(opening).split(b"\0"))
 
 
@@ -303,7 +295,6 @@ def _think(chunks: _ChoiceChunks, run: Run) -> Iterator[Event]:
     if not chunks.habits.inline:
         yield from _speak(chunks, run, b'"reasoning_content":')
     elif run.start < run.end:
-        due = chunks.choice.due
-        yield due[run.start], chunks.chunk(b'"content":' + quote(THINK[0])), run.start, PLAIN
+        yield chunks.choice.due[run.start], chunks.chunk(b'"content":' + quote(THINK[0])), run.start, PLAIN
         yield from _speak(chunks, run, b'"content":')
-        yield due[run.end - 1], chunks.chunk(b'"content":' + quote(THINK[1])), run.end, PLAIN
+        yield chunks.choice.due[run.end - 1], chunks.chunk(b'"content":' + quote(THINK[1])), run.end, PLAIN

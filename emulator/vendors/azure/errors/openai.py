@@ -96,7 +96,11 @@ def _word_kind(violation: Violation, param: str) -> Object:
         return _shape(f"Invalid value: '{value}'. Supported values are: {expected}.", param, "invalid_value")
     if kind in _LENGTHS or kind == "string_pattern_mismatch":
         return _word_length(violation, param)
-    reason = violation.text.removeprefix("Value error, ")
+    return _word_reason(violation.text.removeprefix("Value error, "), value, param)
+
+
+def _word_reason(reason: str, value: JSON, param: str) -> Object:
+    """A violation that the container words by itself."""
     if reason == NO_SCHEMA:
         missing = f"{param}.json_schema"
         return _shape(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
