@@ -6,6 +6,9 @@ WORKDIR /source
 COPY requirements.lock requirements-build.lock ./
 RUN pip install --no-cache-dir --no-deps --require-hashes --prefix /install -r requirements.lock \
  && pip install --no-cache-dir --no-deps --require-hashes -r requirements-build.lock
+COPY deploy/sbom.py deploy/
+RUN mkdir -p /install/share/llm-emulator \
+ && python deploy/sbom.py requirements.lock > /install/share/llm-emulator/sbom.cdx.json
 COPY pyproject.toml README.md LICENSE ./
 COPY emulator emulator
 COPY scenarios scenarios

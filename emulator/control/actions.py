@@ -1,6 +1,5 @@
 """What each control request does."""
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -15,6 +14,7 @@ from emulator.control.timing import Errors, Quantiles
 from emulator.core.calendar import LAST, write_date
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
+from emulator.core.json import as_array
 from emulator.scenario.load import load_shipped
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import nearest
@@ -46,13 +46,8 @@ class Actions(RequestActions, LookActions):
             loaded = restore_keys(self._target.load(body), self._target.of(query.session).loaded)
         else:
             loaded = self._select(query.name)
-        self._target.put(loaded, query.session, query.seed)
-        await self._forget(query.session)
+        await self._target.steering.put(loaded, query.session, query.seed)
         return await self.get_scenario(query, b"", "")
-
-    async def _forget(self, session: str) -> None:
-        """Counters and quotas begin anew, where others share them too."""
-        await self._target.of(session).emulator.state.reset(session or None)
 
     @property
     def _library(self) -> Mapping[str, LoadedScenario]:
@@ -85,28 +80,19 @@ class Actions(RequestActions, LookActions):
         )
 
     async def reset(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
-        if query.session:
-            self._target.reset_session(query.session)
-        else:
-            self._target.reset()
-        await self._forget(query.session)
+        await self._target.steering.reset(query.session)
         return await self.get_scenario(query, b"", "")
 
     async def list_sessions(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionList:
-        now = time.monotonic()
-        sessions = [
-            models.SessionState(
-                name=session.name,
-                scenario=self._target.peek(session.name).loaded.scenario.name,
-                calls=session.calls,
-                idle_seconds=round(now - session.used, 3),
-            )
-            for session in self._target.sessions
-        ]
+        found: dict[str, models.SessionState] = {}
+        for told in await self._target.steering.gather("sessions"):
+            for state in map(models.SessionState.model_validate, as_array(told)):
+                found[state.name] = _join(found.get(state.name), state)
+        sessions = sorted(found.values(), key=lambda state: -state.idle_seconds)
         return models.SessionList(sessions=sessions)
 
     async def end_session(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionEnded:
-        if not self._target.end_session(name):
+        if not await self._target.steering.end_session(name):
             raise ProblemError(404, "No such session", f"There is no session {name!r}.")
         return models.SessionEnded(name=name)
 
@@ -150,9 +136,9 @@ class Actions(RequestActions, LookActions):
             seconds = parse_duration(body.advance)
             if self._target.of(query.session).emulator.clock.now() + seconds > LAST:
                 raise ProblemError(422, "Bad body", "advance: the clock ends with the year 9999")
-            self._target.advance(seconds, query.session)
+            await self._target.steering.advance(seconds, query.session)
         if body.clock is not None:
-            self._target.change_clock(body.clock, query.session)
+            await self._target.steering.change_clock(body.clock, query.session)
         return await self.get_clock(query, b"", "")
 
     async def get_timing(self, query: models.NoQuery, body: bytes, name: str) -> models.TimingReport:
@@ -170,6 +156,14 @@ class Actions(RequestActions, LookActions):
 
     async def get_openapi(self, query: models.NoQuery, body: bytes, name: str) -> bytes:
         return dump_openapi()
+
+
+def _join(one: models.SessionState | None, other: models.SessionState) -> models.SessionState:
+    """What two processes know of a session."""
+    if one is None:
+        return other
+    idle = min(one.idle_seconds, other.idle_seconds)
+    return other.model_copy(update={"calls": one.calls + other.calls, "idle_seconds": idle})
 
 
 def _check_vendor(name: str, served: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
@@ -21,6 +22,7 @@ from emulator.core.clock import RealClock
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, parse_json
 from emulator.core.seed import derive
+from emulator.core.state import StoreLostError
 from emulator.core.unpack import unpack
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.locations import format_path
@@ -57,6 +59,9 @@ class ControlPlane:
             return problem_response(error.problem, error.headers)
         except ScenarioError as error:
             return scenario_problem(error)
+        except StoreLostError as error:
+            detail = f"The store that replicas share does not answer: {error}"
+            return problem_response(models.Problem(title="No store", status=503, detail=detail))
         except ConnectionError:
             raise
         except Exception:
@@ -83,16 +88,19 @@ class ControlPlane:
             error="not_found",
             hint=detail,
         )
-        attempts, entry.retry_of = journal.follow(session, identity, entry.id)
-        entry.attempts, entry.number = attempts, attempts.count
-        entry.id = attempts.latest = derive(emulator.seed, "answer", identity, attempts.count - 1).hex()
+        attempt = 0
+        with suppress(EmulatedError):  # the store is away: it counts as the first attempt
+            attempt = await emulator.state.count(session, "attempt", identity)
+        entry.id = derive(emulator.seed, "answer", identity, attempt).hex()
+        entry.attempts, entry.retry_of = journal.follow(session, identity, entry.id)
+        entry.number = entry.attempts.count
         journal.add(entry, emulator.journal.entries)
         return problem_response(models.Problem(title="Not found", status=404, detail=detail))
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
         route, name = self._admit(http)
         query = _read_query(http, route)
-        body = await _read_body(http) if http.body_exists else b""
+        body = await self._prepare(http, route)
         if isinstance(query, models.EventsQuery):
             return await stream_events(http, self._target, query)
         if not route.path:
@@ -111,6 +119,13 @@ class ControlPlane:
             media = METRICS_TYPE if route.media == "text/plain" else f"{route.media}; charset=utf-8"
             return web.Response(body=result.encode(), headers={"Content-Type": media})
         return _json(result)
+
+    async def _prepare(self, http: web.BaseRequest, route: Route) -> bytes:
+        """The body, once all is known that is asked for."""
+        body = await _read_body(http) if http.body_exists else b""
+        if route.is_of_journal:
+            await self._target.steering.catch_up()
+        return body
 
     def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:
         """What is asked for, by somebody who may."""

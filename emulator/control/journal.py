@@ -31,7 +31,7 @@ class Journal:
         self._most_kept = self._room = most_kept
         self.forgotten = 0
         self.emptied = 0
-        self._arrivals = count(1)
+        self._arrivals: Iterator[int] = count(1)
         self.latest = 0
         self._era = 0
         self._eras: OrderedDict[str, int] = OrderedDict()
@@ -74,6 +74,12 @@ class Journal:
 
     def add(self, call: Recorded, most: int = LATEST) -> None:
         """Enter a call; a session keeps its latest ``most``."""
+        self.enter(call, most)
+        if self.listeners or self.watchers:
+            self._tell(call.read())
+
+    def enter(self, call: Recorded, most: int) -> None:
+        """Enter a call of which nobody is told."""
         self.latest += 1
         call.seq = self.latest
         calls = self._sessions.get(call.session)
@@ -85,8 +91,6 @@ class Journal:
             self._make_room(calls, most)
         if call.size:
             self._keep(call)
-        if self.listeners or self.watchers:
-            self._tell(call.read())
 
     def _tell(self, entry: Entry) -> None:
         for listen in self.listeners:

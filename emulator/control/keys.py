@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, as_text
 from emulator.core.secret import cut
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
@@ -19,7 +19,7 @@ _TELLING = 6  # letters that are hardly anything but a token
 
 def hide_keys(document: JSON) -> JSON:
     """The document of a scenario with each token cut."""
-    return _with_tokens(document, [cut(str(token)) for token in _list_tokens(document)])
+    return _with_tokens(document, [cut(as_text(token)) for token in _list_tokens(document)])
 
 
 def show_text(loaded: LoadedScenario) -> str:
@@ -78,13 +78,14 @@ def restore_keys(loaded: LoadedScenario, before: LoadedScenario) -> LoadedScenar
         else:
             text = f"{key.token} is cut; write it whole, as no single key at work is told by it"
             raise ScenarioError([loaded.row(("keys", position, "token"), text)])
-    return _with_keys(loaded, keys, whole)
+    return with_keys(loaded, keys, whole)
 
 
-def _with_keys(loaded: LoadedScenario, keys: Sequence[Key], tokens: Sequence[str]) -> LoadedScenario:
+def with_keys(loaded: LoadedScenario, keys: Sequence[Key], tokens: Sequence[str]) -> LoadedScenario:
+    """A scenario with other credentials in the places of its own."""
     changed = [key.model_copy(update={"token": token}) for key, token in zip(keys, tokens, strict=True)]
     scenario = loaded.scenario.model_copy(update={"keys": tuple(changed)})
-    return replace(loaded, scenario=scenario, data=_with_tokens(loaded.data, tokens))
+    return replace(loaded, scenario=scenario, data=_with_tokens(loaded.data, tokens), known_as=None)
 
 
 def _list_tokens(document: JSON) -> list[JSON]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from emulator.control.entry import Entry
 from emulator.control.target import Target
+
+_EVERY = 0.05  # real seconds between two questions for what others have answered
 
 
 class News:
@@ -20,6 +23,7 @@ class News:
     def __init__(self, target: Target, hear: Callable[[Entry], None] | None = None) -> None:
         self._journal = target.journal
         self._closing = target.closing
+        self._steering = target.steering
         self._hear = hear
         self._came = asyncio.Event()
 
@@ -42,6 +46,19 @@ class News:
 
     async def wait(self, seconds: float) -> bool:
         """Until something came since the last time, so many real seconds at most, or until the server closes."""
+        if not self._steering.is_shared:
+            return await self._wait(seconds)
+        ends = time.monotonic() + seconds
+        came = False
+        while not came and not self.over:
+            await self._steering.catch_up()
+            left = ends - time.monotonic()
+            came = await self._wait(min(left, _EVERY))
+            if left <= 0:
+                break
+        return came
+
+    async def _wait(self, seconds: float) -> bool:
         if seconds > 0 and not self._came.is_set() and not self.over:
             waiting = [asyncio.ensure_future(self._came.wait()), asyncio.ensure_future(self._closing.wait())]
             try:

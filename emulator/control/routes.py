@@ -19,6 +19,7 @@ class Route:
         gives: the answer's body; ``None``: a document of its own.
         yaml: the body is a scenario.
         media: content type of an answer without a model.
+        is_of_journal: it looks at calls, those of all who answer as one.
         is_open: it takes no token, and strangers may ask: probes, and what tells and changes nothing.
     """
 
@@ -32,6 +33,7 @@ class Route:
     yaml: bool = False
     media: str = "application/json"
     statuses: tuple[int, ...] = ()
+    is_of_journal: bool = False
     is_open: bool = False
 
 
@@ -95,6 +97,7 @@ ROUTES = (
         path="/rules",
         summary="Which rules took how many of the calls in the journal.",
         action="list_rules",
+        is_of_journal=True,
         query=models.SessionQuery,
         gives=models.Rules,
     ),
@@ -111,6 +114,7 @@ ROUTES = (
         path="/status",
         summary="What the process is busy with and what it holds.",
         action="get_status",
+        is_of_journal=True,
         gives=models.Status,
     ),
     Route(
@@ -118,6 +122,7 @@ ROUTES = (
         path="/report",
         summary="The console with the calls that are kept inside, as one page that opens without the emulator.",
         action="report",
+        is_of_journal=True,
         takes=models.ReportAsked,
         media="text/html",
         statuses=(400, 422),
@@ -142,6 +147,7 @@ ROUTES = (
         path="/requests",
         summary="The vendor calls that are kept, or those that came since; waits for new ones where it is told to.",
         action="list_requests",
+        is_of_journal=True,
         query=models.RequestsQuery,
         gives=models.Requests,
         statuses=(400,),
@@ -151,6 +157,7 @@ ROUTES = (
         path="/requests/{id}",
         summary="One call whole: what was sent and said, and why which rule took it.",
         action="get_request",
+        is_of_journal=True,
         query=models.RequestQuery,
         gives=models.RequestDetail,
         statuses=(404,),
@@ -160,6 +167,7 @@ ROUTES = (
         path="/events",
         summary="The same calls as server-sent events, each as it comes: `id` is its `seq`, `data` the entry as JSON.",
         query=models.EventsQuery,
+        is_of_journal=True,
         media="text/event-stream",
         statuses=(400,),
     ),
@@ -168,6 +176,7 @@ ROUTES = (
         path="/verify",
         summary="Whether the calls were as expected, now or within a time; if not, 406 says what was found instead.",
         action="verify",
+        is_of_journal=True,
         query=models.RequestQuery,
         takes=models.Verify,
         gives=models.Verified,

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
+from emulator.core.json import JSON
 from emulator.core.vendor import AnyService, Metrics
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
@@ -61,6 +62,42 @@ class SessionRecord(Protocol):
     def calls(self) -> int: ...
 
 
+class Steering(Protocol):
+    """Changes what is at work; it returns once that holds for all who answer as one. The empty session is the server's.
+
+    ``is_shared``: others answer as one with this process, and calls that they answer are in its journal once it has
+    caught up. All but that may raise :class:`emulator.core.state.StoreLostError`.
+    """
+
+    @property
+    def is_shared(self) -> bool: ...
+
+    async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+        """Begin another scenario.
+
+        Raises:
+            ScenarioError: it does not fit; the one before goes on.
+        """
+
+    async def reset(self, session: str = "") -> None:
+        """Begin its scenario again, with nothing of what was before."""
+
+    async def advance(self, seconds: float, session: str = "") -> None:
+        """Move its clock."""
+
+    async def change_clock(self, wanted: Clock, session: str = "") -> None:
+        """Let its time go another way."""
+
+    async def end_session(self, session: str) -> bool:
+        """Forget a session; false if there is none of the name."""
+
+    async def gather(self, what: str) -> Sequence[JSON]:
+        """What each of those who answer as one knows of it alone."""
+
+    async def catch_up(self) -> None:
+        """Have in the journal what all have answered until now."""
+
+
 class Target(Protocol):
     """What the control plane steers: one scenario is at work, and another can take its place.
 
@@ -106,6 +143,9 @@ class Target(Protocol):
     def peek(self, session: str) -> Active:
         """As :meth:`of`, and no use of the session."""
 
+    @property
+    def steering(self) -> Steering: ...
+
     async def listen(self, session: str, vendor: str) -> str:
         """The base URL of a vendor on a port that is the session's own."""
 
@@ -113,15 +153,3 @@ class Target(Protocol):
 
     def check(self, text: bytes) -> Sequence[Finding]:
         """What is wrong with a scenario, and what may be."""
-
-    def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None: ...
-
-    def reset(self) -> None: ...
-
-    def reset_session(self, session: str) -> None: ...
-
-    def advance(self, seconds: float, session: str = "") -> None: ...
-
-    def change_clock(self, wanted: Clock, session: str = "") -> None: ...
-
-    def end_session(self, session: str) -> bool: ...

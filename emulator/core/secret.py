@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 
 HEADERS = ("authorization", "api-key", "x-api-key", "x-emulator-token", "cookie", "proxy-authorization")
 QUERY = ("key", "api-key", "api_key", "subscription-key", "access_token")
@@ -42,6 +43,65 @@ class CutCredential(str):
         return self._seal
 
 
+class SealedCredential(str):
+    """The first characters of a credential that is known by its digests alone, so that it may be kept and sent."""
+
+    __slots__ = ("digest", "folded")
+    digest: str
+    folded: str
+
+    def __new__(cls, shown: str, digest: str, folded: str) -> SealedCredential:
+        sealed = super().__new__(cls, shown)
+        sealed.digest, sealed.folded = digest, folded
+        return sealed
+
+
+def seal(token: str) -> SealedCredential:
+    """A credential as its digests; one that is sealed stays as it is."""
+    if isinstance(token, SealedCredential):
+        return token
+    return SealedCredential(cut(token), _digest(token), _digest(token.lower()))
+
+
+def fingerprint(token: str) -> str:
+    """32 hex digits that tell a credential from others, sealed or not."""
+    return token.digest if isinstance(token, SealedCredential) else _digest(token)
+
+
+def is_folded(token: str, given: str) -> bool:
+    """What was given is the credential, in whatever case."""
+    if isinstance(token, SealedCredential):
+        return token.folded == _digest(given.lower())
+    return token.lower() == given.lower()
+
+
+def _digest(token: str) -> str:
+    return blake2b(token.encode("utf-8", "surrogatepass"), digest_size=16, person=b"emulator-key").hexdigest()
+
+
+class _Keyring(Mapping[str, str]):
+    """Credentials, some of which are sealed, and whom they stand for."""
+
+    def __init__(self, owners: Sequence[tuple[str, str]]) -> None:
+        self._tokens = {fingerprint(token): token for token, _ in owners}
+        self._owners = {fingerprint(token): owner for token, owner in owners}
+
+    def __getitem__(self, token: str) -> str:
+        return self._owners[fingerprint(token)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tokens.values())
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+
+def make_keyring(owners: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+    """Whom credentials stand for, found by the whole credential also where only its digest is known."""
+    owners = list(owners)
+    return _Keyring(owners) if any(isinstance(token, SealedCredential) for token, _ in owners) else dict(owners)
+
+
 def is_secret(name: str) -> bool:
     """A header holds a credential."""
     return name.lower() in _SECRET
@@ -71,4 +131,4 @@ def _cut(value: str) -> str:
 
 def cut(secret: str) -> str:
     """``dapi-search`` → ``dapi…``: enough to tell it by."""
-    return f"{secret[:4]}…"
+    return str(secret) if isinstance(secret, SealedCredential) else f"{secret[:4]}…"

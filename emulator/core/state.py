@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from emulator.core.commons import Commons
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
 
@@ -13,6 +14,10 @@ class StoreLostError(Exception):
 
 class Store(Protocol):
     """Where states are kept, each a world of its own; every process that reaches the same store shares them."""
+
+    @property
+    def commons(self) -> Commons | None:
+        """Where the processes that share it tell one another of changes; ``None``: there is but one."""
 
     def open(self, world: str) -> "State":
         """What there is of a world; in the memory of a process that is nothing."""
@@ -29,6 +34,9 @@ class Store(Protocol):
 
         False if the store has lost what it held, and all begins anew.
         """
+
+    async def let_go(self) -> None:
+        """Give back what leads nowhere since it went away; it is reached anew."""
 
     async def close(self) -> None:
         """Give back what it takes to reach it."""

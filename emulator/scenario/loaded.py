@@ -25,6 +25,7 @@ class LoadedScenario:
         locations: by path in ``data``.
         answers: what replies say that is in files beside these.
         text: as it was written; ``None``: it is in several files, or in none.
+        known_as: its digest, where not all of it is here.
     """
 
     scenario: Scenario
@@ -33,10 +34,13 @@ class LoadedScenario:
     locations: Locations = field(default_factory=Locations)
     answers: Answers = field(default_factory=Answers)
     text: str | None = None
+    known_as: str | None = None
 
     @property
     def digest(self) -> str:
         """16 hex digits that change with the content."""
+        if self.known_as is not None:
+            return self.known_as
         texts = list(self.answers.texts.values())
         return blake2b(canonical_json([self.data, texts] if texts else self.data), digest_size=8).hexdigest()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from emulator.core.clock import Clock
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
@@ -37,15 +38,30 @@ class Apps(Mapping[str, VendorApp]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveScenario:
-    """A scenario at work; replaced whole, so a request that has begun ends as it began."""
+    """A scenario at work; replaced whole, so a request that has begun ends as it began.
+
+    Fields:
+        keys: whom the credentials that it lists stand for.
+        world: its name in a store: the same scenario under the same seed is the same for every process.
+        era: tells this beginning of it from others; empty: the first.
+    """
 
     loaded: LoadedScenario
     emulator: Emulator
     apps: Mapping[str, VendorApp]
-    keys: frozenset[str]
+    keys: Mapping[str, str]
     hints: Hints
+    world: str
+    era: str = ""
 
-    @property
-    def world(self) -> str:
-        """Its name in a store: the same scenario under the same seed is the same for every process."""
-        return f"{self.loaded.digest}.{self.emulator.seed}"
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a scenario begins where others are told of it; absent: now, by the clock that it asks for."""
+
+    clock: Clock | None = None
+    started: float | None = None
+    era: str = ""
+
+
+HERE_AND_NOW = Beginning()

@@ -65,7 +65,7 @@ class VendorApp:
         self._metrics = metrics
         self._reader = Reader(vendor, service, emulator)
         self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
-        explainer = Explainer(vendor.name, self._reader, emulator)
+        self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = Recorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._quick: Quick | None = None
         if emulator.is_plain and isinstance(emulator.state, NearState):

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
-from emulator.core.state import Store
+from emulator.core.state import Store, StoreLostError
+from emulator.server.replica import Replica
 from emulator.server.runtime import Runtime
+from emulator.server.tail import SharedJournal
 
 _TEND = 3.0  # real seconds between two signs of life
 
@@ -19,17 +21,28 @@ async def joined(runtime: Runtime) -> AsyncIterator[None]:
     """
     store, active = runtime.store, runtime.active
     active.emulator.started = await store.begin(active.world, active.emulator.started)
-    await store.tend()
-    task = asyncio.create_task(_tend(store))
+    tasks = []
+    if store.commons is not None and isinstance(runtime.journal, SharedJournal):
+        runtime.steering = replica = Replica(runtime, store.commons, runtime.journal)
+        await replica.enter()
+        work = (_tend(store, replica), replica.run(), runtime.journal.run())
+        tasks = [asyncio.create_task(each) for each in work]
+        await store.tend()
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        if isinstance(runtime.journal, SharedJournal):
+            with suppress(StoreLostError):
+                await runtime.journal.send()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await store.close()
 
 
-async def _tend(store: Store) -> None:
+async def _tend(store: Store, replica: Replica) -> None:
     while True:
         await asyncio.sleep(_TEND)
         await store.tend()
+        with suppress(StoreLostError):
+            await replica.forget_idle()

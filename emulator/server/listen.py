@@ -88,6 +88,7 @@ class Listeners:
         self.control.urls = self.urls
         self.control.follow = self.follow
         self.runtime.open_for = self.open_for
+        self.runtime.follow = self.follow
         self.control.ready = True
 
     async def follow(self) -> None:

@@ -3,25 +3,25 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from math import inf
 
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock
-from emulator.core.state import State
+from emulator.core.secret import make_keyring
 from emulator.core.vendor import Metrics, Vendors
-from emulator.pipeline import Emulator
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
-from emulator.scenario.schema import Clock as WantedClock
-from emulator.server.active import ActiveScenario, Apps
-from emulator.server.app import VendorApp
+from emulator.server.active import HERE_AND_NOW, ActiveScenario, Beginning
+from emulator.server.builder import Builder
 from emulator.server.clocks import make_clock
 from emulator.server.findings import Finding, find
-from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.overrides import Overrides
-from emulator.server.serving import check_vendors, read_settings, serve, with_vendor_mistakes
-from emulator.server.sessions import Session, Sessions
+from emulator.server.serving import with_vendor_mistakes
+from emulator.server.sessions import IDLE, Session, Sessions
+from emulator.server.steering import Steering
+from emulator.server.tail import SharedJournal
 from emulator.state import open_store
 
 
@@ -41,21 +41,27 @@ class Runtime:
     ) -> None:
         self.vendors = vendors
         self.library = library
-        self.journal = Journal()
+        self.store = open_store(overrides.state_url, overrides.state_loss)
+        commons = self.store.commons
+        self.journal = Journal() if commons is None else SharedJournal(commons, self.peek)
         self.timing = Timing()
         self.closing = asyncio.Event()
-        self.sessions: Sessions[ActiveScenario] = Sessions(self._forget)
         self.open_for: Callable[[str, str], Awaitable[str]] | None = None
+        self.follow: Callable[[], Awaitable[None]] = _stay
         self.forgotten: list[Callable[[str], None]] = []
         self.changed: list[Callable[[str], None]] = []
         self.urls: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
-        self._overrides = overrides
-        self.store = open_store(overrides.state_url, overrides.state_loss)
+        idle = IDLE if commons is None else inf  # others may use one that is idle here
+        self.sessions: Sessions[ActiveScenario] = Sessions(self._forget, idle=idle)
         self._began = time.monotonic()
         self._metrics = {name: VendorMetrics() for name in vendors}
-        self.active = self._build(loaded, make_clock(loaded.scenario.clock))
+        self._builder = Builder(
+            vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing
+        )
+        self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)
+        self.steering: Steering = Steering(self)
 
     @property
     def uptime(self) -> float:
@@ -83,9 +89,10 @@ class Runtime:
         record = self.sessions.find(session)
         return self.active if record is None else record.world or self.active
 
-    def keys_of(self, session: str) -> frozenset[str]:
+    def keys_of(self, session: str) -> Mapping[str, str]:
         """The credentials that the server's scenario lists, and those of a session's own; no use of the session."""
-        return self.active.keys | self.peek(session).keys
+        server, own = self.active.keys, self.peek(session).keys
+        return make_keyring([*server.items(), *own.items()]) if server and own else server or own
 
     async def listen(self, session: str, vendor: str) -> str:
         """The base URL of a vendor on a port that is the session's own."""
@@ -114,7 +121,13 @@ class Runtime:
         """What is wrong with a scenario that somebody sends, and what may be; it changes nothing."""
         return find(lambda: load_text(text, "scenario"), self.vendors)
 
-    def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+    def put(
+        self,
+        loaded: LoadedScenario,
+        session: str = "",
+        seed: int | None = None,
+        beginning: Beginning = HERE_AND_NOW,
+    ) -> None:
         """Begin another scenario, the server's or a session's: fresh counters and quotas, and a fresh clock.
 
         What a session's scenario does not set, its clock and its seed, is the server's.
@@ -122,34 +135,45 @@ class Runtime:
         Raises:
             ScenarioError: it does not fit; the one before goes on.
         """
-        if not session:
-            active = self._build(loaded, make_clock(loaded.scenario.clock), seed=seed)
-            before, self.active = self.active, active
-            before.emulator.clock.retire()
-            self.timing.hold(loaded.scenario.timing.invalid_above)
-            self._change("")
+        active = self.plan(loaded, session, seed, beginning)
+        if session:
+            self._replace(session, active)
             return
-        server = self.active.emulator
-        sets = loaded.scenario.model_fields_set
-        clock = make_clock(loaded.scenario.clock) if "clock" in sets else server.clock
-        if seed is None and "seed" not in sets:
-            seed = server.seed
-        self._replace(session, self._build(loaded, clock, seed=seed))
+        before, self.active = self.active, active
+        before.emulator.clock.retire()
+        self.timing.hold(loaded.scenario.timing.invalid_above)
+        self._change("")
 
-    def reset(self) -> None:
+    def plan(
+        self, loaded: LoadedScenario, session: str, seed: int | None, beginning: Beginning = HERE_AND_NOW
+    ) -> ActiveScenario:
+        """What :meth:`put` puts to work.
+
+        Raises:
+            ScenarioError: it does not fit.
+        """
+        clock, server, sets = beginning.clock, self.active.emulator, loaded.scenario.model_fields_set
+        if session:
+            clock = clock or (None if "clock" in sets else server.clock)
+            seed = server.seed if seed is None and "seed" not in sets else seed
+        clock = clock or make_clock(loaded.scenario.clock)
+        return self._builder.build(loaded, clock, seed=seed, started=beginning.started, era=beginning.era)
+
+    def reset(self, beginning: Beginning = HERE_AND_NOW) -> None:
         """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
         self.journal.clear()
         self.timing.reset()
-        emulator = self.active.emulator
-        self.active = self._build(self.active.loaded, emulator.clock, seed=emulator.seed)
+        self.active = self._begin_again(self.active, beginning)
         self._change("")
 
-    def reset_session(self, session: str) -> None:
+    def reset_session(self, session: str, beginning: Beginning = HERE_AND_NOW) -> None:
         """Begin a session's scenario again, by the same clock; nothing of what it did before is left."""
-        active = self.of(session)
-        emulator = active.emulator
         self.journal.clear(session)
-        self._replace(session, self._build(active.loaded, emulator.clock, seed=emulator.seed))
+        self._replace(session, self._begin_again(self.of(session), beginning))
+
+    def _begin_again(self, active: ActiveScenario, beginning: Beginning) -> ActiveScenario:
+        seed, clock = active.emulator.seed, active.emulator.clock
+        return self._builder.build(active.loaded, clock, seed=seed, started=beginning.started, era=beginning.era)
 
     def advance(self, seconds: float, session: str = "") -> None:
         """Move the clock; a session's is its own from then on."""
@@ -159,10 +183,10 @@ class Runtime:
             self.sessions.use(session).world = active
         active.emulator.clock.advance(seconds)
 
-    def change_clock(self, wanted: WantedClock, session: str = "") -> None:
-        """Let time go another way from now on; counters and quotas stay, and what runs ends as it began."""
+    def change_clock(self, clock: Clock, session: str = "") -> None:
+        """Let time go by another clock from now on; counters and quotas stay, and what runs ends as it began."""
         before = self.of(session)
-        after = self._with_clock(before, make_clock(wanted, before.emulator.clock.now()))
+        after = self._with_clock(before, clock)
         if session:
             self._replace(session, after)
         else:
@@ -172,7 +196,14 @@ class Runtime:
 
     def _with_clock(self, active: ActiveScenario, clock: Clock) -> ActiveScenario:
         emulator = active.emulator
-        return self._build(active.loaded, clock, seed=emulator.seed, state=emulator.state, started=emulator.started)
+        return self._builder.build(
+            active.loaded,
+            clock,
+            seed=emulator.seed,
+            state=emulator.state,
+            started=emulator.started,
+            era=active.era,
+        )
 
     def end_session(self, session: str) -> bool:
         """Forget a session: its clock, state and journal; false if there is none of the name."""
@@ -205,48 +236,13 @@ class Runtime:
     def _forget(self, session: Session[ActiveScenario]) -> None:
         self.journal.clear(session.name)
         self._retire(session.world, self.active)
-        task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if self.store.commons is None:  # else whoever told all to forget it does it once
+            task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         for tell in (*self.forgotten, *self.changed):
             tell(session.name)
 
-    def _build(
-        self,
-        loaded: LoadedScenario,
-        clock: Clock,
-        *,
-        seed: int | None = None,
-        state: State | None = None,
-        started: float | None = None,
-    ) -> ActiveScenario:
-        scenario = self._overrides.apply(loaded.scenario)
-        served = check_vendors(loaded, self.vendors)
-        seed = scenario.seed if seed is None else seed
-        emulator = Emulator(
-            scenario,
-            clock=clock,
-            state=state or self.store.open(f"{loaded.digest}.{seed}"),
-            seed=seed,
-            latency=scenario.latency,
-            started=started,
-        )
-        hints = Hints(self.vendors, served, self.urls)
 
-        def mount(name: str) -> VendorApp:
-            vendor = self.vendors[name]
-            settings = read_settings(vendor, scenario)
-            return VendorApp(
-                vendor,
-                serve(vendor, settings, scenario, clock, self._metrics[name], emulator.started),
-                emulator,
-                self.journal,
-                self.timing,
-                self._metrics[name],
-                hints=hints,
-                header_faults=self._overrides.header_faults,
-                closing=self.closing,
-            )
-
-        keys = frozenset(key.token for key in scenario.keys or ())
-        return ActiveScenario(loaded, emulator, Apps(served, mount), keys, hints)
+async def _stay() -> None:
+    """Nothing listens."""

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from emulator.core.call import Ask, Deployment, Message, Tool
 from emulator.core.clock import Clock
+from emulator.core.secret import make_keyring
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Vendors, VendorSettings
 from emulator.engine.profiles import PROFILES
@@ -167,7 +168,7 @@ def serve(
         settings=settings,
         deployments=Changing(deployments, clock, clock.now() if began is None else began) if changes else deployments,
         habits=offer.habits,
-        keys=None if scenario.keys is None else {key.token: key.principal for key in scenario.keys},
+        keys=None if scenario.keys is None else make_keyring((key.token, key.principal) for key in scenario.keys),
         clock=clock,
         started=clock.now(),
         tokenizer=_tokenizer_of,

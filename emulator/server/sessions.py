@@ -30,14 +30,22 @@ class Session(Generic[W]):
 
 
 class Sessions(Generic[W]):
-    """Those that exist, the least recently used first; ``forget`` is told of each that is forgotten."""
+    """Those that exist, the least recently used first; ``forget`` is told of each that is forgotten.
+
+    ``most`` of them are kept, each for ``idle`` real seconds after it was last used.
+    """
 
     def __init__(
-        self, forget: Callable[[Session[W]], None], now: Callable[[], float] = time.monotonic, most: int = MOST
+        self,
+        forget: Callable[[Session[W]], None],
+        now: Callable[[], float] = time.monotonic,
+        most: int = MOST,
+        idle: float = IDLE,
     ) -> None:
         self._forget = forget
         self._now = now
         self._most = most
+        self._idle = idle
         self._sessions: OrderedDict[str, Session[W]] = OrderedDict()
 
     def use(self, name: str) -> Session[W]:
@@ -74,6 +82,6 @@ class Sessions(Generic[W]):
     def _forget_old(self, now: float) -> None:
         while self._sessions:
             oldest = next(iter(self._sessions.values()))
-            if len(self._sessions) <= self._most and now - oldest.used <= IDLE:
+            if len(self._sessions) <= self._most and now - oldest.used <= self._idle:
                 return
             self.end(oldest.name)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
+from emulator.core.commons import Commons
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
@@ -25,6 +26,10 @@ class Guarded:
         self.loss = loss
         self._away = False
 
+    @property
+    def commons(self) -> Commons | None:
+        return self._store.commons
+
     def open(self, world: str) -> GuardedState:
         return GuardedState(self, self._store.open(world))
 
@@ -35,21 +40,25 @@ class Guarded:
         try:
             known = await self._store.tend()
         except StoreLostError as error:
-            self.miss(error)
+            await self.miss(error)
             return True
         self._find()
         if not known:
             log.warning("the store came back empty: counters and quotas begin anew")
         return known
 
+    async def let_go(self) -> None:
+        await self._store.let_go()
+
     async def close(self) -> None:
         await self._store.close()
 
-    def miss(self, error: StoreLostError) -> None:
+    async def miss(self, error: StoreLostError) -> None:
         """Say once that the store is away."""
         if not self._away:
             what = "calls are refused" if self.loss == "refuse" else "this process counts alone"
             log.error("the store does not answer, %s until it does: %s", what, error)
+            await self._store.let_go()
         self._away = True
 
     def _find(self) -> None:
@@ -100,7 +109,7 @@ class GuardedState:
         try:
             return await question(self._state)
         except StoreLostError as error:
-            self._guard.miss(error)
+            await self._guard.miss(error)
             if self._guard.loss == "refuse":
                 raise EmulatedError(ErrorKind.NOT_READY) from None
             return await question(self._local)
@@ -111,4 +120,4 @@ class GuardedState:
         try:
             await news(self._state)
         except StoreLostError as error:
-            self._guard.miss(error)
+            await self._guard.miss(error)

@@ -23,6 +23,8 @@ def open_memory(url: SplitResult) -> "MemoryStore":
 class MemoryStore:
     """Every world it opens is a new one."""
 
+    commons = None
+
     def open(self, world: str) -> "MemoryState":
         return MemoryState()
 
@@ -32,6 +34,9 @@ class MemoryStore:
     async def tend(self) -> bool:
         """What dies with the process needs no care."""
         return True
+
+    async def let_go(self) -> None:
+        """It is never away."""
 
     async def close(self) -> None:
         """There is nothing to give back."""

@@ -2,7 +2,17 @@
 
 import pytest
 
-from emulator.core.secret import CutCredential, cut_body, cut_credential, cut_values
+from emulator.core.secret import (
+    CutCredential,
+    cut,
+    cut_body,
+    cut_credential,
+    cut_values,
+    fingerprint,
+    is_folded,
+    make_keyring,
+    seal,
+)
 
 
 def test_a_credential_that_is_cut_is_equal_to_the_whole_and_to_nothing_else() -> None:
@@ -48,3 +58,24 @@ def test_only_what_is_there_is_cut() -> None:
 )
 def test_secrets_of_a_body_are_cut(body: str, kept: str) -> None:
     assert cut_body(body.encode()).decode() == kept
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_keyring_opens_to_the_whole_credential_alone(sealed: bool) -> None:
+    tokens = [seal(token) if sealed else token for token in ("dapi-one", "dapi-two")]
+    ring = make_keyring(zip(tokens, ("search", "batch"), strict=True))
+    assert [ring.get(token) for token in ("dapi-one", "dapi-two", "dapi…", "DAPI-ONE")] == [
+        "search",
+        "batch",
+        None,
+        None,
+    ]
+    assert "dapi-two" in ring
+    assert len(ring) == 2
+    assert [is_folded(token, "DAPI-One") for token in ring] == [True, False]
+    assert [fingerprint(token) for token in ring] == [fingerprint("dapi-one"), fingerprint("dapi-two")]
+
+
+def test_a_sealed_credential_shows_its_first_letters_and_stays_sealed() -> None:
+    sealed = seal("x")
+    assert (sealed, cut(sealed), seal(sealed).digest) == ("x…", "x…", fingerprint("x"))

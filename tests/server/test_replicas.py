@@ -8,15 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario.load import load_text
-from emulator.server.build import build
-from emulator.server.join import joined
-from emulator.server.listen import Listeners
-from tests.server.toy import TOY
+from tests.server.shared import HEADERS, chat, open_replica, open_replicas
 from tests.state.servers import KINDS, find_server, free_port, running
 from tests.wire import Running
 
-HEADERS = {"x-key": "k"}
 LIMITED = """
 version: 1
 name: shared
@@ -33,28 +28,19 @@ def kind(request: pytest.FixtureRequest) -> str:
     return kind
 
 
-async def open_replica(stack: AsyncExitStack, url: str) -> Running:
-    built = build(load_text(LIMITED, "shared"), vendors={"toy": TOY}, state_url=url)
-    await stack.enter_async_context(joined(built.runtime))
-    listeners = Listeners(built.runtime, built.control)
-    await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
-    stack.push_async_callback(listeners.close)
-    return Running(built, listeners.urls)
-
-
 @pytest.fixture
 async def replicas(kind: str, tmp_path: Path) -> AsyncIterator[list[Running]]:
-    async with AsyncExitStack() as stack:
-        url = stack.enter_context(running(kind, tmp_path))
-        yield [await open_replica(stack, url) for _ in range(3)]
+    with running(kind, tmp_path) as url:
+        async with open_replicas(url, LIMITED) as replicas:
+            yield replicas
 
 
-async def chat(replica: Running, prompt: str) -> int:
-    return (await replica.ask("toy", "/chat", {"prompt": prompt, "max": 2}, headers=HEADERS)).status
+async def status(replica: Running, prompt: str) -> int:
+    return (await chat(replica, prompt)).status
 
 
 async def test_sixty_a_minute_are_exactly_sixty_over_three(replicas: list[Running]) -> None:
-    statuses = Counter(await asyncio.gather(*(chat(replicas[n % 3], f"{n}") for n in range(192))))
+    statuses = Counter(await asyncio.gather(*(status(replicas[n % 3], f"{n}") for n in range(192))))
     assert statuses == {200: 60, 400: 132}
 
 
@@ -72,19 +58,19 @@ async def test_the_same_request_is_another_attempt_wherever_it_comes(replicas: l
 
 
 async def test_a_reset_is_a_reset_for_all(replicas: list[Running]) -> None:
-    await asyncio.gather(*(chat(replicas[n % 3], f"{n}") for n in range(60)))
-    assert await chat(replicas[0], "more") == 400
+    await asyncio.gather(*(status(replicas[n % 3], f"{n}") for n in range(60)))
+    assert await status(replicas[0], "more") == 400
     assert (await replicas[1].ask("front", "/_emulator/reset", method="POST")).status == 200
-    assert [await chat(replica, "more") for replica in replicas] == [200] * 3
+    assert [await status(replica, "more") for replica in replicas] == [200] * 3
 
 
 async def test_a_store_that_dies_refuses_and_comes_back(kind: str, tmp_path: Path) -> None:
     port = free_port()
     async with AsyncExitStack() as stack:
         with running(kind, tmp_path, port) as url:
-            replica = await open_replica(stack, url)
-            assert await chat(replica, "a") == 200
+            replica = await open_replica(stack, url, LIMITED)
+            assert await status(replica, "a") == 200
         away = await replica.ask("toy", "/chat", {"prompt": "a", "max": 2}, headers=HEADERS)
         assert (away.status, away.body) == (400, b"not_ready: None {}")  # in the words of its vendor
         with running(kind, tmp_path, port):
-            assert await chat(replica, "a") == 200
+            assert await status(replica, "a") == 200

@@ -5,58 +5,25 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import inf
-from typing import Literal, Protocol, TypedDict, TypeVar
+from typing import Literal, TypedDict
 from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
 from emulator.core.state import StoreLostError
-
-T = TypeVar("T")
+from emulator.state.redis.commons import RedisCommons
+from emulator.state.redis.server import LEASE, Script, Server, ask, read_script
 
 MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
-LEASE = 10.0  # real seconds after which a process that says nothing is taken to be dead
 _A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
 _PATIENCE = 1.0  # real seconds for one answer
-_CONNECTIONS = 16  # of one process
+_CONNECTIONS = 18  # of one process
 _TURN = 5.0  # real seconds that a call waits for one of them
 _NOT_A_PREFIX = set("*?[]{}")
 _SCRIPTS = ("count", "spend", "expect", "settle", "levels", "store", "reset")
-
-
-class _Script(Protocol):
-    """Runs on the server, whole before anybody else has a turn."""
-
-    def __call__(self, keys: Sequence[str], args: Sequence[str] = ()) -> Awaitable[list[str]]: ...
-
-
-class Server(Protocol):
-    """What is used of :class:`redis.asyncio.Redis` with decoded answers."""
-
-    def register_script(self, script: str) -> _Script: ...
-
-    def hgetall(self, name: str) -> Awaitable[dict[str, str]]: ...
-
-    def smembers(self, name: str) -> Awaitable[set[str]]: ...
-
-    def sadd(self, name: str, *values: str) -> Awaitable[int]: ...
-
-    def srem(self, name: str, *values: str) -> Awaitable[int]: ...
-
-    def get(self, name: str) -> Awaitable[str | None]: ...
-
-    def set(self, name: str, value: str, *, px: int | None = None, nx: bool = False) -> Awaitable[bool]: ...
-
-    def time(self) -> Awaitable[tuple[int, int]]: ...
-
-    def exists(self, *names: str) -> Awaitable[int]: ...
-
-    def scan_iter(self, match: str) -> AsyncIterator[str]: ...
-
-    async def aclose(self) -> None: ...
 
 
 class _Share(TypedDict):
@@ -108,12 +75,8 @@ class RedisStore:
         self.prefix = prefix
         self.owner = f"{prefix}:owner:{owner or os.urandom(8).hex()}"
         self._began: dict[str, str] = {}
-        folder = files(__package__)
-        accounts = folder.joinpath("accounts.lua").read_text(encoding="utf-8")
-        self.scripts: Mapping[str, _Script] = {
-            name: server.register_script(accounts + folder.joinpath(f"{name}.lua").read_text(encoding="utf-8"))
-            for name in _SCRIPTS
-        }
+        self.commons = RedisCommons(server, prefix, self.owner)
+        self.scripts: Mapping[str, Script] = {name: read_script(server, "accounts", name) for name in _SCRIPTS}
 
     def open(self, world: str) -> RedisState:
         return RedisState(self, f"{self.prefix}:world:{world}")
@@ -123,6 +86,7 @@ class RedisStore:
         skew = time.time() - seconds - micros / 1e6
         if abs(skew) > MOST_SKEW:
             raise StoreLostError(f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed")
+        self.commons.skew = skew
         key = f"{self.prefix}:world:{world}:began"
         await ask(self.server.set(key, repr(now), nx=True, px=_A_DAY))
         self._began[key] = began = await ask(self.server.get(key)) or repr(now)
@@ -134,7 +98,8 @@ class RedisStore:
         for key, began in self._began.items():
             await ask(server.set(key, began, nx=True, px=_A_DAY))
         await ask(server.set(f"{self.owner}:alive", "1", px=int(LEASE * 1000)))
-        await ask(server.sadd(f"{self.prefix}:owners", self.owner))
+        if await ask(server.sadd(f"{self.prefix}:owners", self.owner)):
+            self.commons.missed = True
         for owner in await ask(server.smembers(f"{self.prefix}:owners")):
             if not await ask(server.exists(f"{owner}:alive")):
                 await self._bury(owner)
@@ -145,9 +110,16 @@ class RedisStore:
         for record, base in (await ask(self.server.hgetall(owner))).items():
             ticket = record.removeprefix(f"{base}:ticket:")
             await ask(self.scripts["settle"](keys=[base], args=[ticket, "", "", owner]))
+        await ask(self.server.delete(f"{owner}:inbox"))
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
 
+    async def let_go(self) -> None:
+        await self.server.connection_pool.disconnect(inuse_connections=False)
+
     async def close(self) -> None:
+        with suppress(StoreLostError):
+            await ask(self.server.delete(f"{self.owner}:alive"))
+            await self._bury(self.owner)
         await self.server.aclose()
 
 
@@ -203,21 +175,6 @@ class RedisState:
     async def _run(self, script: str, session: str, *arguments: str | float) -> list[str]:
         values = [argument if isinstance(argument, str) else repr(float(argument)) for argument in arguments]
         return await ask(self._store.scripts[script](keys=[self._base(session)], args=values))
-
-
-async def ask(question: Awaitable[T]) -> T:
-    """What the server says.
-
-    Raises:
-        StoreLostError: it says nothing.
-    """
-    from redis.exceptions import ConnectionError as Gone
-    from redis.exceptions import TimeoutError as Late
-
-    try:
-        return await question
-    except (Gone, Late, OSError) as error:
-        raise StoreLostError(str(error)) from None
 
 
 def _write(charge: Charge) -> _Share:

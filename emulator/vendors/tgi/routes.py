@@ -6,6 +6,7 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.secret import is_folded
 from emulator.core.vendor import Call, Endpoint, Vendor, no_habits
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai, tgi
@@ -54,10 +55,11 @@ def authenticate(request: WireRequest, service: TgiService) -> str:
     """
     if service.keys is None or service.settings.old or request.path not in _GUARDED:
         return "default"
-    header = request.headers.get("Authorization", "").lower()
-    for key, principal in service.keys.items():
-        if header == f"bearer {key}".lower():
-            return principal
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        for key, principal in service.keys.items():
+            if is_folded(key, token):
+                return principal
     raise EmulatedError(ErrorKind.UNAUTHENTICATED)
 
 

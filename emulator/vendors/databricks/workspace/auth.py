@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import Object, as_integer, as_text, dump_text, parse_json
 from emulator.core.record import record
+from emulator.core.secret import fingerprint
 from emulator.core.seed import draw_alphanumeric, draw_hex, draw_uuid
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.auth import basic_credentials, bearer_token
@@ -61,7 +62,7 @@ def principal_of(token: str, service: DatabricksService) -> str | None:
     principal = service.principal(token)
     if principal is not None or service.keys is None or grant is None:
         return principal
-    return next((owner for key, owner in service.keys.items() if token == issue(grant, key)), None)
+    return next((owner for key, owner in service.keys.items() if token == issue(grant, fingerprint(key))), None)
 
 
 @record(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Grant:
 
 
 def issue(grant: Grant, secret: str) -> str:
-    """An access token: a token's look, without a signature anyone could check."""
+    """An access token: a token's look, without a signature anyone could check; ``secret``: a fingerprint of one."""
     claims = dump_text([grant.scopes, grant.path, grant.expires])
     seal = draw_alphanumeric(b"", 40, "oauth", grant.client, claims, secret)
     return f"{_encode(grant.client)}.{_encode(claims)}.{seal}"
@@ -148,7 +149,9 @@ def serve_token(request: WireRequest, service: DatabricksService) -> WireRespons
         raise _oauth_refusal("invalid_client", "Client authentication failed", 401)
     scopes, lifetime = _read_scopes(form), service.settings.token_lifetime_s
     granted = Grant(client, scopes, _read_path(form), int(service.clock.now()) + lifetime)
-    token = issue(granted, secret) if service.keys is None or secret in service.keys else secret
+    token = secret
+    if service.keys is None or secret in service.keys:
+        token = issue(granted, secret if service.keys is None else fingerprint(secret))
     token += suffix
     answer: Object = {"access_token": token, "scope": scopes, "token_type": "Bearer"}
     if grant in ("authorization_code", "refresh_token"):
@@ -161,10 +164,15 @@ def serve_authorize(request: WireRequest, service: DatabricksService) -> WireRes
     target = request.query.get("redirect_uri", "")
     if not target or "\r" in target or "\n" in target:
         raise _oauth_refusal("invalid_request", "redirect_uri is required", 400)
-    code = next(iter(service.keys)) if service.keys else draw_hex(request.key, "code")
+    code = _issue_code(next(iter(service.keys)), service) if service.keys else draw_hex(request.key, "code")
     answer = {"code": code, **({"state": request.query["state"]} if "state" in request.query else {})}
     location = f"{target}{'&' if '?' in target else '?'}{urlencode(answer)}"
     return WireResponse(302, b"", (("Location", location), *base_headers(request, service.settings)))
+
+
+def _issue_code(key: str, service: DatabricksService) -> str:
+    expires = int(service.clock.now()) + service.settings.token_lifetime_s
+    return issue(Grant("databricks-cli", "all-apis", "", expires), fingerprint(key))
 
 
 def _read_form(request: WireRequest) -> Mapping[str, str]:

@@ -1,13 +1,16 @@
 """Credentials, and tokens that are issued."""
 
 import base64
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from emulator.core.secret import make_keyring, seal
+from emulator.vendors.databricks.workspace.auth import principal_of
 from tests.conftest import Start
 from tests.parsed import JSON
-from tests.vendors.databricks.harness import Exchange, send
+from tests.vendors.databricks.harness import Exchange, make_service, send
 from tests.vendors.databricks.workspace.api import open_workspace
 
 KEYS = {"dapi-1": "search", "dapi-2": "batch"}
@@ -99,6 +102,14 @@ def test_consent_is_given_at_once() -> None:
     form = f"grant_type=authorization_code&code={got['code'][0]}&client_id=databricks-cli&code_verifier=x"
     assert token(form, keys=KEYS).body["refresh_token"]
     assert send("/oidc/v1/authorize").body["error"] == "invalid_request"
+
+
+def test_a_token_is_good_where_only_digests_of_secrets_are_known() -> None:
+    sealed = make_keyring([(seal(key), owner) for key, owner in KEYS.items()])
+    form = "grant_type=client_credentials&client_id=app&client_secret=dapi-1"
+    issued = token(form, keys=KEYS).body["access_token"]
+    service = replace(make_service({}, (), KEYS), keys=sealed)
+    assert [principal_of(given, service) for given in (issued, "dapi-2", "dapi…")] == ["search", "batch", None]
 
 
 async def test_a_token_is_good_for_its_time(start: Start) -> None:

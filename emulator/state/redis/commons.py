@@ -1,0 +1,111 @@
+"""What replicas tell one another, through the server that they share: each has an inbox there."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from emulator.core.commons import Posted, World
+from emulator.core.json import JSON, dump_text, parse_json
+from emulator.core.state import StoreLostError
+from emulator.state.redis.server import LEASE, Server, ask, read_script
+
+_SCRIPTS = ("enter", "post", "append", "read", "clear")
+_LISTEN = 0.5  # real seconds that one question for changes waits
+_REPLIES_LAST = 30  # real seconds after which nobody asks for them
+_AT_ONCE = 500  # calls of a session in one answer
+_UNCHANGED = "-"
+_ALL = "9e15"  # no number is higher
+
+
+class RedisCommons:
+    """Implements :class:`emulator.core.commons.Commons`.
+
+    ``missed`` is set when others took this process for dead, and told it nothing for a while.
+
+    Args:
+        prefix: how every key begins.
+        owner: the key that names this process.
+    """
+
+    def __init__(self, server: Server, prefix: str, owner: str) -> None:
+        self._server = server
+        self._prefix = prefix
+        self._owner = owner
+        self.skew = 0.0
+        self.missed = False
+        self._scripts = {name: read_script(server, name) for name in _SCRIPTS}
+
+    @property
+    def replica(self) -> str:
+        return self._owner
+
+    def now(self) -> float:
+        return time.time() - self.skew
+
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+        self.missed = False
+        birth, *pairs = await self._run(
+            "enter", self._owner, str(int(LEASE * 1000)), "1" if again else "0", os.urandom(8).hex()
+        )
+        worlds = zip(pairs[::2], map(_split, pairs[1::2]), strict=True)
+        return birth, {session: World(version, parse_json(text)) for session, (version, text) in worlds}
+
+    async def post(self, change: JSON) -> Posted:
+        number, *owners = await self._run("post", dump_text(change), "", "", _UNCHANGED)
+        return Posted(int(number), frozenset(owners))
+
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+        text = "" if document is None else dump_text(document)
+        answer = await self._run("post", dump_text(change), session, text, str(before))
+        return Posted(int(answer[0]), frozenset(answer[1:])) if answer else None
+
+    async def hear(self) -> tuple[int, JSON] | None:
+        if self.missed:
+            raise StoreLostError("others took this process for dead")
+        found = await ask(self._server.blpop([f"{self._owner}:inbox"], timeout=_LISTEN))
+        if found is None:
+            return None
+        number, text = _split(found[1])
+        return number, parse_json(text)
+
+    async def reply(self, number: int, reply: JSON) -> None:
+        key = self._replies(number)
+        await ask(self._server.rpush(key, f"{self._owner} {dump_text(reply)}"))
+        await ask(self._server.expire(key, _REPLIES_LAST))
+
+    async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
+        ends = time.monotonic() + patience
+        replies: dict[str, JSON] = {}
+        while not posted.replicas <= replies.keys() and (left := ends - time.monotonic()) > 0:
+            found = await ask(self._server.blpop([self._replies(posted.number)], timeout=min(left, _LISTEN)))
+            if found is not None:
+                owner, _, text = found[1].partition(" ")
+                replies[owner] = parse_json(text)
+        return replies
+
+    async def append(self, session: str, entries: Sequence[bytes], most: int) -> int:
+        [first] = await self._run("append", quote(session, safe=""), str(most), *(entry.decode() for entry in entries))
+        return int(first)
+
+    async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
+        calls = map(_split, await self._run("read", str(after), str(_AT_ONCE)))
+        return sorted((number, text.encode()) for number, text in calls)
+
+    async def clear(self, session: str | None, until: int | None) -> None:
+        last = _ALL if until is None else str(until)
+        await self._run("clear", last, *(() if session is None else (quote(session, safe=""),)))
+
+    def _replies(self, number: int) -> str:
+        return f"{self._prefix}:replies:{number}"
+
+    async def _run(self, script: str, *arguments: str) -> list[str]:
+        return await ask(self._scripts[script](keys=[self._prefix], args=arguments))
+
+
+def _split(text: str) -> tuple[int, str]:
+    """``17 {…}`` → 17 and what follows."""
+    number, _, rest = text.partition(" ")
+    return int(number), rest

@@ -1,0 +1,25 @@
+-- Calls of all sessions that came after one, each as its number and itself, the earliest of them in no order.
+-- KEYS[1]: the prefix; ARGV: that number, how many of a session at most.
+local prefix, after, most = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local found, bound, answer = {}, math.huge, {}
+
+local function number_of(call) return tonumber(string.match(call, '^%d+')) end
+
+for _, session in ipairs(redis.call('ZRANGEBYSCORE', prefix .. ':journals', '(' .. ARGV[1], '+inf')) do
+  local journal = prefix .. ':journal:' .. session
+  local length = redis.call('LLEN', journal)
+  local low, high = 0, length -- the first that came after lies in between
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if number_of(redis.call('LINDEX', journal, middle)) > after then high = middle else low = middle + 1 end
+  end
+  local calls = redis.call('LRANGE', journal, low, low + most - 1)
+  if low + most < length then bound = math.min(bound, number_of(calls[#calls])) end
+  found[#found + 1] = calls
+end
+for _, calls in ipairs(found) do
+  for _, call in ipairs(calls) do
+    if number_of(call) <= bound then answer[#answer + 1] = call end
+  end
+end
+return answer

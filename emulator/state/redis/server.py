@@ -1,0 +1,82 @@
+"""The server that replicas share, as far as it is used, and how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from importlib.resources import files
+from typing import Protocol, TypeVar
+
+from emulator.core.state import StoreLostError
+
+T = TypeVar("T")
+LEASE = 10.0  # real seconds after which a process that says nothing is taken to be dead
+
+
+class Script(Protocol):
+    """Runs on the server, whole before anybody else has a turn."""
+
+    def __call__(self, keys: Sequence[str], args: Sequence[str] = ()) -> Awaitable[list[str]]: ...
+
+
+class Pool(Protocol):
+    """Connections that are open."""
+
+    async def disconnect(self, inuse_connections: bool = True) -> None: ...
+
+
+class Server(Protocol):
+    """What is used of :class:`redis.asyncio.Redis` with decoded answers."""
+
+    @property
+    def connection_pool(self) -> Pool: ...
+
+    def register_script(self, script: str) -> Script: ...
+
+    def hgetall(self, name: str) -> Awaitable[dict[str, str]]: ...
+
+    def smembers(self, name: str) -> Awaitable[set[str]]: ...
+
+    def sadd(self, name: str, *values: str) -> Awaitable[int]: ...
+
+    def srem(self, name: str, *values: str) -> Awaitable[int]: ...
+
+    def get(self, name: str) -> Awaitable[str | None]: ...
+
+    def set(self, name: str, value: str, *, px: int | None = None, nx: bool = False) -> Awaitable[bool]: ...
+
+    def time(self) -> Awaitable[tuple[int, int]]: ...
+
+    def exists(self, *names: str) -> Awaitable[int]: ...
+
+    def delete(self, *names: str) -> Awaitable[int]: ...
+
+    def expire(self, name: str, time: int) -> Awaitable[bool]: ...
+
+    def rpush(self, name: str, *values: str) -> Awaitable[int]: ...
+
+    def blpop(self, keys: Sequence[str], timeout: float) -> Awaitable[Sequence[str] | None]: ...
+
+    def scan_iter(self, match: str) -> AsyncIterator[str]: ...
+
+    async def aclose(self) -> None: ...
+
+
+def read_script(server: Server, *names: str) -> Script:
+    """A script of this folder, with what stands before it in other files."""
+    folder = files(__package__)
+    return server.register_script("\n".join(folder.joinpath(f"{n}.lua").read_text(encoding="utf-8") for n in names))
+
+
+async def ask(question: Awaitable[T]) -> T:
+    """What the server says.
+
+    Raises:
+        StoreLostError: it says nothing.
+    """
+    from redis.exceptions import ConnectionError as Gone
+    from redis.exceptions import TimeoutError as Late
+
+    try:
+        return await question
+    except (Gone, Late, OSError) as error:
+        raise StoreLostError(str(error)) from None

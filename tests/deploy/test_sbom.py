@@ -1,0 +1,37 @@
+"""What the image says that it contains."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.parsed import JSON
+
+ROOT = Path(__file__).parent.parent.parent
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def make() -> JSON:
+    command = [sys.executable, "deploy/sbom.py", "requirements.lock"]
+    return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+
+
+def test_every_locked_package_is_a_component_with_its_hashes() -> None:
+    sbom = make()
+    assert (sbom["bomFormat"], sbom["specVersion"]) == ("CycloneDX", "1.6")
+    locked = re.findall(r"^([a-z0-9-]+)==([0-9.]+)", LOCK, re.MULTILINE)
+    assert [(each["name"], each["version"]) for each in sbom["components"]] == locked
+    assert sum(len(each["hashes"]) for each in sbom["components"]) == LOCK.count("--hash=sha256:")
+    assert all(each["purl"] == f"pkg:pypi/{each['name']}@{each['version']}" for each in sbom["components"])
+    assert sbom["dependencies"][0]["dependsOn"] == [each["bom-ref"] for each in sbom["components"]]
+
+
+def test_the_same_lock_file_gives_the_same_bytes() -> None:
+    assert make() == make()
+    assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", make()["serialNumber"])
+
+
+def test_the_image_carries_it() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "python deploy/sbom.py requirements.lock > /install/share/llm-emulator/sbom.cdx.json" in dockerfile

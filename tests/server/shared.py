@@ -1,0 +1,41 @@
+"""Several emulators of one process that share a store."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from emulator.scenario.load import load_text
+from emulator.server.build import build
+from emulator.server.join import joined
+from emulator.server.listen import Listeners
+from tests.parsed import JSON
+from tests.server.toy import TOY
+from tests.wire import Answer, Running
+
+HEADERS = {"x-key": "k"}
+PLAIN = "version: 1\nname: plain\n"
+
+
+async def open_replica(stack: AsyncExitStack, url: str, scenario: str = PLAIN) -> Running:
+    """One more of them, until the stack is closed."""
+    built = build(load_text(scenario, "shared"), vendors={"toy": TOY}, state_url=url)
+    await stack.enter_async_context(joined(built.runtime))
+    listeners = Listeners(built.runtime, built.control)
+    await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
+    stack.push_async_callback(listeners.close)
+    return Running(built, listeners.urls)
+
+
+@asynccontextmanager
+async def open_replicas(url: str, scenario: str = PLAIN, count: int = 3) -> AsyncIterator[list[Running]]:
+    async with AsyncExitStack() as stack:
+        yield [await open_replica(stack, url, scenario) for _ in range(count)]
+
+
+async def steer(replica: Running, method: str, target: str, body: JSON | str = None) -> Answer:
+    """A control request; a scenario as YAML."""
+    payload = body.encode() if isinstance(body, str) else body
+    return await replica.ask("front", f"/_emulator{target}", payload, method=method)
+
+
+async def chat(replica: Running, prompt: str = "a", **headers: str) -> Answer:
+    return await replica.ask("toy", "/chat", {"prompt": prompt, "max": 2}, headers={**HEADERS, **headers})
