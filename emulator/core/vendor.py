@@ -174,6 +174,22 @@ class Service(Generic[S, H]):
         return self.keys.get(token)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ShortCut(Generic[S, H]):
+    """Reads the usual request at little cost, and every other with all checks.
+
+    Fields:
+        plain: to the same call as ``whole``. ``None``: there is more to be looked at, or something to refuse.
+    """
+
+    plain: Callable[[WireRequest, Service[S, H]], Call | None]
+    whole: Callable[[WireRequest, Service[S, H]], Parsed]
+
+    def __call__(self, request: WireRequest, service: Service[S, H]) -> Parsed:
+        call = self.plain(request, service)
+        return self.whole(request, service) if call is None else call
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint(Generic[S, H]):
     """One route.
@@ -187,8 +203,6 @@ class Endpoint(Generic[S, H]):
             Of the request's headers it sees those in ``Vendor.reads``. Raises :class:`EmulatedError`.
         open: asks for no credential.
         keeps: its requests can change something, or need what was kept; a parser sees that.
-        plain: reads the usual request at little cost to the same call; it looks at no headers but those in
-            ``Vendor.reads``, though it may see all. ``None``: there is more to be looked at, or something to refuse.
     """
 
     method: str
@@ -196,7 +210,6 @@ class Endpoint(Generic[S, H]):
     parse: Callable[[WireRequest, Service[S, H]], Parsed]
     open: bool = False
     keeps: bool = False
-    plain: Callable[[WireRequest, Service[S, H]], Call | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

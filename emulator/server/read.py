@@ -92,9 +92,6 @@ class Reader:
         return self._parse(endpoint, wire)
 
     def _parse(self, endpoint: AnyEndpoint, wire: WireRequest) -> Parsed:
-        call = None if endpoint.plain is None else endpoint.plain(wire, self._service)
-        if call is not None:
-            return call
         with wire.limited_to(self._reads):
             return endpoint.parse(wire, self._service)
 

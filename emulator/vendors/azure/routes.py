@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from emulator.core.vendor import Call, Endpoint, Parsed, Vendor
+from emulator.core.vendor import Endpoint, Parsed, ShortCut, Vendor
 from emulator.core.wire import WireRequest
 from emulator.dialects import openai
 from emulator.vendors.azure.catalogue import list_deployments
@@ -34,25 +34,19 @@ from emulator.vendors.azure.settings import AzureSettings
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[WireRequest, AzureService], Parsed]
-Plain = Callable[[WireRequest, AzureService], Call | None]
 
 
-def _everywhere(
-    method: str, route: str, parse: Parse, plain: Plain | None = None
-) -> tuple[AzureEndpoint, AzureEndpoint]:
+def _everywhere(method: str, route: str, parse: Parse) -> tuple[AzureEndpoint, AzureEndpoint]:
     """A route at the root and below any prefix: ``/models``, ``/openai/deployments/{name}``, a gateway's own."""
     anywhere = f"/{{prefix:path}}{route}"
-    return (
-        Endpoint(method=method, path=route, parse=parse, plain=plain),
-        Endpoint(method=method, path=anywhere, parse=parse, plain=plain),
-    )
+    return Endpoint(method=method, path=route, parse=parse), Endpoint(method=method, path=anywhere, parse=parse)
 
 
 VENDOR = Vendor(
     name="azure",
     title="Azure AI Model Inference",
     endpoints=(
-        *_everywhere("POST", "/chat/completions", parse_chat, read_plain),
+        *_everywhere("POST", "/chat/completions", ShortCut(read_plain, parse_chat)),
         *_everywhere("POST", "/completions", parse_completions),
         *_everywhere("POST", "/images/embeddings", parse_image_embeddings),
         *_everywhere("POST", "/embeddings", parse_embeddings),

@@ -6,10 +6,10 @@ for discovery and management.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Call, Endpoint, Vendor
+from emulator.core.vendor import Call, Endpoint, ShortCut, Vendor
 from emulator.core.wire import FieldNames, WireRequest
 from emulator.vendors.databricks import gateway
 from emulator.vendors.databricks.catalogue import list_deployments
@@ -30,7 +30,6 @@ from emulator.vendors.databricks.workspace.policy import Parse, govern
 from emulator.vendors.databricks.workspace.routes import MANAGEMENT
 
 DatabricksEndpoint = Endpoint[DatabricksSettings, Habits]
-Plain = Callable[[WireRequest, DatabricksService], Call | None]
 
 _READERS = {"chat": read_chat, "completions": read_completions, "embeddings": read_embeddings}
 
@@ -66,11 +65,9 @@ def parse_direct(request: WireRequest, service: DatabricksService) -> Call:
     return parse_invocations(request, service)
 
 
-def _both(
-    method: str, path: str, parse: Parse, *, open: bool = False, plain: Plain | None = None
-) -> Iterable[DatabricksEndpoint]:
+def _both(method: str, path: str, parse: Parse, *, open: bool = False) -> Iterable[DatabricksEndpoint]:
     """A route with and without a slash at its end."""
-    return (Endpoint(method=method, path=p, parse=parse, open=open, plain=plain) for p in (path, path + "/"))
+    return (Endpoint(method=method, path=p, parse=parse, open=open) for p in (path, path + "/"))
 
 
 _INFERENCE: tuple[tuple[str, Parse], ...] = (
@@ -81,7 +78,7 @@ _INFERENCE: tuple[tuple[str, Parse], ...] = (
     ("/{name}/invocations", parse_invocations),
     ("/{name}/served-models/{served}/invocations", parse_invocations),
 )
-_PLAIN: Mapping[str, Plain] = {"/chat/completions": read_plain, "/{name}/invocations": read_plain}
+_CHATS = ("/chat/completions", "/{name}/invocations")
 _NATIVE: tuple[tuple[str, Parse], ...] = (
     ("/anthropic/v1/messages", govern(anthropic.parse_messages)),
     ("/anthropic/v1/messages/count_tokens", anthropic.count_tokens),
@@ -102,10 +99,10 @@ _START: tuple[tuple[str, str, Parse], ...] = (
 
 def _list_endpoints() -> Iterable[DatabricksEndpoint]:
     for path, parse in _INFERENCE:
-        plain = _PLAIN.get(path)
-        yield from _both("POST", f"/serving-endpoints{path}", govern(parse), plain=plain)
+        governed = ShortCut(read_plain, govern(parse)) if path in _CHATS else govern(parse)
+        yield from _both("POST", f"/serving-endpoints{path}", governed)
         if "{" not in path:
-            yield from _both("POST", f"/serving-endpoints/v1{path}", govern(parse), plain=plain)
+            yield from _both("POST", f"/serving-endpoints/v1{path}", governed)
     for path, parse in gateway.INFERENCE:
         yield from _both("POST", path, govern(parse))
     for prefix in ("/serving-endpoints", "/ai-gateway"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Call, Endpoint, Vendor
+from emulator.core.vendor import Call, Endpoint, ShortCut, Vendor
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects import openai
 from emulator.dialects.auth import bearer_token
@@ -47,6 +47,7 @@ _TEXT_PARSERS: Mapping[str, Callable[[Accepted], Call]] = {
     "completions": parse_completions,
     "responses": parse_responses,
 }
+_CHAT = "/v3/chat/completions"
 _TEXT_PATHS = {prefix + name: (prefix, name) for prefix in ("/v3/v1/", "/v3/", "/v1/") for name in _TEXT_PARSERS}
 
 
@@ -197,9 +198,10 @@ def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
         ("OPTIONS", "/", answer_options),
         ("OPTIONS", "/{rest:path}", answer_options),
     )
-    plain = {"/v3/chat/completions": read_plain}
+    guarded = [(method, path, _guard(parse)) for method, path, parse in rows]
     return tuple(
-        Endpoint(method=method, path=path, parse=_guard(parse), plain=plain.get(path)) for method, path, parse in rows
+        Endpoint(method=method, path=path, parse=ShortCut(read_plain, parse) if path == _CHAT else parse)
+        for method, path, parse in guarded
     )
 
 
