@@ -88,8 +88,6 @@ _tally_of = _Tallies().__getitem__
 
 def lean(word: str) -> int:
     """How many more of its function words are English alone than are of other languages alone."""
-    if word.isdigit():
-        return 0
     known = [_FIELDS_OF[latin] for latin in _LATIN_WORD.findall(word.lower()) if latin in _FIELDS_OF]
     return sum([1 if fields == (0,) else -(0 not in fields) for fields in known])
 

@@ -8,6 +8,7 @@ per answer.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from itertools import count as count_from
 
 from emulator.core.seed import prepare
@@ -15,8 +16,9 @@ from emulator.core.tokenizer import Tokenizer
 from emulator.engine.prose import load_prose
 
 Tokens = tuple[str, ...]
+Ends = tuple[int, ...]
 Ids = tuple[int, ...]
-Passage = tuple[Tokens, Ids, str, int]  # both as a text, and how many they are
+Passage = tuple[Tokens, Ids, str, int, Ends]  # both as a text, how many they are, and where each ends in it
 
 _LONGEST = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
@@ -73,13 +75,14 @@ class Recital:
     """Passages in the order in which they are said, up to so many tokens; ``ended``: by itself, with a whole sentence.
 
     Its tokens and ids are put together when somebody asks for them: most answers are wanted as a text.
-    ``eos``, where it is shown, comes after them.
+    ``eos``, where it is shown, comes after them. ``unsaid``: how many tokens of the last passage are not.
     """
 
-    __slots__ = ("_passages", "_tokens", "count", "ended", "eos")
+    __slots__ = ("_passages", "_tokens", "_unsaid", "count", "ended", "eos")
 
-    def __init__(self, passages: Sequence[Passage], count: int, ended: bool) -> None:
+    def __init__(self, passages: Sequence[Passage], count: int, ended: bool, unsaid: int = 0) -> None:
         self._passages = passages
+        self._unsaid = unsaid
         self._tokens: Tokens | None = None
         self.count = count
         self.ended = ended
@@ -99,12 +102,11 @@ class Recital:
 
     @property
     def text(self) -> str:
-        texts = []
-        left = self.count
-        for tokens, _, text, count in self._passages:  # only the last one may be too long
-            texts.append(text if count <= left else "".join(tokens[:left]))
-            left -= count
-        return "".join(texts)
+        text = "".join([passage[2] for passage in self._passages])
+        if not self._unsaid:
+            return text
+        _, _, last, count, ends = self._passages[-1]
+        return text[: len(text) - len(last) + ends[count - self._unsaid]]
 
 
 def recite(
@@ -124,24 +126,25 @@ def recite(
         first = _join(tokenizer, opening, bank.separator, first)
     if ignore_eos or (limit is not None and wanted > limit):
         most = _LONGEST if limit is None else limit
-        return Recital(_walk(bank, draw, first, most), most, False)
-    said = _walk(bank, draw, first, wanted)
-    count = sum([passage[3] for passage in said])
+        said, more = _walk(bank, draw, first, most)
+        return Recital(said, most, False, more)
+    said, more = _walk(bank, draw, first, wanted)
+    count = wanted + more
     before = count - said[-1][3]
-    if before and (count - wanted > wanted - before or (limit is not None and count > limit)):
+    if before and (more > wanted - before or (limit is not None and count > limit)):
         del said[-1]
         count = before
     if limit is not None and count > limit:
-        return Recital(said, limit, False)
+        return Recital(said, limit, False, count - limit)
     return Recital(said, count, True)
 
 
-def _walk(bank: Bank, draw: int, first: Passage, least: int) -> list[Passage]:
-    """Sentences of so many tokens or just more; none comes twice before all have come once."""
+def _walk(bank: Bank, draw: int, first: Passage, least: int) -> tuple[list[Passage], int]:
+    """Sentences of so many tokens or just more, and how many more; none comes twice before all have come once."""
     said = [first]
     missing = least - first[3]
     if missing <= 0:
-        return said
+        return said, -missing
     flowing, breaking, size = bank.flowing, bank.breaking, len(bank.flowing.texts)
     mask = size - 1
     place, rhythm = draw >> 16 & 0xFFFF, draw >> 32 & 0xFFFFFFFF
@@ -159,7 +162,7 @@ def _walk(bank: Bank, draw: int, first: Passage, least: int) -> list[Passage]:
             said.append(passage)
             missing -= passage[3]
             if missing <= 0:
-                return said
+                return said, -missing
     raise AssertionError("there is no end of strides")
 
 
@@ -201,4 +204,5 @@ def _keep_whole(tokenizer: Tokenizer, sentences: Sequence[str]) -> list[str]:
 
 def _tokenize(tokenizer: Tokenizer, text: str) -> Passage:
     tokens = tuple(tokenizer.pieces(text))
-    return tokens, tuple(tokenizer.encode(text)), text, len(tokens)
+    ends = tuple(accumulate(map(len, tokens), initial=0))
+    return tokens, tuple(tokenizer.encode(text)), text, len(tokens), ends

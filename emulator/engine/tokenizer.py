@@ -82,12 +82,18 @@ class _Weights(dict[str, int]):
     No token reaches over a blank into the next word, unless the blank follows another.
     """
 
-    def __init__(self, count: Callable[[str], int], before: str) -> None:
+    def __init__(
+        self, count: Callable[[str], int], ids_of: Callable[[str], tuple[int, ...]], digits: int, before: str
+    ) -> None:
         super().__init__()
         self._count = count
+        self._ids_of = ids_of
+        self._digits = digits
         self._before = before
 
     def __missing__(self, word: str) -> int:
+        if word.isdigit() and word.isascii():
+            return self._weigh_number(word)
         odd = word[-1].isspace() if word else bool(self._before)
         number = (_ODD if odd else self._count(self._before + word)) + (lean(word) << _LEANING)
         if len(word) <= _LONGEST_WORD:
@@ -95,6 +101,13 @@ class _Weights(dict[str, int]):
                 self.clear()
             self[word] = number
         return number
+
+    def _weigh_number(self, word: str) -> int:
+        """Most numbers are new, and few come again."""
+        count = len(self._ids_of(self._before)) if self._before else 0
+        for start in range(0, len(word), self._digits):
+            count += len(self._ids_of(word[start : start + self._digits]))
+        return count
 
 
 class ProfileTokenizer:
@@ -114,8 +127,8 @@ class ProfileTokenizer:
         self._values = {id: value for value, id in enumerate(self._bytes)}
         self._ids_of = _Memo(self._cut_ids).__getitem__
         self._texts_of = _Memo(self._cut_texts).__getitem__
-        self._weigh_first = _Weights(self._count_whole, "").__getitem__
-        self._weigh_next = _Weights(self._count_whole, " ").__getitem__
+        weights = [_Weights(self._count_whole, self._ids_of, profile.digits, before) for before in ("", " ")]
+        self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 
     @cached_property
     def _texts(self) -> Mapping[int, str]:
