@@ -25,8 +25,13 @@ def derive(*parts: Part) -> bytes:
     Parts of different types or split at different places never give the same key. ``ascii`` and not
     ``repr``, which escapes other characters in every Unicode version.
     """
+    return derive_written(ascii(parts).encode())
+
+
+def derive_written(parts: bytes) -> bytes:
+    """:func:`derive` of parts that are written as ``ascii`` writes them."""
     digest = _UNUSED.copy()
-    digest.update(ascii(parts).encode())
+    digest.update(parts)
     return digest.digest()
 
 

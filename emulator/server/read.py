@@ -1,14 +1,14 @@
 """Reading a request: its body, who asks, what is asked of whom."""
 
 from collections.abc import Mapping
-from contextlib import suppress
+from functools import lru_cache
 
 from aiohttp import web
 
 from emulator.core.bounds import LIGHT
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
-from emulator.core.seed import derive
+from emulator.core.seed import derive, derive_written
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
 from emulator.core.wire import NOTHING, WireRequest, limit_headers
 from emulator.core.work import aside
@@ -98,12 +98,30 @@ class Reader:
 
 def identify(vendor: str, wire: WireRequest) -> bytes:
     """What makes a request the same as another: no header, no session, no key order of its body."""
-    body = wire.body
+    body, written = wire.body, None
     if 0 < len(body) <= _LONGEST:
-        with suppress(ValueError, RecursionError):
+        try:
             body = canonical_json(wire.json())
-    query = "&".join(sorted(f"{k}={v}" for k, v in wire.query.items())) if wire.query else ""
-    return derive(vendor, wire.method, wire.path, query, body, wire.principal)
+            written = _write_json(body)
+        except (ValueError, RecursionError):
+            pass
+    query = "&".join(sorted([f"{k}={v}" for k, v in wire.query.items()])) if wire.query else ""
+    before, after = _write_around(vendor, wire.method, wire.path, query, wire.principal)
+    return derive_written(b"%b%b%b" % (before, written or ascii(body).encode(), after))
+
+
+def _write_json(body: bytes) -> bytes | None:
+    """``ascii`` of compact JSON, at a quarter of its cost, if all its characters are such as ``ascii`` lets stand."""
+    if not body.isascii() or b"\x7f" in body:
+        return None
+    return b"b'%b'" % body.replace(b"\\", b"\\\\").replace(b"'", b"\\'")
+
+
+@lru_cache(maxsize=1024)
+def _write_around(vendor: str, method: str, path: str, query: str, principal: str) -> tuple[bytes, bytes]:
+    """What stands before and after the body in what is derived from."""
+    before, after = ascii((vendor, method, path, query)), ascii((principal,))
+    return f"{before[:-1]}, ".encode(), f", {after[1:-2]})".encode()
 
 
 async def read_body(http: web.BaseRequest, limit: int) -> bytes:

@@ -8,11 +8,12 @@ from emulator.core.wire import Headers, WireRequest, WireResponse
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 _derive_name = prepare(..., "request")
+Header = tuple[str, str]
 JSON_TYPE = ("Content-Type", "application/json")
 _STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")
 
 
-def base_headers(request: WireRequest, settings: DatabricksSettings) -> Headers:
+def base_headers(request: WireRequest, settings: DatabricksSettings) -> tuple[Header, Header, Header]:
     """What every answer carries: which request and which workspace."""
     name = form_uuid(_derive_name(request.key))
     return (
@@ -25,7 +26,8 @@ def base_headers(request: WireRequest, settings: DatabricksSettings) -> Headers:
 def answer_headers(request: WireRequest, settings: DatabricksSettings, served: str, *, stream: bool = False) -> Headers:
     """Content type, request and workspace, and which served entity answered."""
     kind = _STREAM_TYPE if stream else JSON_TYPE
-    return (kind, *base_headers(request, settings), ("served-model-name", served))
+    name, same, workspace = base_headers(request, settings)
+    return kind, name, same, workspace, ("served-model-name", served)
 
 
 def answer_json(body: JSON, request: WireRequest, settings: DatabricksSettings) -> WireResponse:
