@@ -19,9 +19,9 @@ from emulator.vendors.databricks.headers import answer_json
 from emulator.vendors.databricks.request import read_body
 from emulator.vendors.databricks.workspace.config import check_name, invalid, is_external, read_config
 from emulator.vendors.databricks.workspace.discovery import user_of
+from emulator.vendors.databricks.workspace.gateway import check_gateway, check_tokens
 from emulator.vendors.databricks.workspace.grants import check_access
-from emulator.vendors.databricks.workspace.kept import Kept, Update
-from emulator.vendors.databricks.workspace.limits import check_limits
+from emulator.vendors.databricks.workspace.kept import Kept, Update, deploy
 from emulator.vendors.databricks.workspace.shapes import kept_of, shape_endpoint
 from emulator.vendors.databricks.workspace.view import Documents, Found, find, missing_refusal, open_kept
 
@@ -39,7 +39,7 @@ def create_endpoint(request: WireRequest, service: DatabricksService) -> Change:
     config = read_config(body.get("config"))
     told: Object = {key: body[key] for key in _TOLD if body.get(key) is not None}
     told |= {"tags": sort_tags(read_tags(told.get("tags", [])))}
-    check_limits(told)
+    check_gateway(told)
 
     def make(documents: Documents) -> Write:
         if find(name, documents, service) is not None:
@@ -54,6 +54,7 @@ def create_endpoint(request: WireRequest, service: DatabricksService) -> Change:
             pending=_plan_update(config, service),
             told=told,
         )
+        check_tokens(told, deploy(kept, None))
         return _write_endpoint(kept, request, service)
 
     return Change(make)
@@ -77,17 +78,18 @@ def delete_endpoint(request: WireRequest, service: DatabricksService) -> Change:
 
 def update_config(request: WireRequest, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/config``: what serves goes on until the new config is ready."""
-    return _change_config(request, service, read_config(read_body(request, service.settings.payload_limit_bytes)))
+    return _change_config(request, service, read_body(request, service.settings.payload_limit_bytes))
 
 
 def update_provisioned(request: WireRequest, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/pt/{name}/config``."""
     body = read_body(request, service.settings.payload_limit_bytes)
-    return _change_config(request, service, read_config(body.get("config")))
+    return _change_config(request, service, body.get("config"))
 
 
-def _change_config(request: WireRequest, service: DatabricksService, config: Object) -> Change:
+def _change_config(request: WireRequest, service: DatabricksService, given: JSON) -> Change:
     def alter(kept: Kept, found: Found) -> Kept:
+        config = read_config(given)
         _check_idle(kept, "updating its config")
         if kept.config and is_external(kept.config) != is_external(config):
             raise invalid("External models cannot be added to or removed from an endpoint.", "served_entities")

@@ -25,6 +25,13 @@ _PROVIDERS = (
 )  # fmt: skip
 _TASKS = ("llm/v1/chat", "llm/v1/completions", "llm/v1/embeddings")
 _BY_CHUNKS = ("llama", "gte", "bge", "deepseek_r1", "deepseek-r1", "dbrx", "mixtral", "mistral", "mpt")
+_SIZES = ("Small", "Medium", "Large")
+_TYPES = (
+    "CPU", "CPU_MEDIUM", "CPU_LARGE", "GPU_SMALL", "GPU_MEDIUM", "GPU_LARGE", "GPU_XLARGE", "GPU_XLARGE_8",
+    "MULTIGPU_MEDIUM",
+)  # fmt: skip
+_ENTITY_NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_ALONE = ("llama-4", "llama_4")  # whose provisioned endpoints serve one model
 _OLD_NAMES = {"model_name": "entity_name", "model_version": "entity_version"}
 _UNSHOWN = ("burst_scaling_enabled",)  # the fake server of databricks-cli does not show it again
 
@@ -89,6 +96,7 @@ def _read_entity(given: JSON) -> Object:
         raise invalid("A served entity must be an object.", "served_entities")
     fields = [(str(name), value) for name, value in given.items() if value is not None and name not in _UNSHOWN]
     entity: Object = {_OLD_NAMES.get(name, name): value for name, value in fields}
+    _check_words(entity)
     external = entity.get("external_model")
     model = entity.get("entity_name")
     if external is not None:
@@ -106,6 +114,17 @@ def _read_entity(given: JSON) -> Object:
     return {"name": _name_entity(entity), **{name: value for name, value in entity.items() if name != "name"}}
 
 
+def _check_words(entity: Mapping[str, JSON]) -> None:
+    """Fields of a few known words, and the name. Source: databricks-sdk, docstrings of ``ServedEntityInput``."""
+    for field, known in (("workload_size", _SIZES), ("workload_type", _TYPES)):
+        if entity.get(field) is not None and entity[field] not in known:
+            raise invalid(f"'{entity[field]}' is not a valid {field}. Valid values: {', '.join(known)}.", field)
+    name = entity.get("name")
+    if name and not (isinstance(name, str) and _ENTITY_NAME.fullmatch(name.replace(".", "-"))):
+        text = "may hold letters, digits, dashes and underscores"
+        raise invalid(f"Served entity name '{name}' is invalid: it {text}.", "name")
+
+
 def _name_entity(entity: Mapping[str, JSON]) -> str:
     """Source: databricks-sdk, docstring of ``ServedEntityInput.name``; of a name in three parts, all three show."""
     name = entity.get("name")
@@ -121,6 +140,9 @@ def _read_external(given: JSON) -> Object:
     """Secrets that are given in plain text are never shown again."""
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
         raise invalid("An external model needs a 'name'.", "external_model")
+    missing = next((name for name in ("provider", "task") if given.get(name) is None), None)
+    if missing is not None:
+        raise invalid(f"Missing required field: '{missing}'", missing)
     provider, task = given.get("provider"), given.get("task")
     if provider not in _PROVIDERS:
         raise invalid(f"External model provider '{provider}' is not supported.", "provider")
@@ -140,7 +162,7 @@ def _check_throughput(entity: Mapping[str, JSON], model: str) -> None:
     given = [bound for bound in bounds if bound is not None]
     if not given:
         return
-    if sized_family(model) is None:
+    if sized_family(model) is None or _is_base(model):
         raise invalid(f"Served entity {model} is not eligible for Provisioned Throughput.", "served_entities")
     for bound in given:
         if not isinstance(bound, int) or bound < 0 or bound % CHUNK:
@@ -149,12 +171,20 @@ def _check_throughput(entity: Mapping[str, JSON], model: str) -> None:
         raise invalid("min_provisioned_throughput cannot exceed max_provisioned_throughput.", "served_entities")
 
 
+def _is_base(model: str) -> bool:
+    """A Llama of ``system.ai`` that was never taught to follow instructions."""
+    name = model.lower()
+    return name.startswith("system.ai.") and "llama" in name and "instruct" not in name and "chat" not in name
+
+
 def _check_together(entities: Sequence[JSON]) -> None:
     """Source: docs.databricks.com, "Serve multiple models"; databricks-sdk, docstring of ``external_model``."""
     known = [entity for entity in entities if isinstance(entity, dict)]
     kinds = {_kind_of(entity) for entity in known}
     if len(kinds) > 1:
         raise invalid("An endpoint cannot serve models of different types.", "served_entities")
+    if len(known) > 1 and any(part in str(e.get("entity_name")).lower() for e in known for part in _ALONE):
+        raise invalid("An endpoint of this model can serve no other beside it.", "served_entities")
     models = [entity.get("external_model") for entity in known]
     tasks = {str(model["task"]) for model in models if isinstance(model, dict)}
     if len(tasks) > 1:

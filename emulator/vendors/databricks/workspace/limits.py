@@ -14,7 +14,8 @@ from emulator.core.json import JSON, Object, as_integer
 from emulator.core.quota import Per, Quota, Unit
 from emulator.vendors.databricks.decoder import refusal
 
-_KEYS = ("endpoint", "user", "user_group", "service_principal")
+_NAMED = ("user_group", "service_principal")  # which one, ``principal`` says
+_KEYS = ("endpoint", "user", *_NAMED)
 _MINUTE, _HOUR = 60.0, 3600.0  # seconds
 # What the catalogue calls a limit: what it counts, in which time.
 _PRESETS: tuple[tuple[str, Unit, float], ...] = (
@@ -96,6 +97,8 @@ def _to_quotas(name: str, rule: Mapping[str, JSON], principal: str) -> Iterator[
 def _check_rule(rule: Mapping[str, JSON]) -> None:
     if rule.get("key") not in _KEYS:
         raise _invalid(f"Rate limit key '{rule.get('key')}' is not supported.")
+    if rule["key"] in _NAMED and not isinstance(rule.get("principal"), str):
+        raise _invalid(f"A rate limit for a {rule['key']} needs a 'principal'.")
     if rule.get("renewal_period") != "minute":
         raise _invalid(f"Rate limit renewal period '{rule.get('renewal_period')}' is not supported.")
     amounts = [rule[name] for name in ("calls", "tokens") if rule.get(name) is not None]

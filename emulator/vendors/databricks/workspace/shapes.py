@@ -43,7 +43,7 @@ def shape_endpoint(found: Found, request: WireRequest, service: DatabricksServic
         shape |= {"id": kept.id, "creator": kept.creator, "tags": []}
     told = {name: value for name, value in kept.told.items() if full or name in _OF_A_LIST}
     shape |= {
-        "task": task_of(habits),
+        **({} if is_custom(deployment) else {"task": task_of(habits)}),
         "description": "",
         "permission_level": level_of(found.kept, request.principal),
         **told,
@@ -225,7 +225,7 @@ def _list_api_types(habits: Habits) -> list[str]:
 
 
 def _shape_capabilities(habits: Habits) -> JSON:
-    if habits.deployment.task != "chat":
+    if habits.deployment.task != "chat" or is_custom(habits.deployment):
         return {}
     functions = habits.traits.get("functions")
     shape: Object = {

@@ -15,6 +15,7 @@ from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.request import read_body
 from emulator.vendors.databricks.workspace.changes import change, read_tags, sort_tags
 from emulator.vendors.databricks.workspace.config import invalid
+from emulator.vendors.databricks.workspace.gateway import check_gateway, check_tokens
 from emulator.vendors.databricks.workspace.kept import Kept
 from emulator.vendors.databricks.workspace.limits import check_limits
 from emulator.vendors.databricks.workspace.view import Found
@@ -33,9 +34,10 @@ def put_gateway(request: WireRequest, service: DatabricksService) -> Change:
     """``PUT /api/2.0/serving-endpoints/{name}/ai-gateway``: what is left out is unset."""
     body = _read(request, service)
     gateway: Object = {name: body[name] for name in _GATEWAY if body.get(name) is not None}
-    check_limits({"ai_gateway": gateway})
+    check_gateway({"ai_gateway": gateway})
 
     def alter(kept: Kept, found: Found) -> Kept:
+        check_tokens({"ai_gateway": gateway}, found.deployment)
         return kept.but(told={**kept.told, "ai_gateway": gateway})
 
     return change(request, service, alter, lambda kept: gateway, preconfigured=True)
