@@ -7,8 +7,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import chain, islice
-from operator import length_hint
 
 from aiohttp import web
 
@@ -95,6 +93,9 @@ async def pour(
     return True
 
 
+_Frame = tuple[float, bytes, int, int]  # due, chunk, its size without framing, how many events it has
+
+
 class _State(Enum):
     WAITING = auto()  # for the next event's time
     SLOW = auto()  # for the client to read
@@ -110,8 +111,8 @@ class Pump:
     """
 
     __slots__ = (
-        *("_ahead", "_before_end", "_chunked", "_clock", "_dues", "_events", "_held", "_http", "_joined"),
-        *("_lateness", "_over", "_planned_ttft", "_reached", "_sent", "_started", "_transport", "_woken"),
+        *("_ahead", "_before_end", "_chunked", "_clock", "_dues", "_events", "_http", "_lateness", "_next", "_over"),
+        *("_planned_ttft", "_sent", "_started", "_transport", "_woken"),
     )
 
     def __init__(
@@ -135,10 +136,8 @@ class Pump:
         self._before_end = before_end
         self._chunked = chunked
         self._planned_ttft = planned_ttft
-        self._held: Event | None = None
-        self._ahead: Iterator[Event] = iter(())
-        self._joined = b""  # what goes out with the next event
-        self._reached = -1.0
+        self._ahead: list[_Frame] = []  # the next ones, the last of them first
+        self._next: _Frame | None = self._take()
         self._dues: list[float] = []
         self._lateness: list[float] = []
         sent.dues, sent.lateness = self._dues, self._lateness
@@ -163,7 +162,9 @@ class Pump:
 
     def stop(self, events: Iterator[Event]) -> None:
         """Go on with these events in place of all that were still to come."""
-        self._held, self._ahead, self._events = None, iter(()), events
+        self._events = events
+        self._ahead.clear()
+        self._next = self._take()
         self._step()
 
     def _step(self) -> None:
@@ -172,6 +173,8 @@ class Pump:
         if woken is None or woken.done():
             return
         try:
+            if self._write_next():
+                return
             state = self._write_due()
         except Exception as error:
             woken.set_exception(error)
@@ -179,30 +182,96 @@ class Pump:
             if state is not _State.WAITING:
                 woken.set_result(state)
 
+    def _write_next(self) -> bool:
+        """The usual step: one is due and others follow later; false: look closer, nothing was done."""
+        ahead, transport, frame = self._ahead, self._transport, self._next
+        if frame is None or not ahead or transport is None or transport.is_closing():
+            return False
+        elapsed = self._clock.now() - self._started
+        due, chunk, size, count = frame
+        late = elapsed - due
+        following = ahead[-1]
+        if late < 0.0 or following[0] <= elapsed + _CLOSE:
+            return False
+        self._next = ahead.pop()
+        sent, dues = self._sent, self._dues
+        sent.size += size
+        sent.events += count
+        sent.reached = due
+        if not dues:
+            sent.first = self._started + elapsed
+        dues.append(due)
+        self._lateness.append(late)
+        transport.write(chunk)
+        self._clock.call_at(self._started + following[0], self._step)
+        return True
+
     def _write_due(self) -> _State:
         if self._over:
             return _State.DONE
-        waiting, more = self._take_due()
         transport = self._transport
-        if (waiting or not more) and (transport is None or transport.is_closing()):
+        if transport is None or transport.is_closing():
             return _State.GONE
-        if not more:
+        waiting, full = self._take_due()
+        frame = self._next
+        if frame is None:
             self._end(waiting)
-        if waiting and transport is not None:
-            transport.write(b"".join(waiting))
-            self._sent.reached = self._reached
-            if transport.get_write_buffer_size() > MOST_UNSENT:
-                return _State.SLOW
-        if self._held is not None:
-            self._clock.call_at(self._started + self._held[0], self._step)
-            return _State.WAITING
-        return _State.SLOW if more else _State.DONE
+        if waiting:
+            transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
+        if full or transport.get_write_buffer_size() > MOST_UNSENT:
+            return _State.SLOW
+        if frame is None:
+            return _State.DONE
+        self._clock.call_at(self._started + frame[0], self._step)
+        return _State.WAITING
+
+    def _take_due(self) -> tuple[list[bytes], bool]:
+        """The chunks that are due, and whether they are so many that others may be due, too."""
+        sent = self._sent
+        elapsed = self._clock.now() - self._started + _CLOSE
+        waiting: list[bytes] = []
+        left = _MOST_JOINED
+        due = 0.0
+        frame = self._next
+        while frame is not None and frame[0] <= elapsed and left > 0:
+            due, chunk, size, count = frame
+            waiting.append(chunk)
+            left -= size
+            sent.size += size
+            sent.events += count
+            frame = self._ahead.pop() if self._ahead else self._take()
+        self._next = frame
+        if waiting:
+            elapsed -= _CLOSE
+            if not self._dues:
+                sent.first = self._started + elapsed
+            sent.reached = due
+            self._dues.append(due)
+            self._lateness.append(max(0.0, elapsed - due))
+        return waiting, left <= 0
+
+    def _take(self) -> _Frame | None:
+        """The next frame; a few more are made along with it, as that is quicker than to come back for each."""
+        ahead = self._ahead
+        held, count = b"", 0
+        for due, data, _, mark in self._events:
+            count += 1
+            if mark is not _PLAIN and Mark.JOINED in mark:
+                held += data
+                continue
+            if held:
+                data, held = held + data, b""
+            size = len(data)
+            ahead.append((due, b"%x\r\n%b\r\n" % (size, data) if self._chunked else data, size, count))
+            count = 0
+            if len(ahead) > _AHEAD:
+                break
+        ahead.reverse()
+        return ahead.pop() if ahead else None
 
     def _end(self, waiting: list[bytes]) -> None:
         """All is known of the answer; its last bytes are about to be written."""
         self._over = self._sent.whole = True
-        if waiting:
-            self._sent.reached = self._reached
         self._before_end()
         if self._chunked:
             waiting.append(b"0\r\n%b\r\n" % self._word_trailer())
@@ -215,49 +284,3 @@ class Pump:
         first = sent.first - self._started if sent.first else now
         told = tell_time(self._planned_ttft, first), tell_time(sent.reached, now, "end")
         return f"{TIMING}: {', '.join(told)}, late;dur={late * 1000:.3f}\r\n".encode()
-
-    def _take_due(self) -> tuple[list[bytes], bool]:
-        """The events that are due, as they are written, and whether more may follow."""
-        clock, started, sent, chunked = self._clock, self._started, self._sent, self._chunked
-        elapsed = clock.now() - started + _CLOSE
-        waiting: list[bytes] = []
-        size = sent.size
-        most = size + _MOST_JOINED
-        joined = 0
-        prefix = self._joined
-        more = True
-        for event in chain(() if self._held is None else (self._held,), self._ahead, self._events):
-            due, data, _, mark = event
-            if due > elapsed and due > (elapsed := clock.now() - started + _CLOSE):
-                self._hold(event)
-                break
-            if mark is not _PLAIN and Mark.JOINED in mark:
-                prefix += data
-                joined += 1
-                continue
-            if prefix:
-                data, prefix = prefix + data, b""
-            waiting.append(b"%x\r\n%b\r\n" % (len(data), data) if chunked else data)
-            size += len(data)
-            self._reached = due
-            if size >= most:
-                self._held = None
-                break
-        else:
-            self._held = None
-            more = False
-        self._joined = prefix
-        if waiting:
-            self._dues.append(self._reached)
-            self._lateness.append(max(0.0, elapsed - _CLOSE - self._reached))
-            if not sent.events:
-                sent.first = started + elapsed - _CLOSE
-        sent.events += len(waiting) + joined
-        sent.size = size
-        return waiting, more
-
-    def _hold(self, event: Event) -> None:
-        """Keep one that has to wait, and have the next ones worded along with it."""
-        self._held = event
-        if not length_hint(self._ahead):
-            self._ahead = iter([*islice(self._events, _AHEAD)])
