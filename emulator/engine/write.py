@@ -239,5 +239,5 @@ def _write_vectors(
         import numpy as np
 
         return Draft(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
-    keys = [derive(seed, "embedding", deployment.name, ask.instruction, text) for text in texts]
-    return Draft(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
+    key_of = prepare(seed, "embedding", deployment.name, ask.instruction, ...)
+    return Draft(vectors=embed([*map(key_of, texts)], dimensions, deployment.normalized), usage=usage)
