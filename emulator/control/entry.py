@@ -25,6 +25,9 @@ class Recorded(Protocol):
     seq: int
 
     @property
+    def id(self) -> str: ...
+
+    @property
     def session(self) -> str: ...
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from aiohttp import web
 
-from emulator.control.entry import Entry
+from emulator.control.entry import Entry, Recorded
 from emulator.control.filters import compile_filters
 from emulator.control.models import EventsQuery, RequestEntry
 from emulator.control.news import News
@@ -45,7 +45,8 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
             latest = new[-1].seq if new else latest
             again, changed = list(changed.values()), {}
             for entries in _parts(new, again):
-                events = [_render(entry, numbered) for entry, numbered in entries if matches(entry)]
+                told = ((call.read(), numbered) for call, numbered in entries)
+                events = [_render(entry, numbered) for entry, numbered in told if matches(entry)]
                 await response.write(b"".join(events))
                 await asyncio.sleep(0)
             if not await news.wait(KEEP_ALIVE) and not news.over:
@@ -53,11 +54,11 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
     return response
 
 
-def _parts(new: list[Entry], again: list[Entry]) -> Iterator[list[tuple[Entry, bool]]]:
+def _parts(new: list[Recorded], again: list[Entry]) -> Iterator[list[tuple[Recorded, bool]]]:
     """A few at a time, so that others have their turn; with whether they carry an id."""
-    entries = [*((entry, True) for entry in new), *((entry, False) for entry in again)]
-    for start in range(0, len(entries), _AT_ONCE):
-        yield entries[start : start + _AT_ONCE]
+    calls = [*((call, True) for call in new), *((call, False) for call in again)]
+    for start in range(0, len(calls), _AT_ONCE):
+        yield calls[start : start + _AT_ONCE]
 
 
 def _render(entry: Entry, numbered: bool) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
-from heapq import merge
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import count
 
 from emulator.control.entry import Attempts, Entry, Recorded
@@ -13,6 +13,8 @@ LATEST = 10_000  # entries kept of a session
 _MOST_ENTRIES = 100_000  # of all sessions
 _MOST_FOLLOWED = 20_000  # different requests of a session of which attempts are counted
 _MOST_ERAS = 20_000  # sessions that were cleared, of which calls may still be under way
+_SPARE = 1000  # entries of calls that are gone and not yet looked for
+_AT_ONCE = 100  # entries that are read before others have their turn
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
 Listener = Callable[[Entry], None]
 
@@ -26,9 +28,10 @@ class Journal:
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
         self._sessions: dict[str, deque[Recorded]] = {}
-        self._order: deque[Recorded] = deque()
+        self._order: deque[Recorded] = deque()  # some may be gone already; so in the next
         self._kept: deque[Recorded] = deque()
         self._most_kept = self._room = most_kept
+        self._count = 0
         self.forgotten = 0
         self.emptied = 0
         self._arrivals: Iterator[int] = count(1)
@@ -87,7 +90,8 @@ class Journal:
             calls = self._sessions[call.session] = deque()
         calls.append(call)
         self._order.append(call)
-        if len(calls) > most or len(self._order) > _MOST_ENTRIES:
+        self._count += 1
+        if len(calls) > most or self._count > _MOST_ENTRIES:
             self._make_room(calls, most)
         if call.size:
             self._keep(call)
@@ -122,12 +126,13 @@ class Journal:
         while len(calls) > most:
             self._drop(calls.popleft())
         order, kept = self._order, self._kept
-        while len(order) > _MOST_ENTRIES or not self._has(order[0]):
+        while order and (self._count > _MOST_ENTRIES or not self._has(order[0])):
             oldest = order.popleft()
             if self._has(oldest):
                 self._drop(self._sessions[oldest.session].popleft())
         while kept and not kept[0].size:
             kept.popleft()
+        self._tidy()
 
     def _has(self, call: Recorded) -> bool:
         """Whether a call is still there; of a session the oldest go first."""
@@ -136,38 +141,34 @@ class Journal:
 
     def _drop(self, call: Recorded) -> None:
         """Keep nothing of a call."""
+        self._count -= 1
         self.forgotten += 1
         self._forget(call)
 
     def find(self, name: str, session: str | None = None) -> Entry | None:
         """The latest entry with this id."""
-        return next((entry for entry in reversed(self.of(session)) if entry.id == name), None)
+        call = next((call for call in reversed(self.list_calls(session)) if call.id == name), None)
+        return None if call is None else call.read()
 
-    def since(self, seq: int) -> list[Entry]:
+    def since(self, seq: int) -> list[Recorded]:
         """Calls that came after one, oldest first."""
         found = []
         for call in reversed(self._order):
             if call.seq <= seq:
                 break
-            found.append(call.read())
+            if self._has(call):
+                found.append(call)
         return found[::-1]
 
-    def of(self, session: str | None = None) -> list[Entry]:
-        """One session's calls, or all, oldest first."""
-        if session is not None:
-            return [call.read() for call in self._sessions.get(session, ())]
-        return [call.read() for call in self.recorded]
-
-    @property
-    def recorded(self) -> list[Recorded]:
-        """All calls as they were entered, oldest first."""
-        return [*merge(*self._sessions.values(), key=lambda call: call.seq)]
+    def list_calls(self, session: str | None = None) -> list[Recorded]:
+        """One session's calls as they were entered, or all, oldest first; :func:`read_each` reads them."""
+        return [*filter(self._has, self._order)] if session is None else [*self._sessions.get(session, ())]
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self.of())
+        return (call.read() for call in self.list_calls())
 
     def __len__(self) -> int:
-        return sum(map(len, self._sessions.values()))
+        return self._count
 
     def clear(self, session: str | None = None) -> None:
         """Forget one session's calls, or all."""
@@ -180,8 +181,23 @@ class Journal:
             if len(self._eras) > _MOST_ERAS:
                 self._eras.popitem(last=False)
         for name in [*self._sessions] if session is None else [session]:
-            for call in self._sessions.pop(name, ()):
+            calls = self._sessions.pop(name, ())
+            self._count -= len(calls)
+            for call in calls:
                 self._forget(call)
             self._attempts.pop(name, None)
-        self._order = deque(call for call in self._order if call.session in self._sessions)
-        self._kept = deque(call for call in self._kept if call.size)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Look for calls that are gone once there may be many: to look each time would cost as much as there are."""
+        if len(self._order) > 2 * self._count + _SPARE or not self._count:
+            self._order = deque(filter(self._has, self._order))
+            self._kept = deque(call for call in self._kept if call.size)
+
+
+async def read_each(calls: Iterable[Recorded]) -> AsyncIterator[Entry]:
+    """The entry of each; others have their turn now and then, as some have yet to be made."""
+    for number, call in enumerate(calls, 1):
+        yield call.read()
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)

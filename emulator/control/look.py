@@ -10,6 +10,7 @@ from pathlib import Path
 from emulator import __version__
 from emulator.control import models
 from emulator.control.entry import Entry
+from emulator.control.journal import read_each
 from emulator.control.target import Target
 from emulator.core.quota import Level
 from emulator.scenario.match import Verdict, find_nearest
@@ -35,7 +36,7 @@ class LookActions:
 
     async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
         rules = self._target.of(query.session).loaded.scenario.rules
-        latest = list(self._target.journal.of(query.session))[::-1]
+        latest = [entry async for entry in read_each(reversed(self._target.journal.list_calls(query.session)))]
         hits = Counter(entry.rule for entry in latest)
         last = {entry.rule: entry.id for entry in reversed(latest)}
         asked = [(entry, entry.explain()) for entry in islice(latest, _LATEST)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,12 +9,13 @@ from emulator import __version__
 from emulator.control import models
 from emulator.control.actions import Actions
 from emulator.control.console import read_page
+from emulator.control.journal import read_each
 from emulator.control.requests import show_whole
 from emulator.control.target import Target
 from emulator.core.json import JSON, dump_text, parse_json
+from emulator.core.work import aside
 
 _PLACE = "<!--saved-->"
-_AT_ONCE = 50  # calls that are written before others have their turn
 _SHORT = set(models.RequestEntry.model_fields)
 
 
@@ -66,17 +66,15 @@ class ReportActions(Actions):
     """What the control plane does, and the report of it."""
 
     async def report(self, query: models.NoQuery, body: models.ReportAsked, name: str) -> str:
-        return (await make_report(self._target, body)).render()
+        return await aside((await make_report(self._target, body)).render)
 
 
 async def make_report(target: Target, asked: models.ReportAsked) -> Report:
     """The calls that are kept, and the scenario, limits and times as they are now."""
     answers = await _collect(Actions(target), asked.session or "")
     report = Report(asked.title, asked.outcome, dict(target.urls), answers)
-    for number, entry in enumerate(list(target.journal.of(asked.session)), 1):
+    async for entry in read_each(target.journal.list_calls(asked.session)):
         report.add(show_whole(entry))
-        if number % _AT_ONCE == 0:
-            await asyncio.sleep(0)
     return report
 
 

@@ -9,6 +9,7 @@ from emulator.control import models
 from emulator.control.entry import Entry
 from emulator.control.explain import describe
 from emulator.control.filters import Filter, compile_filters
+from emulator.control.journal import read_each
 from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.shown import show_request, show_response
@@ -29,7 +30,7 @@ class RequestActions:
     async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> models.Requests:
         matches = compile_filters(query)
         if query.wait is None:
-            found = self._find(matches, query.since)
+            found = await self._find(matches, query.since)
             if query.before is not None:
                 found = [entry for entry in found if entry.seq < query.before]
         else:
@@ -38,10 +39,10 @@ class RequestActions:
         show = show_whole if query.detail == "true" else models.RequestEntry.model_validate
         return models.Requests(requests=await _show_each(some, show), total=len(found))
 
-    def _find(self, matches: Filter, since: int | None) -> list[Entry]:
+    async def _find(self, matches: Filter, since: int | None) -> list[Entry]:
         journal = self._target.journal
-        entries = journal.of() if since is None else journal.since(since)
-        return [entry for entry in entries if matches(entry)]
+        calls = journal.list_calls() if since is None else journal.since(since)
+        return [entry async for entry in read_each(calls) if matches(entry)]
 
     async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[Entry]:
         """What is new and matches, as soon as there is anything; nothing once the time is over."""
@@ -49,7 +50,7 @@ class RequestActions:
         end = loop.time() + seconds
         since = self._target.journal.latest if since is None else since
         with News(self._target) as news:
-            while not (found := self._find(matches, since)):
+            while not (found := await self._find(matches, since)):
                 left = end - loop.time()
                 if left <= 0 or news.over:
                     break

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from emulator.control.calls import Pattern
 from emulator.control.entry import Entry
+from emulator.control.journal import read_each
 from emulator.control.mismatch import Made, describe_count, describe_order
 from emulator.control.models import CallCount, Calls, Verified, Verify
 from emulator.control.news import News
@@ -41,7 +42,7 @@ class Verification:
         end = loop.time() + self._within
         with News(self._target) as news:
             while True:
-                entries = self._entries()
+                entries = await self._entries()
                 found = await self._find(entries)
                 left = 0.0 if news.over else end - loop.time()
                 if self._settled(found, left):
@@ -54,9 +55,10 @@ class Verification:
             return Verified(count=len(found), ids=ids, timing_invalid=self._target.timing.invalid)
         raise ProblemError(406, "Not as expected", await self._describe(entries, found))
 
-    def _entries(self) -> list[Entry]:
+    async def _entries(self) -> list[Entry]:
         """In the order in which they came."""
-        return sorted(self._target.journal.of(self._session), key=lambda entry: entry.arrival)
+        entries = [entry async for entry in read_each(self._target.journal.list_calls(self._session))]
+        return sorted(entries, key=lambda entry: entry.arrival)
 
     async def _find(self, entries: Sequence[Entry]) -> list[Entry]:
         """The calls that are meant; of an order as many as came in it."""
@@ -98,6 +100,6 @@ class Verification:
     def _elsewhere(self) -> dict[str, int]:
         """How many calls other sessions made."""
         counts: dict[str, int] = {}
-        for entry in self._target.journal:
-            counts[entry.session] = counts.get(entry.session, 0) + 1
+        for call in self._target.journal.list_calls():
+            counts[call.session] = counts.get(call.session, 0) + 1
         return counts

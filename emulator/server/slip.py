@@ -85,6 +85,10 @@ class Slip:
         return self.teller.vendor
 
     @property
+    def id(self) -> str:
+        return self.key.hex()
+
+    @property
     def session(self) -> str:
         return self.head.session
 
@@ -135,7 +139,7 @@ class Slip:
 
     def _make(self) -> Entry:
         return Entry(
-            id=self.key.hex(),
+            id=self.id,
             time=self.started,
             seq=self.seq,
             arrival=self.arrival,

@@ -40,6 +40,7 @@ class _Told:
     """A call of another replica, read once somebody wants to know."""
 
     text: str
+    id: str
     session: str
     known: Known | None
     size: int
@@ -224,7 +225,7 @@ class SharedJournal(Journal):
         active = self._peek(session)
         app = active.apps.get(as_text(head["vendor"])) if active.world == head["world"] else None
         known = None if app is None else Known(app.explainer, active.emulator)
-        return _Told(body, session, known, len(body))
+        return _Told(body, as_text(head["id"]), session, known, len(body))
 
     def _amend(self, seq: int, session: str, fields: Object) -> None:
         """More is known of a call; of one of this process it was known before."""

@@ -81,6 +81,10 @@ class Trace:
     entry: Entry | None = None
 
     @property
+    def id(self) -> str:
+        return self.wire.key.hex()
+
+    @property
     def session(self) -> str:
         return self.wire.session
 
@@ -171,7 +175,7 @@ class Trace:
     def _make(self) -> Entry:
         wire, sent, match = self.wire, self.sent, self.match
         return Entry(
-            id=wire.key.hex(),
+            id=self.id,
             time=self.started,
             seq=self.seq,
             arrival=self.arrival,

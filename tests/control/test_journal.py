@@ -1,12 +1,13 @@
 """What the journal keeps, and what it lets go."""
 
+import asyncio
 import weakref
 from dataclasses import dataclass
 
 import pytest
 
 from emulator.control.entry import Entry, Evidence, Kept
-from emulator.control.journal import Journal
+from emulator.control.journal import _SPARE, Journal, read_each
 from emulator.core.wire import WireRequest
 from emulator.scenario.match import Facts, Match, Verdict
 
@@ -25,7 +26,7 @@ class Witness:
 class Call:
     """What an entry can be made of."""
 
-    name: str
+    id: str
     size: int = 0
     session: str = ""
     seq: int = 0
@@ -33,7 +34,7 @@ class Call:
 
     def read(self) -> Entry:
         self.read_before = True
-        return make_entry(self.name)
+        return make_entry(self.id)
 
     def forget(self) -> None:
         self.size = 0
@@ -131,7 +132,7 @@ def test_what_came_since_is_found_from_the_end() -> None:
     journal = Journal()
     for name, session in (("1", ""), ("2", "a"), ("3", "")):
         journal.add(make_entry(name, session=session))
-    assert [entry.id for entry in journal.since(1)] == ["2", "3"]
+    assert [call.id for call in journal.since(1)] == ["2", "3"]
     assert journal.since(3) == []
 
 
@@ -153,7 +154,9 @@ def test_an_entry_is_made_when_somebody_reads_it() -> None:
     journal.listeners.append(lambda entry: None)
     journal.add(heard)
     assert (silent.read_before, heard.read_before) == (False, True)
-    assert [entry.id for entry in journal.since(0)] == ["1", "2"]
+    assert [call.id for call in journal.since(0)] == ["1", "2"]
+    assert not silent.read_before
+    assert journal.find("1") is not None
     assert silent.read_before
 
 
@@ -165,14 +168,42 @@ def test_nothing_is_left_of_a_call_that_went(size: int) -> None:
     while calls:
         journal.add(calls.pop(0), 2)
     assert [call() for call in gone] == [None, None, None]
-    assert [entry.id for entry in journal.since(0)] == names(journal) == ["3", "4"]
+    assert [call.id for call in journal.since(0)] == names(journal) == ["3", "4"]
 
 
 def test_calls_of_all_sessions_go_in_the_order_in_which_they_came() -> None:
     journal = Journal()
     for name, session in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")):
         journal.add(make_entry(name, session=session), 2)
-    assert [entry.id for entry in journal.since(0)] == names(journal) == ["2", "3", "4"]
+    assert [call.id for call in journal.since(0)] == names(journal) == ["2", "3", "4"]
+
+
+def test_what_a_cleared_session_left_takes_no_room() -> None:
+    journal = Journal()
+    for number in range(30):
+        for call in range(100):
+            journal.add(Call(f"{number}.{call}", 10, session=str(number)))
+        if number:
+            journal.clear(str(number))
+    assert (len(journal), journal.size) == (100, 1000)
+    assert [call.id for call in journal.since(0)] == [call.id for call in journal.list_calls("0")]
+    assert len(journal._order) <= 2 * len(journal) + _SPARE
+    assert len(journal._kept) <= len(journal._order)
+
+
+async def test_others_have_their_turn_while_many_calls_are_read() -> None:
+    calls = [Call(str(number)) for number in range(1000)]
+    turns: list[int] = []
+
+    async def take_turns() -> None:
+        while not calls[-1].read_before:
+            turns.append(sum(call.read_before for call in calls))
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(take_turns())
+    assert [entry.id async for entry in read_each(calls)] == [call.id for call in calls]
+    await other
+    assert turns == [*range(100, 1000, 100)]
 
 
 def test_sessions_that_were_cleared_are_not_remembered_without_end() -> None:

@@ -28,7 +28,7 @@ def chat(text: str = "What is a tide?", **more: object) -> bytes:
 
 def is_short(running: Running) -> bool:
     """Whether the latest call took the short road."""
-    return isinstance(running.built.journal.recorded[-1], Slip)
+    return isinstance(running.built.journal.list_calls()[-1], Slip)
 
 
 async def warm(running: Running, head: str = HEAD, vendor: str = "databricks") -> None:
@@ -51,7 +51,7 @@ async def ask_both_ways(running: Running, vendor: str, head: str, body: bytes) -
 
 def picture(running: Running) -> dict[str, object]:
     """All that the journal says of the latest call, its place in line aside."""
-    entry = running.built.journal.of("")[-1]
+    entry = [*running.built.journal][-1]
     assert entry.kept is not None
     request = entry.kept.request
     asked = (request.body, dict(request.headers), dict(request.query), request.key, request.principal, request.attempt)
@@ -121,7 +121,7 @@ async def test_attempts_are_counted_over_both_roads(start: Start) -> None:
     running = await start()
     answers = [await running.send("databricks", HEAD.encode(), chat()) for _ in range(5)]
     assert is_short(running)
-    assert [entry.attempt for entry in running.built.journal.of("")] == [1, 2, 3, 4, 5]
+    assert [entry.attempt for entry in running.built.journal] == [1, 2, 3, 4, 5]
     assert len({answer.header("x-emulator-request-id") for answer in answers}) == 5
     assert len({answer.json()["choices"][0]["message"]["content"] for answer in answers}) == 1
 
@@ -194,7 +194,7 @@ async def test_a_request_that_comes_in_pieces(start: Start, cut: Cut) -> None:
             await asyncio.sleep(0.001)
         assert (await read_answer(reader)).status == 200
     writer.close()
-    asked = [entry.kept.request.body for entry in running.built.journal.of("") if entry.kept is not None]
+    asked = [entry.kept.request.body for entry in running.built.journal if entry.kept is not None]
     assert asked[-4:] == [chat(f"Question {number}") for number in range(4)]
 
 
@@ -212,7 +212,7 @@ async def test_requests_that_come_together_are_answered_in_order(start: Start) -
         await asyncio.sleep(0.001)
     ids = [(await read_answer(reader)).header("x-emulator-request-id") for _ in range(5)]
     writer.close()
-    assert ids == [entry.id for entry in running.built.journal.of("")[-5:]]
+    assert ids == [entry.id for entry in [*running.built.journal][-5:]]
 
 
 async def test_a_body_that_never_comes_whole_is_nobodys_loss(start: Start) -> None:

@@ -49,7 +49,7 @@ async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> 
     await fill(running)
     metrics = running.built.runtime.metrics["toy"]
     assert isinstance(metrics, VendorMetrics)
-    trace = running.built.journal.recorded[-1]
+    trace = running.built.journal.list_calls()[-1]
     assert isinstance(trace, Trace | Slip)
     for _ in range(10_700):
         metrics.add(trace)

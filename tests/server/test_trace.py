@@ -16,7 +16,7 @@ async def leave(start: Start, scenario: str = "") -> tuple[Running, Trace]:
     """A server that has answered one call, and what that left behind."""
     running = await start(RULES + scenario, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={"x-key": "key-of-mine"})
-    (trace,) = running.built.journal.recorded
+    (trace,) = running.built.journal.list_calls()
     assert isinstance(trace, Trace)
     return running, trace
 
@@ -58,7 +58,7 @@ async def test_headers_queries_and_times_count_too(start: Start) -> None:
     sizes = []
     for headers, target in (({}, ""), ({f"x-{'n' * 500}": "v"}, ""), ({"x-n": "v" * 500}, ""), ({}, f"?{'q' * 500}=v")):
         await running.ask("toy", f"/chat{target}", {"prompt": "Hi", "max": 3}, headers={"x-key": "k", **headers})
-        sizes.append(running.built.journal.recorded[-1].size)
+        sizes.append(running.built.journal.list_calls()[-1].size)
     assert [size - sizes[0] > 500 for size in sizes] == [False, True, True, True]
 
 
@@ -69,7 +69,7 @@ async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: 
     rule = "rules: [{name: fixed, reply: {text: a b c}, faults: [{type: stall, at: 0, for: 0s}]}]\n"
     running = await start(rule + scenario, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
-    (trace,) = running.built.journal.recorded
+    (trace,) = running.built.journal.list_calls()
     assert isinstance(trace, Trace)
     assert (len(trace.sent.dues), len(trace.raw or b"")) == (times, 2 * times + 2 if times else 0)
 
@@ -77,7 +77,7 @@ async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: 
 async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
     running = await start(RULES, vendors=[TOY])
     await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
-    (trace,) = running.built.journal.recorded
+    (trace,) = running.built.journal.list_calls()
     assert isinstance(trace, Trace)
     trace.sent.lateness = [0.001] * 98 + [0.5, 0.7]
     trace.forget()
