@@ -96,6 +96,26 @@ def _openvino(**switches: JSON) -> World:
     )
 
 
+def _mindie(**switches: JSON) -> World:
+    return World(
+        vendor="mindie",
+        path="/v1/chat/completions",
+        models=("llama_65b", "qwen", "small", "usual", "gone", "adapter"),
+        settings=dict(switches),
+        deployments=(*_KINDS, {"name": "gone", "state": "loading"}, {"name": "adapter", "kind": "lora"}),
+    )
+
+
+def _tgi(*deployments: Object, **switches: JSON) -> World:
+    return World(
+        vendor="tgi",
+        path="/v1/chat/completions",
+        models=("tgi", "mistralai/Mistral-7B-Instruct-v0.2", "small", "adapter"),
+        settings=dict(switches),
+        deployments=(*deployments, {"name": "adapter", "kind": "lora", "max_output": 5}),
+    )
+
+
 WORLDS = [
     pytest.param(_databricks(), id="databricks"),
     pytest.param(_databricks(profile="seed"), id="databricks as in the seed"),
@@ -114,6 +134,15 @@ WORLDS = [
         for p in ("2024.2", "2025.0", "2025.2", "2026.0", "2026.3")
     ),
     pytest.param(_openvino(profile="2026.3", verbose_response=True), id="openvino, verbose"),
+    pytest.param(_mindie(), id="mindie"),
+    pytest.param(_mindie(infer_mode="dmi"), id="mindie behind a Coordinator"),
+    pytest.param(_mindie(max_seq_len=50, truncation=True, enable_reasoning=True), id="mindie, short and cut"),
+    pytest.param(_mindie(max_input_chars=1000, full_text=True), id="mindie, of few characters"),
+    pytest.param(_tgi(), id="tgi"),
+    pytest.param(_tgi(_KINDS[0]), id="tgi, a small model"),
+    pytest.param(_tgi(_KINDS[1], max_total_tokens=60, max_input_tokens=50), id="tgi, few tokens"),
+    pytest.param(_tgi(profile="0.9.4"), id="tgi 0.9.4"),
+    pytest.param(_tgi({"name": "gone", "state": "loading"}), id="tgi, not loaded yet"),
     pytest.param(_azure(default_max_tokens=5), id="azure, a limit by default"),
 ]
 
@@ -205,11 +234,14 @@ def test_the_short_way_reads_what_the_long_one_does(world: World, data: st.DataO
         return
     assert isinstance(whole, Call), f"refused: {whole}"
     for part in fields(Call):
-        if part.name not in ("codec", "keep", "fallback"):
+        if part.name not in ("codec", "keep", "fallback", "names"):
             assert getattr(call, part.name) == getattr(whole, part.name), part.name
     assert (call.keep, whole.keep, call.fallback, whole.fallback) == (None,) * 4
     assert isinstance(call.ask, ChatAsk)
     assert call.ask.language == detect_language(call.ask.prompt or "")
+    assert (call.names is None) == (whole.names is None)
+    if call.names is not None and whole.names is not None:
+        assert call.names(request.key) == whole.names(request.key)
     assert say(call, request) == say(whole, request)
 
 

@@ -6,7 +6,7 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Endpoint, Parsed, Vendor
+from emulator.core.vendor import Endpoint, Parsed, ShortCut, Vendor
 from emulator.core.wire import FieldNames, WireRequest
 from emulator.dialects import tgi
 from emulator.vendors.mindie.catalogue import (
@@ -29,6 +29,7 @@ from emulator.vendors.mindie.catalogue import (
     show_status,
 )
 from emulator.vendors.mindie.chat.parse import parse_chat
+from emulator.vendors.mindie.chat.plain import read_plain
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
 from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
@@ -76,7 +77,7 @@ _POSTS: Mapping[str, Parse] = {
     "/generate_stream": parse_generate_stream,
     "/infer": parse_infer,
     "/infer_token": parse_infer,
-    "/v1/chat/completions": parse_chat,
+    "/v1/chat/completions": ShortCut(read_plain, parse_chat),
     "/v1/completions": parse_completions,
     "/v1/tokenizer": count_tokens,
     f"{_MODEL}/infer": parse_token,

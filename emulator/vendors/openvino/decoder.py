@@ -11,10 +11,10 @@ from typing import TypeGuard
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, TooManyValues, dump_json, dump_string
 from emulator.core.wire import WireRequest
+from emulator.dialects.usual import has_each_key_once
 from emulator.vendors.openvino.reader import TooDeepError, has_big_numbers, read_json
 from emulator.vendors.openvino.release import Release
 
-_SPACED = re.compile(rb'"[ \t\r\n]+:')
 _DEEPEST = 20_000  # levels of a body; where the server knows no limit, its stack is one
 UINT32 = 2**32
 _UINT64 = 2**64
@@ -59,13 +59,7 @@ def _is_odd(text: bytes, written: bytes) -> bool:
 
     ``written`` is the body once more, from what was read: with fewer keys if one came twice.
     """
-    return has_odd_keys(text, written.count(b'":')) or has_big_numbers(text)
-
-
-def has_odd_keys(text: bytes, count: int) -> bool:
-    """A key may have come twice, as there should be so many; or it is written in a way that hides it."""
-    keys = text.count(b'":')
-    return keys != count or b"\\u00" in text or (keys != text.count(b":") and _SPACED.search(text) is not None)
+    return not has_each_key_once(text, written.count(b'":')) or b"\\u00" in text or has_big_numbers(text)
 
 
 def may_stream(path: str, release: Release) -> bool:

@@ -65,7 +65,7 @@ def validate(
     best_of = check_best_of(parameters, settings, stream=stream)
     check_sampling(parameters, best_of, settings)
     prompt = _read_prompt(service, deployment, inputs, parameters) if isinstance(inputs, str) else inputs
-    limit = _measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
+    limit = measure_limit(settings, deployment, prompt.count, parameters.max_new_tokens)
     sampled = samples(parameters)
     return Validated(
         prompt=prompt,
@@ -101,7 +101,7 @@ def measure_input(settings: TgiSettings, deployment: Deployment) -> tuple[int, i
     return most, total
 
 
-def _measure_limit(settings: TgiSettings, deployment: Deployment, count: int, asked: int | None) -> int:
+def measure_limit(settings: TgiSettings, deployment: Deployment, count: int, asked: int | None) -> int:
     """Refuse a prompt there is no room for, and say how long the answer may get.
 
     From 2.0 on the router schedules 1024 tokens at a time, and only the first lot must fit.

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.secret import is_folded
-from emulator.core.vendor import Call, Endpoint, Vendor, no_habits
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.vendor import Call, Endpoint, Parsed, ShortCut, Vendor, no_habits
+from emulator.core.wire import WireRequest
 from emulator.dialects import openai, tgi
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.catalogue import answer_health, answer_info, answer_models, list_deployments
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
 from emulator.vendors.tgi.chat.parse import parse_chat, parse_chat_body
+from emulator.vendors.tgi.chat.plain import read_plain
 from emulator.vendors.tgi.completions import (
     COMPLETION_REQUEST,
     CompletionRequest,
@@ -29,7 +30,7 @@ from emulator.vendors.tgi.settings import TgiService, TgiSettings
 from emulator.vendors.tgi.tokenize import answer_chat_tokenize, answer_tokenize
 from emulator.vendors.tgi.vertex import parse_vertex
 
-Parse = Callable[[WireRequest, TgiService], Call | WireResponse]
+Parse = Callable[[WireRequest, TgiService], Parsed]
 _ANY_REQUEST: serde.Type[GenerateRequest | ChatRequest | CompletionRequest] = serde.untagged(
     "SagemakerRequest", COMPAT, CHAT_REQUEST, COMPLETION_REQUEST
 )
@@ -81,7 +82,7 @@ def parse_invocations(request: WireRequest, service: TgiService) -> Call:
 def _since_1(parse: Parse) -> Parse:
     """A route that 0.9.4 does not have."""
 
-    def parse_new(request: WireRequest, service: TgiService) -> Call | WireResponse:
+    def parse_new(request: WireRequest, service: TgiService) -> Parsed:
         if service.settings.old:
             raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
         return parse(request, service)
@@ -98,7 +99,7 @@ _POSTS: Mapping[str, Parse] = {
     "/": parse_root,
     "/generate": parse_generate,
     "/generate_stream": parse_generate_stream,
-    "/v1/chat/completions": _since_1(parse_chat),
+    "/v1/chat/completions": ShortCut(read_plain, _since_1(parse_chat)),
     "/v1/completions": _since_1(parse_completions),
     "/vertex": _since_1(parse_vertex),
     "/invocations": parse_invocations,

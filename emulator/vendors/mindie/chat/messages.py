@@ -12,7 +12,7 @@ from emulator.dialects.openai import ToolChoice, read_message, read_tool, read_t
 from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
 from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded
 
-_GROWTH = 8  # a number may take that many times as many characters when it is written again
+GROWTH = 8  # a number may take that many times as many characters when it is written again
 _FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_\u4e00-\u9fa5-]{1,64}")
 _BAD_NAME = (
     "The name of function must be a-z, A-Z, 0-9, common chinese characters, underscores and dashe "
@@ -33,7 +33,7 @@ def read_messages(fields: Fields, most: int, sent: int) -> tuple[Message, ...]:
         raise refusal("Request param messages not arr or arr is empty", "messages")
     for message in messages:
         _check_message(message)
-    if sent * _GROWTH > most:
+    if sent * GROWTH > most:
         _check_length(messages, most)
     return tuple([read_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
 

@@ -44,7 +44,7 @@ class OpenAIAnswer:
 
     def name_finish(self, choice: Choice) -> str:
         """``length``, ``tool_calls``, or ``stop`` for everything else."""
-        if choice.finish_reason == "length" or len(choice.tokens) >= self.limit:
+        if choice.finish_reason == "length" or choice.count >= self.limit:
             return "length"
         return "tool_calls" if any(span.kind == "tool_call" for span in choice.spans) else "stop"
 

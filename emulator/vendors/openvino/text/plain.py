@@ -10,8 +10,7 @@ from emulator.core.json import Object
 from emulator.core.record import record
 from emulator.core.vendor import Call, Codec
 from emulator.core.wire import WireRequest
-from emulator.dialects.usual import Kept, Samplings, Texts, read_body, read_limit, read_texts
-from emulator.vendors.openvino.decoder import has_odd_keys
+from emulator.dialects.usual import Kept, Samplings, Texts, has_each_key_once, read_body, read_limit, read_texts
 from emulator.vendors.openvino.habits import OvmsService, Servable
 from emulator.vendors.openvino.request import Accepted
 from emulator.vendors.openvino.sampling import bound_tokens, check_length, settle_sampling
@@ -45,7 +44,9 @@ def read_plain(request: WireRequest, service: OvmsService) -> Call | None:
         return None
     body = read_body(request)
     said = () if body is None else read_texts(body)
-    if body is None or not said or has_odd_keys(request.body, len(body) + 2 * len(said)):
+    if body is None or not said or b"\\u00" in request.body:
+        return None
+    if not has_each_key_once(request.body, len(body) + 2 * len(said)):
         return None
     name = body.get("model")
     deployment = service.deployments.get(name) if type(name) is str else None

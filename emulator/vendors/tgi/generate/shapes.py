@@ -53,7 +53,7 @@ def finish_reason(choice: Choice, limit: int) -> str:
 
     Source: text-generation-inference, ``server/text_generation_server/utils/tokens.py``, StoppingCriteria.
     """
-    return "length" if len(choice.tokens) >= limit else reason(choice)
+    return "length" if choice.count >= limit else reason(choice)
 
 
 def special_text(tokenizer: Tokenizer, token: int) -> str:
