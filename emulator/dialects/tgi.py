@@ -36,7 +36,7 @@ def reason(choice: Choice) -> str:
 def report_counts(plan: Plan, prompt: int, generated: int) -> tuple[int, int]:
     """Tokens of prompt and answer to report: the true ones, unless the plan's usage was fixed to others."""
     usage = plan.usage
-    true = sum(choice.count for choice in plan.choices)
+    true = sum([choice.count for choice in plan.choices])
     fixed = usage.completion_tokens not in (0, true)
     return usage.prompt_tokens or prompt, usage.completion_tokens if fixed else generated
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from emulator.core.json import dump_json
+from emulator.core.json import dump_string
 from emulator.core.plan import Choice, Words
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
@@ -95,8 +95,8 @@ def clean(text: str) -> str:
 
 def quote_clean(text: str) -> bytes:
     """Text that the server has cleaned, as JSON; only what JSON escapes, or DEL, can need it."""
-    quoted = dump_json(text)
-    return dump_json(clean(text)) if b"\\" in quoted or b"\x7f" in quoted else quoted
+    quoted = dump_string(text)
+    return dump_string(clean(text)) if b"\\" in quoted or b"\x7f" in quoted else quoted
 
 
 quote_token = lru_cache(maxsize=65536)(quote_clean)

@@ -7,18 +7,18 @@ import re
 from collections.abc import Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, dump_json, dump_string
 from emulator.core.record import record
-from emulator.core.seed import draw_integer
+from emulator.core.seed import prepare
 from emulator.core.vendor import Change
 from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.sse import quote
 from emulator.vendors.mindie.decoder import Fields, read_string, refusal
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.request import find_model, read_body
 from emulator.vendors.mindie.settings import MindieService
 
 HEADER = "req-id"
+_derive_number = prepare(..., "id")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _BAD_ID = "The id can contain only digits, letters, underscores(_), hyphens(-) and no more than 256 words in length."
 _BROKEN = "Failed to parse context to json body."
@@ -42,7 +42,7 @@ class RequestId:
 
     def quote(self, key: bytes) -> bytes:
         """As JSON."""
-        return quote(self.show(key))
+        return dump_string(self.show(key))
 
     def names(self, key: bytes) -> tuple[str, ...]:
         """By which the request may be stopped; one with a header has no other."""
@@ -62,7 +62,7 @@ def read_id(request: WireRequest, fields: Fields | None = None) -> RequestId:
 
 def _count(key: bytes) -> str:
     """``endpoint_common_<n>``: the server counts its requests."""
-    return f"endpoint_common_{draw_integer(key, 10**6, 'id') + 1}"
+    return f"endpoint_common_{int.from_bytes(_derive_number(key), 'big') % 10**6 + 1}"
 
 
 def stop_infer(request: WireRequest, service: MindieService) -> Change:

@@ -23,9 +23,9 @@ def answer_headers(plan: Plan, settings: TgiSettings, prompt: int, characters: i
         prompt: tokens of all prompts.
         characters: of all prompts as sent.
     """
-    own = sum(choice.count for choice in plan.choices[:1])
+    own = plan.choices[0].count if plan.choices else 0
     prompt, generated = report_counts(plan, prompt, own)
-    milliseconds = str(int(plan.due * 1000))
+    milliseconds = str(int(plan.due * 1000)) if plan.due else "0"
     timed = (
         ("content-type", "application/json"),
         ("x-compute-type", settings.compute_type),
@@ -43,7 +43,7 @@ def answer_headers(plan: Plan, settings: TgiSettings, prompt: int, characters: i
 
 def _show_seconds(seconds: float) -> str:
     """Without an exponent and without a trailing ``.0``."""
-    return f"{seconds:.9f}".rstrip("0").rstrip(".")
+    return f"{seconds:.9f}".rstrip("0").rstrip(".") if seconds else "0"
 
 
 def stream_headers(settings: TgiSettings, characters: int) -> Headers:

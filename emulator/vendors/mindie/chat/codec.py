@@ -8,7 +8,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.walk import gather, is_only
+from emulator.dialects.walk import gather, is_only, is_usual
 from emulator.vendors.mindie.answer import clean, quote_clean
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, has_reasoning, pick_call_id, shape_logprobs
 from emulator.vendors.mindie.chat.stream import stream_chat
@@ -26,6 +26,8 @@ class ChatCodec(OpenAIAnswer):
     """Chat completions, whole or in chunks."""
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        if not self.stops.ids and is_usual(plan):
+            return WireResponse(200, _fill_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
         choices = [self.read(choice) for choice in plan.choices]
         plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
         body = _fill_plain(self, plan, choices[0]) if plain else dump_json(_shape(self, plan, choices))

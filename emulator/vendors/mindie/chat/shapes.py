@@ -50,7 +50,7 @@ class OpenAIAnswer:
 
     def count(self, plan: Plan, choices: Sequence[Choice]) -> tuple[int, int]:
         """Tokens of the prompt and of these choices."""
-        return report_counts(plan, self.prompt_tokens, sum(choice.count for choice in choices))
+        return report_counts(plan, self.prompt_tokens, sum([choice.count for choice in choices]))
 
     def shape_usage(self, plan: Plan, choices: Sequence[Choice]) -> JSON:
         """Token counts of these choices; where the model thinks, its thoughts are counted apart."""
