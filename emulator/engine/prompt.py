@@ -39,15 +39,14 @@ def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: To
     return count + _count_tools(tools, tokenizer) if tools else count
 
 
-def weigh_texts(messages: Sequence[Message], tokenizer: ProfileTokenizer, profile: str) -> tuple[int, str]:
+def weigh_texts(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
     """As :func:`count_chat`, of a conversation that is texts alone; and the locale of the last."""
-    template = PROFILES[profile]
-    *before, last = messages
-    count, leaning = tokenizer.weigh(last.text)
-    for message in before:
+    template, last = tokenizer.profile, messages[-1].text
+    count, leaning = tokenizer.weigh(last)
+    for message in messages[:-1]:
         count += _count_again(message.text, tokenizer)
     count += template.template_base + template.template_per_message * len(messages)
-    return count, judge_language(last.text, leaning)
+    return count, judge_language(last, leaning)
 
 
 def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:

@@ -144,8 +144,9 @@ class ProfileTokenizer:
         """How many tokens a text has, and how far its words lean to English; of a huge text only the first."""
         if len(text) > _SLICE:
             return self._count_whole(text), 0
-        first, *others = text.split(" ")
-        weight = sum(map(self._weigh_next, others), self._weigh_first(first))
+        words = iter(text.split(" "))
+        first = self._weigh_first(next(words))
+        weight = sum(map(self._weigh_next, words), first)
         count = weight & _COUNT
         return (count if count < _ODD else self._count_whole(text)), weight >> _LEANING
 

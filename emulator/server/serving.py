@@ -193,4 +193,4 @@ def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: 
 
 
 def _weigh_texts(messages: Sequence[Message], deployment: Deployment) -> tuple[int, str]:
-    return weigh_texts(messages, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+    return weigh_texts(messages, tokenizer_for(deployment.tokenizer))

@@ -78,6 +78,6 @@ def test_texts_are_weighed_as_they_are_counted(profile: str) -> None:
     said = (Message("system", "Be  brief."), Message("user", "Was ist das?"), Message("user", "what's this, 12 345?"))
     for count in (1, 2, 3):
         texts = said[:count]
-        assert weigh_texts(texts, tokenizer, profile)[0] == count_chat(texts, (), tokenizer, profile)
-    assert weigh_texts(said, tokenizer, profile)[1] == "en_US"
-    assert weigh_texts(said[:2], tokenizer, profile)[1] == "de_DE"
+        assert weigh_texts(texts, tokenizer)[0] == count_chat(texts, (), tokenizer, profile)
+    assert weigh_texts(said, tokenizer)[1] == "en_US"
+    assert weigh_texts(said[:2], tokenizer)[1] == "de_DE"
