@@ -7,7 +7,7 @@ databricks-ai-bridge fixtures for ``usage``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Literal
 
 from emulator.core.json import JSON, Object
@@ -37,6 +37,7 @@ class ResponseOptions:
         summary: reasoning items show their text; ``encrypted``: and an encrypted form of it.
         queued: the response waits in the background before anyone begins with it.
         customs: the tools whose argument is a text, by name.
+        findings: what is known of the whole answer once it has ended, and ``null`` before.
     """
 
     model: str
@@ -50,6 +51,7 @@ class ResponseOptions:
     encrypted: bool
     queued: bool = False
     customs: frozenset[str] = frozenset()
+    findings: Object = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -103,6 +105,7 @@ def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, outp
         "model": options.model,
         "output": output,
         **options.echo,
+        **(options.findings if status in ("completed", "incomplete") else dict.fromkeys(options.findings)),
         "usage": shape_usage(plan.usage, options) if usage else None,
     }
 

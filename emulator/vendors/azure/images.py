@@ -1,10 +1,12 @@
-"""``POST /images/generations``: small PNGs of the size that was asked for.
+"""``POST /images/generations``: small pictures of the size that was asked for.
 
-Sources: openai-python, ``types/image_generate_params.py`` (Azure OpenAI); Azure/azure-rest-api-specs,
+Sources: openai-python, ``types/image_generate_params.py`` and ``image_gen_stream_event.py``, MicrosoftDocs
+azure-ai-docs, "dall-e-rest", for what the content filter saw (Azure OpenAI); Azure/azure-rest-api-specs,
 specification/ai/ModelInference, versions of 2025 in draft (all other paths).
 """
 
 from base64 import b64encode
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator
@@ -16,8 +18,12 @@ from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.seed import derive, draw_integer, draw_uuid
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
+from emulator.dialects.picture import PAINTERS
 from emulator.dialects.png import draw_png
+from emulator.dialects.sse import frame
+from emulator.dialects.walk import FINISH, PLAIN, USAGE
+from emulator.vendors.azure.chat.shapes import HARMS, UNSEEN
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService, Habits
@@ -28,6 +34,11 @@ _LARGEST = 4096  # pixels of a side
 _DIMENSIONS = 1  # of the vectors that nobody sees
 _TOKENS = {"low": 272, "medium": 1056, "high": 4160}  # of a square picture of gpt-image-1
 _STRICT = ConfigDict(strict=True)
+_OF_GPT = ("background", "moderation", "output_compression", "output_format", "partial_images", "stream")
+_SEEN: Object = {
+    "content_filter_results": HARMS,
+    "prompt_filter_results": {**HARMS, "jailbreak": UNSEEN, "profanity": UNSEEN},
+}
 
 
 def _read_size(value: JSON) -> tuple[int, int]:
@@ -85,7 +96,7 @@ class DraftImageRequest(ImageRequest):
 
 
 def parse_images(request: WireRequest, service: AzureService) -> Call:
-    """Pictures of a prompt; only PNG is ever drawn, so other formats are refused as not supported."""
+    """Pictures of a prompt."""
     query = admit(request, service, "images")
     openai = query.settings.profile == "aoai"
     wire = validate(OpenAIImageRequest if openai else DraftImageRequest, query.body)
@@ -104,19 +115,23 @@ def parse_images(request: WireRequest, service: AzureService) -> Call:
             size=wire.size or (1024, 1024),
             count=count,
         ),
+        stream=isinstance(wire, OpenAIImageRequest) and wire.stream is True,
         prompt_tokens=prompt_tokens,
         repeatable=True,
     )
 
 
 def _check(wire: ImageRequest, query: Query) -> None:
-    form = getattr(wire, "output_format", None)
-    if form not in (None, "png"):
-        raise refusals.unsupported_value(("output_format",), form, ("png",))
     if isinstance(wire, OpenAIImageRequest):
-        if wire.stream or wire.partial_images:
-            raise refusals.not_supported(("stream",), True)
         of_dalle = query.habits.model.startswith("dall-e")
+        given = next((name for name in _OF_GPT if of_dalle and getattr(wire, name) is not None), None)
+        if given is not None:
+            raise refusals.contradicts(f"Unknown parameter: '{given}'.", given, "unknown_parameter")
+        if wire.partial_images and not wire.stream:
+            text = "The 'partial_images' parameter is only allowed when 'stream' is enabled."
+            raise refusals.contradicts(text, "partial_images")
+        if wire.stream and (wire.n or 1) > 1:
+            raise refusals.contradicts("Streaming is only supported with n=1.", "n", "invalid_value")
         if wire.response_format is not None and not of_dalle:
             raise refusals.contradicts("Unknown parameter: 'response_format'.", "response_format", "unknown_parameter")
         if of_dalle and (wire.n or 1) > 1 and query.habits.model.startswith("dall-e-3"):
@@ -138,18 +153,42 @@ class ImageCodec:
         return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        raise AssertionError("pictures are never streamed")
+        headers = answer_headers(plan, request, self.habits, stream=True)
+        return WireStream(self._stream(plan), headers)
+
+    def _stream(self, plan: Plan) -> Iterator[Event]:
+        """Pictures on the way, then the whole one."""
+        wire = self.wire
+        assert isinstance(wire, OpenAIImageRequest)
+        counted = self._count(plan, wire)
+        usage = counted.pop("usage")
+        for number in range(wire.partial_images or 0):
+            partial: Object = {"b64_json": self._draw(plan, number + 1), "partial_image_index": number}
+            yield plan.due, self._event("partial_image", plan, {**partial, **counted}), 0, PLAIN
+        whole = self._event("completed", plan, {"b64_json": self._draw(plan, 0), **counted, "usage": usage})
+        yield plan.due, whole, 0, FINISH | USAGE
+
+    def _event(self, kind: str, plan: Plan, fields: Object) -> bytes:
+        name = f"image_generation.{kind}"
+        event: Object = {"type": name, "created_at": int(plan.created), **fields}
+        return b"event: %b\n" % name.encode() + frame(event)
 
     def _draw(self, plan: Plan, number: int) -> str:
-        return b64encode(draw_png(derive(plan.key, "picture", number), *self.size)).decode()
+        return b64encode(PAINTERS[self._form](derive(plan.key, "picture", number), *self.size)).decode()
+
+    @property
+    def _form(self) -> str:
+        form = getattr(self.wire, "output_format", None) or "png"
+        return "jpeg" if form == "jpg" else str(form)
 
     def _shape_openai(self, plan: Plan, request: WireRequest) -> Object:
         wire = self.wire
         assert isinstance(wire, OpenAIImageRequest)
+        seen: Object = {**_SEEN} if self.habits.filtered else {}
         if not self.habits.model.startswith("dall-e"):
-            data: list[JSON] = [{"b64_json": self._draw(plan, number)} for number in range(self.count)]
+            data: list[JSON] = [{"b64_json": self._draw(plan, number), **seen} for number in range(self.count)]
             return {"created": int(plan.created), "data": data, **self._count(plan, wire)}
-        revised = {"revised_prompt": wire.prompt}
+        revised: Object = {**seen, "revised_prompt": wire.prompt}
         if wire.response_format == "b64_json":
             drawn: list[JSON] = [{**revised, "b64_json": self._draw(plan, n)} for n in range(self.count)]
         else:
@@ -166,7 +205,7 @@ class ImageCodec:
         tokens = plan.usage.prompt_tokens
         return {
             "background": "opaque" if wire.background in (None, "auto") else wire.background,
-            "output_format": "png",
+            "output_format": self._form,
             "quality": quality,
             "size": f"{width}x{height}",
             "usage": {

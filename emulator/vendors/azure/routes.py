@@ -29,7 +29,7 @@ from emulator.vendors.azure.resource.models import list_models, retrieve_model
 from emulator.vendors.azure.resource.project import get_connection, get_deployment, list_connections, open_connection
 from emulator.vendors.azure.resource.project import list_deployments as list_of_project
 from emulator.vendors.azure.responses.kept import cancel, delete, list_input, retrieve
-from emulator.vendors.azure.responses.parse import parse_responses
+from emulator.vendors.azure.responses.parse import count_input, parse_responses
 from emulator.vendors.azure.settings import AzureSettings
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
@@ -58,6 +58,7 @@ VENDOR = Vendor(
             for route, parse in (("/", parse_health), ("/health", parse_health), ("/swagger.json", parse_swagger))
         ),
         Endpoint(method="POST", path="/{prefix:path}/responses", parse=parse_responses, keeps=True),
+        Endpoint(method="POST", path="/{prefix:path}/responses/input_tokens", parse=count_input, keeps=True),
         Endpoint(method="GET", path="/{prefix:path}/responses/{response}", parse=retrieve, keeps=True),
         Endpoint(method="DELETE", path="/{prefix:path}/responses/{response}", parse=delete, keeps=True),
         Endpoint(method="POST", path="/{prefix:path}/responses/{response}/cancel", parse=cancel, keeps=True),

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.dialects.png import draw_png
 from tests.conftest import Start
-from tests.parsed import JSON
+from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import VERSION, accept, refuse
 
 V1 = "/openai/v1/images/generations"
@@ -74,13 +74,52 @@ async def test_pictures_of_model_inference(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
+    ("form", "begins"),
+    [
+        pytest.param("png", b"\x89PNG", id="PNG"),
+        pytest.param("jpeg", b"\xff\xd8\xff", id="JPEG"),
+        pytest.param("webp", b"RIFF", id="WebP"),
+    ],
+)
+async def test_forms(start: Start, form: str, begins: bytes) -> None:
+    body: JSON = {"model": "gpt-image-1", "prompt": "A cat", "output_format": form}
+    answer = (await (await start()).ask("azure", V1, body, headers=KEY)).json()
+    (found,) = answer["data"]
+    assert (b64decode(found["b64_json"]).startswith(begins), answer["output_format"]) == (True, form)
+
+
+async def test_what_the_content_filter_saw(start: Start) -> None:
+    running = await start()
+    for model in ("gpt-image-1", "dall-e-3"):
+        (found,) = (await running.ask("azure", V1, {"model": model, "prompt": "A cat"}, headers=KEY)).json()["data"]
+        assert found["content_filter_results"]["violence"] == {"filtered": False, "severity": "safe"}
+        assert found["prompt_filter_results"]["profanity"] == {"filtered": False, "detected": False}
+
+
+async def test_a_stream_of_pictures(start: Start) -> None:
+    running = await start()
+    body: JSON = {"model": "gpt-image-1", "prompt": "A cat", "stream": True, "partial_images": 2, "quality": "low"}
+    answer = await running.ask("azure", V1, body, headers=KEY)
+    events = [parse_json(line[6:]) for line in answer.body.splitlines() if line.startswith(b"data: ")]
+    names = [line[7:].decode() for line in answer.body.splitlines() if line.startswith(b"event: ")]
+    assert names == [event["type"] for event in events]
+    assert names == [*["image_generation.partial_image"] * 2, "image_generation.completed"]
+    assert [event.get("partial_image_index") for event in events] == [0, 1, None]
+    assert [size_of(b64decode(event["b64_json"])) for event in events] == [(1024, 1024)] * 3
+    assert (events[-1]["usage"]["output_tokens"], events[-1]["quality"]) == (272, "low")
+
+
+@pytest.mark.parametrize(
     ("body", "param"),
     [
         pytest.param({"model": "gpt-image-1"}, "prompt", id="no prompt"),
         pytest.param({"model": "gpt-image-1", "prompt": "a", "size": "big"}, "size", id="no size"),
         pytest.param({"model": "gpt-image-1", "prompt": "a", "n": 11}, "n", id="too many"),
         pytest.param({"model": "dall-e-3", "prompt": "a", "n": 2}, "n", id="more than one"),
-        pytest.param({"model": "gpt-image-1", "prompt": "a", "output_format": "webp"}, "output_format", id="no PNG"),
+        pytest.param({"model": "gpt-image-1", "prompt": "a", "output_format": "gif"}, "output_format", id="a GIF"),
+        pytest.param({"model": "dall-e-3", "prompt": "a", "output_format": "png"}, "output_format", id="a form"),
+        pytest.param({"model": "gpt-image-1", "prompt": "a", "partial_images": 2}, "partial_images", id="no stream"),
+        pytest.param({"model": "gpt-image-1", "prompt": "a", "stream": True, "n": 2}, "n", id="two in a stream"),
         pytest.param({"model": "gpt-image-1", "prompt": "a", "response_format": "url"}, "response_format", id="no URL"),
     ],
 )

@@ -5,36 +5,30 @@ Sources: openai-python, ``types/chat/chat_completion_audio.py``; learn.microsoft
 
 import struct
 from base64 import b64encode
-from collections.abc import Mapping
 from typing import Literal
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import Object
 from emulator.core.plan import Choice, Plan
 from emulator.core.seed import draw_hex
+from emulator.dialects.silence import ENCODERS, RATE, TOKEN
 from emulator.vendors.azure.errors import refusals
 
-AudioFormat = Literal["wav", "pcm16", "mp3"]
-_FORMATS: Mapping[str, AudioFormat] = {"wav": "wav", "pcm16": "pcm16", "mp3": "mp3"}
-_RATE = 24_000  # samples a second
-_TOKEN = 480  # samples: twenty milliseconds
+AudioFormat = Literal["wav", "pcm16", "mp3", "flac", "opus", "aac"]
 _LIFE = 3600  # seconds that the service remembers what it said
 _FRAME = b"\xff\xfb\x90\xc4" + bytes(413)  # 128 kbit/s, 44.1 kHz: twenty-six milliseconds of nothing
 _HEAD = struct.Struct("<4sI4s4sIHHIIHH4sI")  # of a WAV file, as its sound begins
 
 
-def read_format(wanted: str, *, stream: bool) -> AudioFormat:
-    """The form of the sound; no encoder is at hand for the others.
+def read_format(wanted: AudioFormat, *, stream: bool) -> AudioFormat:
+    """The form of the sound.
 
     Raises:
-        EmulatedError: it is not spoken in that form, or not in a stream.
+        EmulatedError: it is not spoken in that form in a stream.
     """
-    found = _FORMATS.get(wanted)
-    if found is None:
-        raise refusals.unsupported_value(("audio", "format"), wanted, tuple(_FORMATS))
-    if stream and found != "pcm16":
+    if stream and wanted != "pcm16":
         raise _refuse_stream(wanted)
-    return found
+    return wanted
 
 
 def _refuse_stream(wanted: str) -> EmulatedError:
@@ -47,11 +41,13 @@ def make_sound(tokens: int, form: AudioFormat) -> bytes:
     """Silence for so many tokens."""
     if form == "mp3":
         return _FRAME * max(1, tokens)
-    samples = bytes(2 * _TOKEN * tokens)
+    if form in ENCODERS:
+        return ENCODERS[form](tokens)
+    samples = bytes(2 * TOKEN * tokens)
     if form == "pcm16":
         return samples
     size = len(samples)
-    shape = (16, 1, 1, _RATE, 2 * _RATE, 2, 16)  # plain numbers, one channel, two bytes each
+    shape = (16, 1, 1, RATE, 2 * RATE, 2, 16)  # plain numbers, one channel, two bytes each
     return _HEAD.pack(b"RIFF", 36 + size, b"WAVE", b"fmt ", *shape, b"data", size) + samples
 
 

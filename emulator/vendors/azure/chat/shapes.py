@@ -11,17 +11,17 @@ from emulator.vendors.azure.habits import Habits
 
 _derive_id = prepare(..., "chat")
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
-_UNSEEN: JSON = {"filtered": False, "detected": False}
-_HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
-_PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": _UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
-_MATERIAL: Object = {"protected_material_code": _UNSEEN, "protected_material_text": _UNSEEN}
-ANSWER_HARMS: Object = {**_HARMS, **_MATERIAL}
+UNSEEN: JSON = {"filtered": False, "detected": False}
+HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
+PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
+_MATERIAL: Object = {"protected_material_code": UNSEEN, "protected_material_text": UNSEEN}
+ANSWER_HARMS: Object = {**HARMS, **_MATERIAL}
 THINK = ("<think>\n", "\n</think>\n\n")
 
 
 def shape_prompt_results(count: int) -> JSON:
     """What the content filter saw in so many prompts."""
-    return [{"prompt_index": index, "content_filter_results": _PROMPT_HARMS} for index in range(count)]
+    return [{"prompt_index": index, "content_filter_results": PROMPT_HARMS} for index in range(count)]
 
 
 def draw_answer_id(plan: Plan, *, openai: bool) -> str:

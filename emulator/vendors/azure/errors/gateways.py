@@ -8,7 +8,7 @@ from emulator.core.errors import ErrorKind
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.vendors.azure.errors.envelope import Envelope
 from emulator.vendors.azure.errors.openai import word_openai
-from emulator.vendors.azure.errors.wording import Worded, model_error_headers, word_filtered
+from emulator.vendors.azure.errors.wording import Worded, model_error_headers, word_filtered, word_filtered_response
 from emulator.vendors.azure.headers import gateway_headers, refused_headers
 
 _WRONG_KEY = (
@@ -155,7 +155,8 @@ def _word_azure_openai(envelope: Envelope) -> Worded:
         milliseconds = (("retry-after-ms", str(envelope.wait * 1000)),)
         return Worded(_coded("429", envelope.message or _word_throttled(envelope)), milliseconds)
     if envelope.kind is ErrorKind.CONTENT_FILTER:
-        return word_filtered(envelope, "Azure OpenAI's", _ADVICE)
+        word = word_filtered_response if envelope.request.path.endswith("/responses") else word_filtered
+        return word(envelope, "Azure OpenAI's", _ADVICE)
     return word_openai(envelope)
 
 

@@ -21,16 +21,14 @@ Words = Callable[[Envelope], Worded]
 
 NO_SCHEMA = "Response format is json_schema but json_schema is not provided."
 _SAFE: JSON = {"filtered": False, "severity": "safe"}
-_FILTER_RESULT: JSON = {
-    "code": "ResponsibleAIPolicyViolation",
-    "content_filter_result": {
-        "hate": _SAFE,
-        "jailbreak": {"filtered": False, "detected": False},
-        "self_harm": _SAFE,
-        "sexual": _SAFE,
-        "violence": {"filtered": True, "severity": "medium"},
-    },
+_FOUND: JSON = {
+    "hate": _SAFE,
+    "jailbreak": {"filtered": False, "detected": False},
+    "self_harm": _SAFE,
+    "sexual": _SAFE,
+    "violence": {"filtered": True, "severity": "medium"},
 }
+_FILTER_RESULT: JSON = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": _FOUND}
 _FILTERED = (
     "The response was filtered due to the prompt triggering {policy} content management policy. "
     "Please modify your prompt and retry."
@@ -56,6 +54,21 @@ def word_filtered(envelope: Envelope, policy: str = "Microsoft's", advice: str =
                 "code": "content_filter",
                 "status": envelope.status,
                 "innererror": _FILTER_RESULT,
+            }
+        }
+    )
+
+
+def word_filtered_response(envelope: Envelope, policy: str, advice: str) -> Worded:
+    """The same of the Responses API. Source: Microsoft's public guides on moving there from chat completions."""
+    return Worded(
+        {
+            "error": {
+                "message": envelope.message or _FILTERED.format(policy=policy) + advice,
+                "type": "invalid_request_error",
+                "param": envelope.param or "prompt",
+                "code": "content_filter",
+                "content_filters": [{"blocked": True, "source_type": "prompt", "content_filter_results": _FOUND}],
             }
         }
     )

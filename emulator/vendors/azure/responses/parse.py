@@ -6,15 +6,17 @@ Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI 
 from dataclasses import replace
 
 from emulator.core.call import ChatAsk, Message, Sampling
-from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.core.json import JSON, Object, as_array, as_object, dump_json
 from emulator.core.seed import draw_hex
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
+from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.openai import Format
 from emulator.dialects.responses.shapes import ResponseOptions
+from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
 from emulator.vendors.azure.parameters import check_parameters
 from emulator.vendors.azure.request import Query, admit
 from emulator.vendors.azure.responses.codec import ResponsesCodec
@@ -26,6 +28,11 @@ from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.surface import RESPONSES
 
 _KNOWN = frozenset(ResponseRequest.model_fields)
+_SEEN: JSON = [
+    {"blocked": False, "source_type": "prompt", "content_filter_results": PROMPT_HARMS},
+    {"blocked": False, "source_type": "completion", "content_filter_results": ANSWER_HARMS},
+]
+"""What the content filter saw. Source: Azure/azure-rest-api-specs pull request 42141."""
 _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"}
 
 
@@ -59,6 +66,21 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
         keep=codec.keep if wire.store is not False else None,
         at_once=codec.background and not codec.streamed,
     )
+
+
+def count_input(request: WireRequest, service: AzureService) -> WireResponse:
+    """``POST /responses/input_tokens``: what a request would count before anything is answered."""
+    query = admit(request, service, "chat", RESPONSES, "responses")
+    fields = query.body if isinstance(query.body, dict) else {}
+    given = {name: value for name, value in fields.items() if value is not None}
+    wire = validate(ResponseRequest, {"input": "", **given} if isinstance(query.body, dict) else query.body)
+    before = _recall(wire, request)
+    items = list_items(wire.input) if wire.input else []
+    ask = _read_ask(wire, query, [*before, *items], read_offer(wire, query.habits))
+    (count,) = service.count_prompt(ask, query.deployment)
+    body: Object = {"object": "response.input_tokens", "input_tokens": count}
+    headers = (JSON_TYPE, *gateway_headers(request), *echo_request_id(request))
+    return WireResponse(200, dump_json(body), headers)
 
 
 def _read_ask(wire: ResponseRequest, query: Query, items: list[Object], offer: Offer) -> ChatAsk:
@@ -170,6 +192,7 @@ def _read_options(wire: ResponseRequest, query: Query, offer: Offer) -> Response
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
         queued=wire.background is True,
+        findings={"content_filters": _SEEN} if query.habits.filtered else {},
         customs=frozenset([tool.name for tool in offer.tools if tool.bare]),
     )
 

@@ -20,6 +20,7 @@ from emulator.dialects.responses.shapes import OWN_FIELDS, ResponseOptions
 from emulator.dialects.responses.stream import stream_response
 from emulator.vendors.azure.errors import refusals
 
+_FINDINGS = ("content_filters",)
 _LIFE = 300.0  # seconds after its beginning in which a stream can be heard
 
 
@@ -124,7 +125,8 @@ def _read_options(response: Object, tape: Tape) -> ResponseOptions:
     return ResponseOptions(
         model=as_text(response["model"]),
         draw_id=lambda key: as_text(response["id"]),
-        echo={name: value for name, value in response.items() if name not in OWN_FIELDS},
+        echo={name: value for name, value in response.items() if name not in {*OWN_FIELDS, *_FINDINGS}},
+        findings={name: response[name] for name in _FINDINGS if name in response},
         chat_usage=False,
         stream_usage=True,
         events=True,

@@ -59,10 +59,23 @@ def test_a_sound_of_frames() -> None:
 
 
 @pytest.mark.parametrize(
+    ("form", "begins"),
+    [
+        pytest.param("flac", b"fLaC", id="FLAC"),
+        pytest.param("opus", b"OggS", id="Opus"),
+        pytest.param("aac", b"\xff\xf1", id="AAC"),
+    ],
+)
+def test_other_forms(form: str, begins: bytes) -> None:
+    message = parse_json(accept(ask(form), V1).codec.render(HELLO, REQUEST).body)["choices"][0]["message"]
+    assert b64decode(message["audio"]["data"]).startswith(begins)
+
+
+@pytest.mark.parametrize(
     ("body", "param"),
     [
         pytest.param(ask(audio=None), "audio", id="no voice"),
-        pytest.param(ask("opus"), "audio.format", id="no encoder"),
+        pytest.param(ask("ogg"), "audio.format", id="another form"),
         pytest.param(ask("wav", stream=True), "audio.format", id="a stream of something else"),
         pytest.param(ask(model="gpt-4o"), "modalities", id="a model that does not speak"),
     ],

@@ -5,6 +5,7 @@ import pytest
 from emulator.core.call import ChatAsk
 from emulator.core.vendor import Call
 from emulator.vendors.azure.responses.fields import ResponseRequest
+from tests.conftest import Start
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import HELLO, REQUEST
 from tests.vendors.azure.service import Refused, accept, refuse, send
@@ -234,3 +235,41 @@ def test_what_a_response_repeats() -> None:
 def test_background_work_is_queued_first() -> None:
     body = body_of(accept(ask(background=True), V1))
     assert (body["status"], body["output"], body["usage"]) == ("queued", [], None)
+
+
+async def test_tokens_are_counted_without_an_answer(start: Start) -> None:
+    running = await start()
+    key = {"api-key": "k"}
+    made = (await running.ask("azure", V1, ask(instructions="Be short."), headers=key)).json()
+    counted = await running.ask("azure", f"{V1}/input_tokens", ask(instructions="Be short."), headers=key)
+    assert counted.json() == {"object": "response.input_tokens", "input_tokens": made["usage"]["input_tokens"]}
+    more = {"model": "gpt-4o", "previous_response_id": made["id"]}
+    after = (await running.ask("azure", f"{V1}/input_tokens", more, headers=key)).json()
+    assert after["input_tokens"] > made["usage"]["input_tokens"]
+
+
+async def test_what_the_content_filter_saw(start: Start) -> None:
+    running = await start()
+    key = {"api-key": "k"}
+    made = (await running.ask("azure", V1, ask(), headers=key)).json()
+    sources = [(each["source_type"], each["blocked"]) for each in made["content_filters"]]
+    assert sources == [("prompt", False), ("completion", False)]
+    stream = await running.ask("azure", V1, ask(stream=True), headers=key)
+    events = [parse_json(line[6:]) for line in stream.body.splitlines() if line.startswith(b"data: ")]
+    assert (events[0]["response"]["content_filters"], events[-1]["response"]["content_filters"]) == (
+        None,
+        made["content_filters"],
+    )
+
+
+async def test_a_prompt_that_is_filtered(start: Start) -> None:
+    running = await start("rules:\n  - {name: no, error: {kind: content_filter}}\n")
+    answer = await running.ask("azure", V1, ask(), headers={"api-key": "k"})
+    error = answer.json()["error"]
+    (found,) = error["content_filters"]
+    assert (answer.status, error["code"], found["blocked"], found["source_type"]) == (
+        400,
+        "content_filter",
+        True,
+        "prompt",
+    )
