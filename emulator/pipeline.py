@@ -9,7 +9,7 @@ from emulator.core.clock import Clock
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
-from emulator.core.seed import derive
+from emulator.core.seed import derive, prepare
 from emulator.core.state import State
 from emulator.core.vendor import Call, Parsed
 from emulator.core.wire import WireRequest
@@ -37,6 +37,7 @@ class Emulator:
     """One scenario at work: what all vendors share while they answer.
 
     ``is_plain``: no call has a rule to meet or anything to wait for.
+    ``name_answer``: gives the key of an answer, from the request's identity and attempt.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Emulator:
         self.clock = clock
         self.state = state
         self.seed = seed
+        self.name_answer = prepare(seed, "answer", ..., ...)
         self.started = clock.now() if started is None else started
         self._drafts: dict[bytes, Draft] = {}
         self._latency = latency
@@ -168,15 +170,10 @@ class Emulator:
         return draft
 
     def _write(self, call: Call, reply: FixedReply | None) -> Draft:
-        tokenizer = tokenizer_for(call.deployment.tokenizer)
+        deployment = call.deployment
         try:
             return write(
-                call.ask,
-                call.deployment,
-                tokenizer,
-                seed=self.seed,
-                prompt_tokens=call.prompt_tokens,
-                reply=reply,
+                call.ask, deployment, tokenizer_for(deployment.tokenizer), self.seed, call.prompt_tokens, reply
             )
         except Unsatisfiable as error:
             plain = isinstance(call.ask, ChatAsk) and call.ask.format == "text"

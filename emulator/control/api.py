@@ -91,7 +91,7 @@ class ControlPlane:
         attempt = 0
         with suppress(EmulatedError):  # the store is away: it counts as the first attempt
             attempt = await emulator.state.count(session, "attempt", identity)
-        entry.id = derive(emulator.seed, "answer", identity, attempt).hex()
+        entry.id = emulator.name_answer(identity, attempt).hex()
         entry.attempts, entry.retry_of = journal.follow(session, identity, entry.id)
         entry.number = entry.attempts.count
         journal.add(entry, emulator.journal.entries)

@@ -41,7 +41,6 @@ def write(
     ask: Ask,
     deployment: Deployment,
     tokenizer: Tokenizer,
-    *,
     seed: int,
     prompt_tokens: tuple[int, ...],
     reply: FixedReply | None = None,

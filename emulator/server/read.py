@@ -8,7 +8,7 @@ from aiohttp import web
 from emulator.core.bounds import LIGHT
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
-from emulator.core.seed import derive, derive_written
+from emulator.core.seed import derive_written
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
 from emulator.core.wire import NOTHING, WireRequest, limit_headers
 from emulator.core.work import aside
@@ -73,7 +73,7 @@ class Reader:
             exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
         finally:  # a request that is refused for want of the store has a name all the same
             wire.attempt = exchange.attempt
-            wire.key = derive(emulator.seed, "answer", exchange.identity, exchange.attempt)
+            wire.key = emulator.name_answer(exchange.identity, exchange.attempt)
 
     def find(self, method: str, path: str) -> tuple[AnyEndpoint | None, Mapping[str, str]]:
         """The endpoint and what its pattern caught; ``None``: there is none."""
