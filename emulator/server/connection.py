@@ -247,7 +247,10 @@ class Connection(RequestHandler):
 
 
 class ConnectionServer(web.Server):
-    """The connections of one listening socket; ``own``: its vendor and session, if it is for one."""
+    """The connections of one listening socket.
+
+    ``own``: its vendor and session, if it is for one; ``came``: told of each client that came in.
+    """
 
     def __init__(
         self,
@@ -258,8 +261,11 @@ class ConnectionServer(web.Server):
         super().__init__(serve, handler_cancellation=True)
         self.lane = lane
         self.own = own
+        self.came: Callable[[], None] | None = None
 
     def __call__(self) -> Connection:
+        if self.came is not None:
+            self.came()
         return Connection(self, self._loop)
 
     @property

@@ -17,6 +17,7 @@ from emulator.control.problem import problem_response
 from emulator.server.address import SessionNameError, address
 from emulator.server.complain import explain_address
 from emulator.server.connection import Connection, ConnectionServer
+from emulator.server.door import Door
 from emulator.server.lane import Lane
 from emulator.server.patience import Patience, TimeLimits, keep_house
 from emulator.server.runtime import Runtime
@@ -34,8 +35,15 @@ class _Socket:
     """One that listens, and the connections that came of it."""
 
     server: asyncio.Server
+    door: Door | None
     web: ConnectionServer
     port: int
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self.server.close()
+        if self.door is not None:
+            self.door.close()
 
 
 class PortInUse(Exception):
@@ -109,7 +117,7 @@ class Listeners:
         """A session has ended; its ports are closed."""
         for key in [key for key in self._own if key[0] == session]:
             sock = self._own.pop(key)
-            sock.server.close()
+            sock.close()
             task = asyncio.ensure_future(sock.web.finish(self._drain))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
@@ -135,21 +143,23 @@ class Listeners:
 
     async def _listen(self, port: Port, number: int) -> _Socket:
         web = ConnectionServer(port.serve, self.lane, (port.vendor, port.session))
-        loop = asyncio.get_running_loop()
-        if self._context is None:
-            server = await loop.create_server(web, self._host, number, backlog=_BACKLOG)
-        else:
-            shake = min(self._limits.head, _LONGEST_SHAKE)
-            server = await loop.create_server(
-                web,
-                self._host,
-                number,
-                ssl=self._context,
-                backlog=_BACKLOG,
-                ssl_handshake_timeout=shake,
-                ssl_shutdown_timeout=_FAREWELL,
-            )
-        sock = _Socket(server, web, int(server.sockets[0].getsockname()[1]))
+        loop, context = asyncio.get_running_loop(), self._context
+        shake = None if context is None else min(self._limits.head, _LONGEST_SHAKE)
+        farewell = None if context is None else _FAREWELL
+        server = await loop.create_server(
+            web,
+            self._host,
+            number,
+            ssl=context,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=shake,
+            ssl_shutdown_timeout=farewell,
+        )
+        door = None
+        if not isinstance(loop, asyncio.BaseEventLoop):  # which takes all who wait
+            door = Door(server.sockets, web, context, shake, farewell)
+            web.came = door.look
+        sock = _Socket(server, door, web, int(server.sockets[0].getsockname()[1]))
         self._sockets.append(sock)
         return sock
 
@@ -167,7 +177,7 @@ class Listeners:
         if self._watching is not None:
             self._watching.cancel()
         for sock in self._sockets:
-            sock.server.close()
+            sock.close()
         await asyncio.sleep(0)  # what has arrived is begun
         self.runtime.close()
         await asyncio.gather(*(sock.web.finish(self._drain) for sock in self._sockets))
