@@ -123,9 +123,12 @@ class Journal:
 
     def _make_room(self, calls: deque[Recorded], most: int) -> None:
         """Let the oldest calls go, a session's and those of all."""
-        while len(calls) > most:
-            self._drop(calls.popleft())
         order, kept = self._order, self._kept
+        while len(calls) > most:
+            oldest = calls.popleft()
+            self._drop(oldest)
+            if order and order[0] is oldest:
+                order.popleft()
         while order and (self._count > _MOST_ENTRIES or not self._has(order[0])):
             oldest = order.popleft()
             if self._has(oldest):

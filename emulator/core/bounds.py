@@ -98,6 +98,14 @@ def is_long(ask: Ask, deployment: Deployment) -> bool:
             return count_components(ask, deployment) > _LONG * 8
 
 
+def is_light(ask: Ask, most_messages: int) -> bool:
+    """A chat with one answer of natural length: no other bound has anything to say to it, and it is quickly made."""
+    if not isinstance(ask, ChatAsk) or ask.tools or ask.schema is not None or len(ask.messages) > most_messages:
+        return False
+    sampling = ask.sampling
+    return sampling.n == 1 and sampling.logprobs is None and not sampling.ignore_eos
+
+
 def is_open(ask: Ask) -> bool:
     """How long the answer takes to make, nobody knows: it has a schema to meet."""
     if isinstance(ask, ChatAsk):

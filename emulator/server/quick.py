@@ -6,7 +6,7 @@ from multidict import CIMultiDict
 
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
-from emulator.core.bounds import is_long, is_open
+from emulator.core.bounds import is_light, is_long, is_open
 from emulator.core.clock import RealClock
 from emulator.core.plan import Plan
 from emulator.core.record import record
@@ -110,15 +110,14 @@ class Quick:
         wire.headers, whole = head.seen, wire.headers
         parsed = head.endpoint.parse(wire, self._service)
         wire.headers = whole
-        if not isinstance(parsed, Call) or not self._is_usual(parsed):
+        if not isinstance(parsed, Call) or not _is_usual(parsed):
             return None
-        self._emulator.bounds.check(parsed.ask, parsed.deployment)
+        bounds, ask, deployment = self._emulator.bounds, parsed.ask, parsed.deployment
+        if not is_light(ask, bounds.messages):
+            if is_open(ask) or is_long(ask, deployment):
+                return None
+            bounds.check(ask, deployment)
         return parsed
-
-    def _is_usual(self, call: Call) -> bool:
-        if call.keep is not None or call.delay or call.quotas or not call.repeatable:
-            return False
-        return not (is_open(call.ask) or is_long(call.ask, call.deployment)) and sum(call.prompt_tokens) <= LONG_PROMPT
 
     def _record(self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes) -> None:
         journal, usage, ended = self._journal, plan.usage, self._emulator.clock.now()
@@ -192,3 +191,10 @@ class Quick:
         headers = (*answer.headers, ("x-emulator-request-id", slip.key.hex()))
         body = answer.body if isinstance(answer, WireResponse) else None
         return Said(wire, headers, body, plan.choices[0] if plan.choices else None)
+
+
+def _is_usual(call: Call) -> bool:
+    """It changes nothing, waits for nothing, and would be read the same way whenever it came."""
+    if call.keep is not None or call.delay or call.quotas or not call.repeatable:
+        return False
+    return sum(call.prompt_tokens) <= LONG_PROMPT
