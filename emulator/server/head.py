@@ -10,6 +10,7 @@ from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import AnyVendor
 from emulator.core.wire import Headers
 
+_PAIR = ": ".join
 LAST_CHUNK = b"0\r\n\r\n"
 WITHOUT_BODY = (204, 304)  # statuses whose answers end with their head
 
@@ -32,7 +33,7 @@ def word_head(
     """What comes before the body, in the vendor's way; ``modern``: to a client of HTTP/1.1."""
     if not modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
         headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    lines = "\r\n".join([*map(_PAIR, headers), ""])
     own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date else framing
     if keep_alive != modern and "\nconnection:" not in f"\n{lines}".lower():
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"

@@ -20,7 +20,7 @@ _COLUMNS = (
 )  # of a row of them
 _WIDTH = len(_COLUMNS)
 _SESSIONS = 1000  # and deployments of which it is known when they were asked last
-_FRESH = 500  # calls that wait to be counted, and whose figures wait to be packed
+_FRESH = 500  # calls that wait to be counted
 
 
 class Counted(Protocol):
@@ -63,7 +63,6 @@ class VendorMetrics:
         self._completion_tokens = 0
         self._errors: Counter[str] = Counter()
         self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # and who served, and class of status
-        self._fresh: list[tuple[str, str, float, float, int, int, int]] = []
         self._figures = array("d")
         self._names: dict[str, int] = {}
         self._last: dict[tuple[str, str], float] = {}
@@ -80,33 +79,24 @@ class VendorMetrics:
         """Count those that wait; nothing of them is held any longer."""
         waiting, self._waiting = self._waiting, []
         self._requests += len(waiting)
-        fresh, answered = self._fresh, self._by_deployment
+        names, figures, answered = self._names, self._figures, self._by_deployment
         for call in waiting:
-            status, deployment = call.status, call.deployment
+            status, deployment, served = call.status, call.deployment, call.served
             if not 200 <= status < 400:
                 self._errors[call.error or ""] += 1
             if deployment is None:
                 continue
-            served, asked, said, ttft = call.served, call.prompt_tokens, call.completion_tokens, call.ttft
             answered[deployment, served, status // 100] += 1
+            asked, said, ttft = call.prompt_tokens, call.completion_tokens, call.ttft
             self._prompt_tokens += asked
             self._completion_tokens += said
-            fresh.append((deployment, served, call.duration, nan if ttft is None else ttft, asked, said, call.events))
+            who = names.setdefault(deployment, len(names)), names.setdefault(served, len(names))
+            figures.extend((*who, call.duration, nan if ttft is None else ttft, asked, said, call.events))
+        if len(figures) > _LATEST * _WIDTH:
+            del figures[: -_LATEST * _WIDTH]
         self._note_ends(
             {(call.deployment, call.session): call.ended for call in waiting if call.deployment is not None}
         )
-        if len(fresh) >= _FRESH:
-            self._pack()
-
-    def _pack(self) -> None:
-        """Put the freshest figures with the others, where they take a third of the room."""
-        names, figures = self._names, self._figures
-        for deployment, served, *numbers in self._fresh:
-            figures.append(names.setdefault(deployment, len(names)))
-            figures.append(names.setdefault(served, len(names)))
-            figures.extend(numbers)
-        self._fresh.clear()
-        del figures[: -_LATEST * _WIDTH]
 
     def total(self, name: str, **labels: str) -> float:
         """A counter; ``failed`` also by ``error``, a kind of refusal, and some by ``deployment`` and ``served``."""
@@ -133,7 +123,6 @@ class VendorMetrics:
         ``labels`` are figures, too, and only calls with the same are looked at.
         """
         self.catch_up()
-        self._pack()
         wanted = [(_COLUMNS.index(label), self._names.get(text, -1)) for label, text in labels.items()]
         figures = self._figures
         rows = (figures[start : start + _WIDTH] for start in range(0, len(figures), _WIDTH))
