@@ -212,6 +212,14 @@ class Endpoint(Generic[S, H]):
     keeps: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane(Generic[S, H]):
+    """Some of a vendor's endpoints, on a port that serves nothing else; port 0 takes a free one."""
+
+    port: int
+    endpoints: tuple[Endpoint[S, H], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Vendor(Generic[S, H]):
     """Everything the server needs to stand in for one vendor.
@@ -219,6 +227,7 @@ class Vendor(Generic[S, H]):
     Fields:
         catalogue: the deployments it serves before a scenario adds its own.
         prepare: what no request changes of how a deployment reads and answers; found out once.
+        planes: what has a port of its own, by name; the vendor's own port does not serve it then.
         check_traits: what is wrong with a scenario's traits of a deployment, in a sentence; empty: nothing.
         authenticate: names the principal or raises ``UNAUTHENTICATED``.
         render_error: words any refusal, the vendor's own and injected ones; total over ``ErrorKind``.
@@ -248,6 +257,7 @@ class Vendor(Generic[S, H]):
     lower_case: bool = False
     reads: tuple[str, ...] = ()
     keeps: bool = False
+    planes: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}
     check_traits: Callable[[Deployment], str] = lambda deployment: ""
 
 
@@ -258,4 +268,5 @@ def no_habits(deployment: Deployment, settings: VendorSettings) -> None:
 AnyVendor = Vendor[Any, Any]  # in one table stand vendors of different settings, which no type can say
 AnyService = Service[Any, Any]
 AnyEndpoint = Endpoint[Any, Any]
+AnyPlane = Plane[Any, Any]
 Vendors = Mapping[str, AnyVendor]

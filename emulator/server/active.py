@@ -1,7 +1,10 @@
 """A scenario at work, and the vendors that it serves."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from emulator.core.clock import Clock
 from emulator.pipeline import Emulator
@@ -11,23 +14,32 @@ from emulator.server.hints import Hints
 
 
 class Apps(Mapping[str, VendorApp]):
-    """The vendors that are served, each mounted when it is first asked for."""
+    """The vendors that are served, each mounted when it is first asked for, and so are their planes.
 
-    def __init__(self, names: Sequence[str], mount: Callable[[str], VendorApp]) -> None:
+    ``planes``: by name, the port that each wants; they are found here, and not counted among the vendors.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        mount: Callable[[str], VendorApp],
+        planes: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
         self._names = tuple(names)
         self._mount = mount
+        self.planes = planes
         self._mounted: dict[str, VendorApp] = {}
 
     def __getitem__(self, name: str) -> VendorApp:
         app = self._mounted.get(name)
         if app is None:
-            if name not in self._names:
+            if name not in self:
                 raise KeyError(name)
             app = self._mounted[name] = self._mount(name)
         return app
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names  # without mounting it
+        return name in self._names or name in self.planes  # without mounting it
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -48,7 +60,7 @@ class ActiveScenario:
 
     loaded: LoadedScenario
     emulator: Emulator
-    apps: Mapping[str, VendorApp]
+    apps: Apps
     keys: Mapping[str, str]
     hints: Hints
     world: str

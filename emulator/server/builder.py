@@ -1,15 +1,15 @@
 """From a scenario to what answers by it."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock
 from emulator.core.secret import make_keyring
 from emulator.core.state import State, Store
-from emulator.core.vendor import Vendors
+from emulator.core.vendor import AnyPlane, AnyVendor, Vendors
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.schema import Scenario
@@ -73,16 +73,33 @@ class Builder:
             started=started,
         )
         hints = Hints(self.vendors, served, self.urls)
-        apps = Apps(served, lambda name: self._mount(name, scenario, emulator, hints))
+        planes = self._find_planes(served, scenario)
+        apps = Apps(served, lambda name: self._mount(name, scenario, emulator, hints, apps), planes)
         keys = make_keyring((key.token, key.principal) for key in scenario.keys or ())
         return ActiveScenario(loaded, emulator, apps, keys, hints, world, era)
 
-    def _mount(self, name: str, scenario: Scenario, emulator: Emulator, hints: Hints) -> VendorApp:
-        vendor, metrics = self.vendors[name], self.metrics[name]
+    def _find_planes(self, served: Sequence[str], scenario: Scenario) -> Mapping[str, int]:
+        """The port of each plane that the scenario sets apart: its vendor's name, a dot and its own."""
+        planes = {}
+        for name in served:
+            if name in scenario.vendors:  # others have no settings, and are not imported before they are asked
+                vendor = self.vendors[name]
+                found = vendor.planes(read_settings(vendor, scenario))
+                planes.update({f"{name}.{plane}": row.port for plane, row in found.items()})
+        return planes
+
+    def _mount(self, name: str, scenario: Scenario, emulator: Emulator, hints: Hints, apps: Apps) -> VendorApp:
+        """One vendor, or one of its planes, which shares the vendor's service."""
+        owner, _, plane = name.partition(".")
+        vendor, metrics = self.vendors[owner], self.metrics[owner]
         settings = read_settings(vendor, scenario)
+        if plane:
+            service = apps[owner].service
+        else:
+            service = serve(vendor, settings, scenario, emulator.clock, metrics, emulator.started)
         return VendorApp(
-            vendor,
-            serve(vendor, settings, scenario, emulator.clock, metrics, emulator.started),
+            _limit(vendor, plane, vendor.planes(settings)),
+            service,
             emulator,
             self.journal,
             self.timing,
@@ -91,3 +108,11 @@ class Builder:
             header_faults=self.overrides.header_faults,
             closing=self.closing,
         )
+
+
+def _limit(vendor: AnyVendor, plane: str, planes: Mapping[str, AnyPlane]) -> AnyVendor:
+    """The vendor with what one of its ports serves."""
+    if plane:
+        return replace(vendor, endpoints=planes[plane].endpoints)
+    apart = [endpoint for found in planes.values() for endpoint in found.endpoints]
+    return replace(vendor, endpoints=tuple(e for e in vendor.endpoints if e not in apart)) if apart else vendor

@@ -131,9 +131,10 @@ class Listeners:
         return [client for sock in self._sockets for client in sock.web.clients]
 
     async def _open_served(self) -> None:
-        """Open the ports of vendors that the scenario at work serves and none before it did."""
-        for name, port in self._ports.items():
-            if name in self.urls or not (name == "front" or name in self.runtime.active.apps):
+        """Open the ports of vendors and planes that the scenario at work serves and none before it did."""
+        apps = self.runtime.active.apps
+        for name, port in (*self._ports.items(), *apps.planes.items()):
+            if name in self.urls or not (name == "front" or name in apps):
                 continue
             try:
                 sock = await self._listen(Port(self, "" if name == "front" else name), port)

@@ -193,6 +193,8 @@ def banner(loaded: LoadedScenario, built: Built, listeners: Listeners, tls: Tls)
         url = listeners.urls[name]
         exports = " ".join(f"{key}={value}" for key, value in environment_of(name, url).items())
         yield f"  {name:<11} {url}   {exports}"
+    for name in built.runtime.active.apps.planes:
+        yield f"  {name:<11} {listeners.urls.get(name, '')}"
     front = listeners.urls["front"]
     yield f"  {'all':<11} {front}/<vendor>"
     yield f"  {'console':<11} {front}/_emulator/"

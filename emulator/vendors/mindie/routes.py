@@ -3,10 +3,11 @@
 Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wrapper/http_handler.cpp``.
 """
 
+import re
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Endpoint, Parsed, ShortCut, Vendor
+from emulator.core.vendor import Endpoint, Parsed, Plane, ShortCut, Vendor
 from emulator.core.wire import FieldNames, WireRequest
 from emulator.dialects import tgi
 from emulator.vendors.mindie.catalogue import (
@@ -44,7 +45,7 @@ from emulator.vendors.mindie.management import (
 )
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
-from emulator.vendors.mindie.settings import MindieService, MindieSettings, prepare_bounds
+from emulator.vendors.mindie.settings import Bounds, MindieService, MindieSettings, prepare_bounds
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 
@@ -118,6 +119,27 @@ _GETS: Mapping[str, Parse] = {
     f"{_MODEL}/ready": answer_ready,
 }
 
+_ENDPOINTS = (
+    *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
+    *(Endpoint(method="GET", path=path, parse=parse) for path, parse in _GETS.items()),
+)
+_METRICS = re.compile("/metrics")
+_MANAGEMENT = re.compile(
+    r"/(health|info|metrics-json|stopService)\b.*|/v2/health/.*|/v2/models/[^/]+/(ready|getSlotCount)"
+    r"|/v1/(config|health|readiness|startup|engine-server/.*|(un)?load_lora_adapter)|/v[12]/(status|role/.*)"
+)
+
+
+def find_planes(settings: MindieSettings) -> Mapping[str, Plane[MindieSettings, Bounds]]:
+    """Management and metrics, where the configuration gives them ports of their own."""
+    wanted = {"management": (settings.management_port, _MANAGEMENT), "metrics": (settings.metrics_port, _METRICS)}
+    return {
+        name: Plane(port, tuple(endpoint for endpoint in _ENDPOINTS if pattern.fullmatch(endpoint.path)))
+        for name, (port, pattern) in wanted.items()
+        if port is not None
+    }
+
+
 FIELDS = FieldNames(
     text=frozenset({"content", "reasoning_content", "arguments", "text", "generated_text", "text_output"}),
     usage=(("usage",), ("details", "generated_tokens"), ("details", "prompt_tokens")),
@@ -130,10 +152,8 @@ FIELDS = FieldNames(
 VENDOR = Vendor(
     name="mindie",
     title="Huawei Ascend MindIE",
-    endpoints=(
-        *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
-        *(Endpoint(method="GET", path=path, parse=parse) for path, parse in _GETS.items()),
-    ),
+    endpoints=_ENDPOINTS,
+    planes=find_planes,
     settings=MindieSettings,
     catalogue=list_deployments,
     authenticate=admit,

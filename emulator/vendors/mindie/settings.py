@@ -63,6 +63,15 @@ class MindieSettings(VendorSettings):
         ge=1,
         description="requests worked on at once; twice as many may wait, more lose their connection (maxLinkNum)",
     )
+    management_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="health, info, status, stopService, … on a port of their own, 0 a free one (managementPort)",
+    )
+    metrics_port: int | None = Field(
+        default=None, ge=0, le=65535, description="/metrics on a port of its own, 0 a free one (metricsPort)"
+    )
     max_prefill_batch_size: int = Field(
         default=50, ge=1, description="requests prefilled together (maxPrefillBatchSize)"
     )

@@ -238,3 +238,53 @@ async def test_a_busy_engine_says_so(start: Start) -> None:
 async def test_the_second_status_says_more(start: Start) -> None:
     resource = (await (await start()).ask("mindie", "/v2/status")).json()["resource"]
     assert list(resource)[-4:] == ["totalAvailNpuSlotsNum", "totalAvailNpuBlockNum", "dpInstMap", "maxAvailNpuBlockNum"]
+
+
+@pytest.mark.parametrize(
+    ("path", "plane"),
+    [
+        ("/health", "management"),
+        ("/health/timed-5", "management"),
+        ("/info", "management"),
+        ("/metrics-json", "management"),
+        ("/v1/config", "management"),
+        ("/v1/status", "management"),
+        ("/v2/status", "management"),
+        ("/v2/health/live", "management"),
+        (f"/v2/models/{MODEL}/ready", "management"),
+        (f"/v2/models/{MODEL}/getSlotCount", "management"),
+        (STATUS, "management"),
+        ("/metrics", "metrics"),
+        ("/v1/models", ""),
+        (f"/v1/models/{MODEL}", ""),
+        ("/v2", ""),
+        (f"/v2/models/{MODEL}", ""),
+        (f"/v2/models/{MODEL}/config", ""),
+    ],
+)
+async def test_planes_apart_serve_their_own_routes_alone(start: Start, path: str, plane: str) -> None:
+    running = await start("vendors: {mindie: {management_port: 0, metrics_port: 0}}\n")
+    found = {
+        name: (await running.ask(f"mindie.{name}".rstrip("."), path)).status for name in ("", "management", "metrics")
+    }
+    assert found == {name: 200 if name == plane else 404 for name in found}
+
+
+async def test_planes_are_one_server(start: Start) -> None:
+    running = await start("vendors: {mindie: {management_port: 0}}\n" + SLOW)
+    async with begun(running, "/", {"inputs": PROMPT}) as (reader, _):
+        stop = asyncio.ensure_future(running.ask("mindie.management", "/stopService"))
+        while (await running.ask("mindie.management", "/health")).status == 200:
+            pass
+        assert not stop.done()
+        running.built.runtime.advance(10.0)
+        assert (await read_answer(reader)).status == 200
+        assert (await asyncio.wait_for(stop, 10)).status == 200
+    assert (await running.ask("mindie", "/", {"inputs": PROMPT})).body == REFUSED
+    assert [entry.vendor for entry in running.built.journal] == ["mindie"] * len(running.built.journal)
+
+
+async def test_the_front_knows_planes_too(start: Start) -> None:
+    running = await start("vendors: {mindie: {management_port: 0}}\n")
+    assert (await running.ask("front", "/mindie.management/health")).status == 200
+    assert (await running.ask("front", "/mindie/health")).status == 404
