@@ -12,6 +12,18 @@ from emulator.core.record import record
 
 Task = Literal["chat", "completions", "embeddings", "rerank", "images"]
 
+ANY_OBJECT: JSON = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string"},
+        "summary": {"type": "string"},
+        "items": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+        "count": {"type": "integer", "minimum": 0, "maximum": 100},
+    },
+    "required": ["title", "summary", "items", "count"],
+}
+"""The schema of an answer that is to be some JSON object."""
+
 _USUAL_OUTPUT = 1024  # tokens; no answer that ends by itself is longer
 
 

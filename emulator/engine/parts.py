@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from emulator.core.call import ChatAsk, CompletionAsk, Sampling
+from emulator.core.call import ANY_OBJECT, ChatAsk, CompletionAsk, Sampling
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import FinishReason, SpanKind
 from emulator.core.record import record
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from emulator.engine.json_schema import Mode
 
 _REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 160, "xhigh": 240, "max": 320}
-_ANY_OBJECT: JSON = {
-    "type": "object",
-    "properties": {
-        "title": {"type": "string"},
-        "summary": {"type": "string"},
-        "items": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
-        "count": {"type": "integer", "minimum": 0, "maximum": 100},
-    },
-    "required": ["title", "summary", "items", "count"],
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +136,7 @@ def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> 
 def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> Part:
     from emulator.engine.json_schema import generate
 
-    schema: JSON = ask.schema if ask.format == "json_schema" else _ANY_OBJECT
+    schema: JSON = ask.schema if ask.format == "json_schema" else ANY_OBJECT
     opening, closing = ask.around
     text = _word(generate(schema, derive(key, "json"), mode=mode), bare=ask.bare)
     return _whole("text", opening + text + closing, tokenizer)

@@ -15,7 +15,7 @@ from emulator.dialects.tgi import check_ready, count_running, count_waiting, fin
 from emulator.vendors.mindie.decoder import read_boolean, read_string, refusal
 from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
 from emulator.vendors.mindie.request import find_model, read_body
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
+from emulator.vendors.mindie.settings import BLOCK_SIZE, MindieService, MindieSettings
 from emulator.vendors.mindie.state import (
     NORMAL,
     STOPPED,
@@ -31,7 +31,6 @@ VERSION = "1.0.0"
 NODE = "127.0.0.2:1026"
 _MAX_WAIT = 600
 CACHE_BLOCKS = 1024
-_BLOCK_SIZE = 128
 
 
 def list_deployments(settings: MindieSettings) -> tuple[Deployment, ...]:
@@ -212,7 +211,7 @@ def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
     check_serving(request, find_model(request, service))
     total = service.settings.max_batch_size
     free = max(0, total - count_running(service))
-    tokens = CACHE_BLOCKS * _BLOCK_SIZE
+    tokens = CACHE_BLOCKS * BLOCK_SIZE
     return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
 
 
@@ -227,7 +226,7 @@ def show_config(request: WireRequest, service: MindieService) -> WireResponse:
         "cpuMemSize": 0,
         "worldSize": 4,
         "maxOutputLen": bounds.answer,
-        "cacheBlockSize": _BLOCK_SIZE,
+        "cacheBlockSize": BLOCK_SIZE,
     }
     return answer(request, body)
 

@@ -6,7 +6,7 @@ Source: MindIE-LLM, ``single_req_vllm_openai_completions_infer_interface.cpp``.
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, count, islice, repeat
 
-from emulator.core.call import CompletionAsk
+from emulator.core.call import ANY_OBJECT, CompletionAsk
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.record import record
@@ -16,12 +16,19 @@ from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN, interleave, last_due
 from emulator.vendors.mindie.answer import ENDED, clean, cut_at_id, quote_clean, quote_so_far, quote_token, time_tokens
+from emulator.vendors.mindie.chat.fields import read_response_format
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
 from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, read_unsigned, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import MAX_PROMPT_TOKENS, check_headers, check_ids, measure_lengths, read_body
-from emulator.vendors.mindie.sampling import check_choices, read_max_tokens, read_model, read_sampling
+from emulator.vendors.mindie.sampling import (
+    check_completion_choices,
+    check_features,
+    read_max_tokens,
+    read_model,
+    read_sampling,
+)
 from emulator.vendors.mindie.settings import MindieService
 from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
@@ -42,11 +49,12 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
         check_ids(prompt, tokenizer, "prompt")
     (count,) = service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
     sampling = read_sampling(fields, settings)
-    read_boolean(fields, "use_beam_search")
     top = _read_logprobs(fields)
     asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = read_boolean(fields, "stream") or False
-    check_choices(sampling, stream=stream)
+    form, schema = read_response_format(fields)
+    check_completion_choices(sampling, stream=stream)
+    check_features(sampling, settings, asked, top)
     lengths = measure_lengths(service, deployment, count, asked)
     request_id = read_id(request)
     codec = CompletionsCodec(
@@ -57,10 +65,16 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
         stops=sampling.stops,
         tokenizer=tokenizer,
         full_text=settings.full_text,
+        beams=sampling.beams,
+        prefix_cache=settings.prefix_cache,
     )
     return Call(
         deployment=deployment,
-        ask=CompletionAsk(prompts=(prompt,), sampling=sampling.make_sampling(lengths.answer, top)),
+        ask=CompletionAsk(
+            prompts=(prompt,),
+            sampling=sampling.make_sampling(lengths.answer, top),
+            schema=ANY_OBJECT if form == "json_object" else schema,
+        ),
         codec=codec,
         stream=stream,
         prompt_tokens=(lengths.prompt,),
@@ -104,21 +118,34 @@ class CompletionsCodec(OpenAIAnswer):
     """Text completions, whole or in chunks."""
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        choices = [cut_at_id(choice, self.stops) for choice in plan.choices]
-        rows = [
-            _ROW % (index, quote_clean(choice.text()), _write_logprobs(choice), quote(self.name_finish(choice)))
-            for index, choice in enumerate(choices)
-        ]
-        body = b'%b,"choices":[%b],%b}' % (_write_head(self, plan), b",".join(rows), _write_usage(self, plan, choices))
+        body = _write_whole(self, self.count_cached(plan, request))
         return WireResponse(200, body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(_stream(self, plan), stream_headers(plan.key))
+        plan = self.count_cached(plan, request)
+        events = _stream_beams(self, plan) if self.beams else _stream(self, plan)
+        return WireStream(events, stream_headers(plan.key))
+
+
+def _write_whole(answer: OpenAIAnswer, plan: Plan) -> bytes:
+    choices = answer.read_all(plan)
+    rows = [
+        _ROW % (index, quote_clean(choice.text()), _write_logprobs(choice), quote(answer.name_finish(choice)))
+        for index, choice in enumerate(choices)
+    ]
+    return b'%b,"choices":[%b],%b}' % (_write_head(answer, plan), b",".join(rows), _write_usage(answer, plan, choices))
+
+
+def _stream_beams(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
+    """What was searched for comes in one event, worded as an answer in one piece."""
+    due = max(map(last_due, plan.choices))
+    tokens = sum(len(choice.tokens) for choice in plan.choices)
+    yield due, b"data: %b\n\n" % _write_whole(answer, plan), tokens, ENDED
+    yield due, sse.DONE, 0, Mark.DONE
 
 
 _HEAD = b'{"id":%b,"object":"text_completion","created":%d,"model":%b'
 _ROW = b'{"index":%d,"text":%b,"logprobs":%b,"stop_reason":null,"finish_reason":%b}'
-_USAGE = b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}'
 
 
 def _write_head(answer: OpenAIAnswer, plan: Plan) -> bytes:
@@ -127,8 +154,7 @@ def _write_head(answer: OpenAIAnswer, plan: Plan) -> bytes:
 
 
 def _write_usage(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> bytes:
-    prompt, completion = answer.count(plan, choices)
-    return _USAGE % (prompt, completion, prompt + completion)
+    return b'"usage":%b' % dump_json(answer.shape_usage(plan, choices))
 
 
 def _write_logprobs(choice: Choice) -> bytes:

@@ -29,6 +29,7 @@ from emulator.vendors.mindie.generate.fields import (
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_CHOICES = 128
+MAX_BEAM_TOKENS = 128
 MAX_PENALTY = 2.0
 MAX_REPETITION = 2.0
 
@@ -41,6 +42,7 @@ class SamplingFields:
         top_k: 0 is no limit.
         thinking: the chat template lets the model think.
         skip_special_tokens: without effect.
+        beams: the best of several ways to go on are searched for.
     """
 
     ignore_eos: bool
@@ -56,19 +58,26 @@ class SamplingFields:
     skip_special_tokens: bool | None
     best_of: int | None
     n: int | None
+    beams: bool
 
     @property
     def choices(self) -> int:
-        """How many answers are made."""
-        return self.best_of or self.n or 1
+        """How many answers are made; beams need not be asked for more than are sent."""
+        if self.beams:
+            return self.n or 1
+        return max(self.best_of or 1, self.n or 1)
+
+    def _is_greedy(self) -> bool:
+        temperature, top_k, top_p = self.temperature, self.top_k, self.top_p
+        return temperature == 0 or top_k == 1 or (temperature is None and top_k is None and top_p is None)
 
     def make_sampling(self, max_tokens: int, logprobs: int | None = None) -> Sampling:
         """Temperature 0 is greedy, and so is a request that sets none of temperature, ``top_k`` and ``top_p``."""
         temperature, top_k, top_p = self.temperature, self.top_k, self.top_p
         return Sampling(
             max_tokens=max_tokens,
-            greedy=temperature == 0 or top_k == 1 or (temperature is None and top_k is None and top_p is None),
-            seed=self.seed,
+            greedy=self.choices == 1 if self.beams else self._is_greedy(),
+            seed=self.seed if self.seed is not None or not self.beams else 0,
             knobs=(
                 ("temperature", 1.0 if temperature is None else temperature),
                 ("top_k", top_k or 0),
@@ -86,8 +95,14 @@ class SamplingFields:
         )
 
 
-def read_sampling(fields: Fields, settings: MindieSettings, *, chat: bool = False) -> SamplingFields:
-    """Everything up to ``n``; ``chat``: its own fields are read in between."""
+def read_sampling(
+    fields: Fields, settings: MindieSettings, *, chat: bool = False, beams: bool = True
+) -> SamplingFields:
+    """Everything up to ``use_beam_search``; ``chat``: its own fields are read in between.
+
+    Args:
+        beams: the route knows them.
+    """
     return SamplingFields(  # in the server's order of checking
         ignore_eos=read_boolean(fields, "ignore_eos") or False,
         stops=_read_stops(fields),
@@ -102,6 +117,7 @@ def read_sampling(fields: Fields, settings: MindieSettings, *, chat: bool = Fals
         skip_special_tokens=read_boolean(fields, "skip_special_tokens"),
         best_of=_read_best_of(fields, settings),
         n=_read_n(fields, settings),
+        beams=beams and _read_beams(fields, settings),
     )
 
 
@@ -148,8 +164,7 @@ def _read_thinking(fields: Fields) -> bool:
     options = fields.get("chat_template_kwargs")
     if options is None:
         return False
-    if not isinstance(options, dict):
-        raise refusal("chat_template_kwargsmust be a JSON object", "chat_template_kwargs")
+    assert isinstance(options, dict)  # it was checked before
     thinking = read_boolean(options, "enable_thinking") or False
     budget = read_integer(options, "thinking_budget")
     if budget is not None and not 1 <= budget <= MAX_INT32:
@@ -170,16 +185,36 @@ def _read_best_of(fields: Fields, settings: MindieSettings) -> int | None:
 
 def _read_n(fields: Fields, settings: MindieSettings) -> int | None:
     value = read_unsigned(fields, "n")
-    if value is not None and settings.disaggregated and value != 1:
+    if value is None:
+        return None
+    if settings.disaggregated and value != 1:
         raise refusal(f"Parameter [n] can only be set to 1 in pd disaggregation mode, got {value}.", "n")
-    if value is not None and not 1 <= value <= MAX_CHOICES:
+    if not 1 <= value <= MAX_CHOICES:
         raise refusal(f"Parameter [n] should be in [1, {MAX_CHOICES}], got {value}. ", "n")
+    _check_room(value, "max_batch_size", settings.max_batch_size, " ")
+    _check_room(value, "maxPrefillBatchSize", settings.max_prefill_batch_size)
+    _check_room(value, "maxN", settings.max_n)
     return value
 
 
+def _check_room(value: int, name: str, most: int, after: str = "") -> None:
+    if value > most:
+        text = f"The n parameter ({value}) exceeds '{name}' ({most}). Please reduce n or increase '{name}' "
+        raise refusal(f"{text}in config.json of mindie-service.{after}", "n")
+
+
+def _read_beams(fields: Fields, settings: MindieSettings) -> bool:
+    beams = read_boolean(fields, "use_beam_search") or False
+    if beams and settings.disaggregated:
+        raise refusal("Request param use_beam_search can not be true in pd disaggregation mode.", "use_beam_search")
+    return beams
+
+
 def check_choices(sampling: SamplingFields, *, stream: bool) -> None:
-    """Several answers of the OpenAI routes need sampling; a stream makes no more of them than it sends."""
+    """Several answers of a chat need sampling or beams; a stream makes no more of them than it sends."""
     best_of, n = sampling.best_of, sampling.n
+    if sampling.beams:
+        return
     said = f"but best_of is {best_of}, n is {n}."
     if best_of is not None and stream and best_of != n:
         raise refusal(f"best_of must be equal to n in stream mode, {said}", "best_of")
@@ -188,6 +223,37 @@ def check_choices(sampling: SamplingFields, *, stream: bool) -> None:
     if sampling.choices > 1 and not sampling.temperature:
         text = "best_of/n can not greater than 1 without using beam search when temperature is 0 or not set, "
         raise refusal(text + said, "best_of")
+
+
+def check_completion_choices(sampling: SamplingFields, *, stream: bool) -> None:
+    """The same of completions, in their words."""
+    best_of, n = sampling.best_of, sampling.n
+    if sampling.beams:
+        return
+    both = best_of is not None and n is not None
+    said = f"but best_of is {_name(best_of)} and n is {_name(n)}."
+    if stream and both and best_of != n:
+        raise refusal(f"best_of must be equal to n, {said}", "best_of")
+    if stream and best_of is not None and n is None:
+        raise refusal(f"best_of must be equal to n in stream mode, but best_of is {best_of}, n is None.", "best_of")
+    if best_of is not None and n is not None and best_of < n:
+        raise refusal(f"Best_of must be greater than or equal to n, {said}", "best_of")
+    if sampling.choices > 1 and not sampling.temperature:
+        text = "Best_of and n shouldn't be greater than 1 when sampling is disabled, "
+        raise refusal(text + said, "best_of")
+
+
+def _name(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
+def check_features(sampling: SamplingFields, settings: MindieSettings, asked: int, logprobs: int | None) -> None:
+    """What does not go together: beams and long answers, log-probabilities and a prefill that is apart."""
+    if settings.disaggregated and logprobs is not None:
+        raise refusal("logprobs is not supported in dmi mode", "logprobs")
+    if sampling.beams and asked > MAX_BEAM_TOKENS:
+        text = f"Please set the max_tokens to be not larger than {MAX_BEAM_TOKENS} when the use_beam_search is on."
+        raise refusal(text, "max_tokens")
 
 
 def read_max_tokens(fields: Fields) -> int | None:

@@ -12,6 +12,7 @@ from emulator.core.record import record
 from emulator.core.vendor import Service, VendorSettings
 
 _DEFAULT_ANSWER = 20
+BLOCK_SIZE = 128  # tokens of a block of the cache (cacheBlockSize)
 PROFILES: Mapping[str, Mapping[str, JSON]] = MappingProxyType(
     {
         "strict": {},
@@ -77,6 +78,10 @@ class MindieSettings(VendorSettings):
     )
     max_prefill_tokens: int = Field(default=8192, ge=1, description="tokens prefilled together (maxPrefillTokens)")
     max_loras: int = Field(default=4, ge=0, description="adapters that may be loaded at once (maxLoras)")
+    max_n: int = Field(default=128, ge=1, description="most answers to one request (maxN)")
+    prefix_cache: bool = Field(
+        default=False, description="usage counts the blocks of a prompt that the same request brought before"
+    )
     pd_mode: bool = Field(
         default=False, description="prefill and decode are apart: no stop, no adapter_id, one token more"
     )

@@ -10,14 +10,14 @@ from functools import partial
 
 from emulator.core.call import CompletionAsk, Deployment
 from emulator.core.json import JSON, Object, dump_json
-from emulator.core.plan import Plan
+from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.vendor import Call
 from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN
 from emulator.vendors.mindie.answer import ENDED, quote_so_far
-from emulator.vendors.mindie.decoder import MAX_INT32, Fields, read_float, read_object, refusal, show
+from emulator.vendors.mindie.decoder import MAX_INT32, Fields, read_boolean, read_float, read_object, refusal, show
 from emulator.vendors.mindie.generate.fields import shape_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.shapes import name_finish
@@ -51,12 +51,14 @@ def parse_text(request: WireRequest, service: MindieService, *, stream: bool) ->
         raise refusal("The text_input not found", "text_input")
     inputs = read_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
     prompt = CompletionAsk(prompts=(inputs.prompt,), media=inputs.media)
-    ask, details, lengths = _read_parameters(service, deployment, prompt, read_object(fields, "parameters"))
+    given = read_object(fields, "parameters")
+    ask, details, lengths = _read_parameters(service, deployment, prompt, given)
     codec = TextCodec(
         id=request_id,
         model=deployment.name,
         limit=lengths.answer,
         details=details,
+        statistics=read_boolean(given, "perf_stat") or False,
         settings=service.settings,
     )
     return Call(
@@ -204,12 +206,14 @@ class TextCodec:
 
     Fields:
         limit: most tokens of the answer; one that reaches it reports ``length``.
+        statistics: the details have the id of every token so far, and the milliseconds it took.
     """
 
     id: RequestId
     model: str
     limit: int
     details: bool
+    statistics: bool
     settings: MindieSettings
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
@@ -218,7 +222,8 @@ class TextCodec:
         details = b""
         if self.details:
             times: Object = {"batch_size": [1] * count, "queue_wait_time": [0] * count}
-            details = _DETAILS % (_FINISH % self._finish(plan), count, dump_json(times)[1:-1])
+            taken = self._show_taken(choice, count)
+            details = _DETAILS % (_FINISH % self._finish(plan), count, taken, dump_json(times)[1:-1])
         body = b"%b%b%b}" % (self._write_head(plan), quote(choice.text()), details)
         return WireResponse(200, body, closing_headers(plan.key), close=True)
 
@@ -237,10 +242,21 @@ class TextCodec:
             if self.details:
                 last = position == count
                 finish = _FINISH % self._finish(plan) if last else b""
-                after = b"%b,%b" % (_DETAILS % (finish, position, _NO_WAIT), show_times(due, earlier))
+                after = b"%b,%b" % (
+                    _DETAILS % (finish, position, self._show_taken(choice, position), _NO_WAIT),
+                    show_times(due, earlier),
+                )
                 mark = ENDED if last else PLAIN
             earlier = due
             yield due, b"%b%b%b}\n\n" % (before, text, after), position, mark
+
+    def _show_taken(self, choice: Choice, count: int) -> bytes:
+        """``perf_stat`` of the first ``count`` tokens, as the manuals before 2.2 show it."""
+        if not self.statistics:
+            return b""
+        gaps = [0.0, *choice.due[: count - 1]]
+        taken = [round(1000 * (due - before)) for due, before in zip(choice.due[:count], gaps, strict=True)]
+        return b'"perf_stat":%b,' % dump_json([*zip(choice.ids[:count], taken, strict=True)])
 
     def _write_head(self, plan: Plan) -> bytes:
         return _HEAD % (self.id.quote(plan.key), quote(self.model))
@@ -251,5 +267,5 @@ class TextCodec:
 
 _HEAD = b'{"id":%b,"model_name":%b,"model_version":null,"text_output":'
 _FINISH = b'"finish_reason":%b,'
-_DETAILS = b',"details":{%b"generated_tokens":%d,"first_token_cost":null,"decode_cost":null,%b}'
+_DETAILS = b',"details":{%b"generated_tokens":%d,"first_token_cost":null,"decode_cost":null,%b%b}'
 _NO_WAIT = b'"batch_size":1,"queue_wait_time":0'

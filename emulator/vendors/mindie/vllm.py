@@ -54,7 +54,7 @@ def _parse_vllm(request: WireRequest, service: MindieService, fields: Fields) ->
     if not count:
         text = "Messages token length must be in (0, 1048576], but got 0"
         raise refusal(f"{text}. This could be caused by invalid input format or empty content.", "prompt")
-    sampling = read_sampling(fields, settings)
+    sampling = read_sampling(fields, settings, beams=False)
     deployment = serves(deployments, _read_model(fields))
     asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = read_boolean(fields, "stream") or False

@@ -34,3 +34,51 @@ async def test_completions_of_ids(start: Start) -> None:
     assert list(choice) == ["index", "text", "logprobs", "stop_reason", "finish_reason"]
     assert choice["logprobs"]["text_offset"] == [0, 4, 8, 14]
     assert answer["usage"]["prompt_tokens"] == 1
+
+
+NO_SCHEMA = "Parameter response_format.json_schema is required when type is 'json_schema'"
+BEAMS = "Please set the max_tokens to be not larger than 128 when the use_beam_search is on."
+CHOICES: list[tuple[JSON, str]] = [
+    ({"best_of": 2, "n": 3, "stream": True}, "best_of must be equal to n, but best_of is 2 and n is 3."),
+    ({"best_of": 2, "stream": True}, "best_of must be equal to n in stream mode, but best_of is 2, n is None."),
+    ({"best_of": 2, "n": 3}, "Best_of must be greater than or equal to n, but best_of is 2 and n is 3."),
+    (
+        {"n": 2},
+        "Best_of and n shouldn't be greater than 1 when sampling is disabled, but best_of is null and n is 2.",
+    ),
+    (
+        {"best_of": 2, "temperature": 0},
+        "Best_of and n shouldn't be greater than 1 when sampling is disabled, but best_of is 2 and n is null.",
+    ),
+    ({"use_beam_search": True}, BEAMS),
+    ({"response_format": "x"}, "Parameter response_format must be an object"),
+    ({"response_format": {"type": "json_schema"}}, NO_SCHEMA),
+]
+
+
+@pytest.mark.parametrize(("body", "text"), CHOICES, ids=[json.dumps(body) for body, _ in CHOICES])
+def test_completions_word_their_choices_their_own_way(body: JSON, text: str) -> None:
+    assert error_of("/v1/completions", {"model": MODEL, "prompt": "x", **body}) == text
+
+
+@pytest.mark.parametrize("kind", ["json_object", "json_schema"])
+async def test_completions_fit_a_format(start: Start, kind: str) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    form: JSON = {"type": kind, "json_schema": {"name": "n", "schema": schema}}
+    body = {"model": MODEL, "prompt": "x", "response_format": form}
+    answer = (await (await start()).ask("mindie", "/v1/completions", body)).json()
+    said = json.loads(answer["choices"][0]["text"])
+    assert said
+    assert kind == "json_object" or isinstance(said["n"], int)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+async def test_beams_of_completions_stream_at_the_end(start: Start, n: int) -> None:
+    body = {"model": MODEL, "prompt": "x", "use_beam_search": True, "n": n, "max_tokens": 4}
+    running = await start()
+    whole = (await running.ask("mindie", "/v1/completions", body)).json()
+    event, done = (await running.ask("mindie", "/v1/completions", {**body, "stream": True})).events()
+    assert done == "[DONE]"
+    assert event["choices"] == whole["choices"]
+    assert len({choice["text"] for choice in event["choices"]}) == n
+    assert event["usage"]["completion_tokens"] == 4 * n

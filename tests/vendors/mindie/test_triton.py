@@ -8,6 +8,7 @@ from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     MODEL,
+    PROMPT,
     REPLY,
     error_of,
 )
@@ -65,3 +66,24 @@ def test_triton_refused(body: JSON, text: str) -> None:
 
 def test_unknown_model() -> None:
     assert error_of("/v2/models/other/generate", {"text_input": "x"}, status=404) == "Model other not found."
+
+
+STATISTICS = {"text_input": PROMPT, "parameters": {"details": True, "perf_stat": True, "max_new_tokens": 3}}
+
+
+async def test_statistics_have_each_token_and_its_time(start: Start) -> None:
+    running = await start("latency: {ttft: 28ms, itl: 9ms}\nversion: 1\nname: t\nclock: instant\n")
+    path = f"/v2/models/{MODEL}/generate"
+    details = (await running.ask("mindie", path, STATISTICS)).json()["details"]
+    assert list(details)[2:5] == ["first_token_cost", "decode_cost", "perf_stat"]
+    assert [taken for _, taken in details["perf_stat"]] == [28, 9, 9]
+    rows = [
+        event["details"]["perf_stat"] for event in (await running.ask("mindie", f"{path}_stream", STATISTICS)).events()
+    ]
+    assert [len(row) for row in rows] == [1, 2, 3]
+    assert rows[-1] == details["perf_stat"]
+
+
+def test_statistics_are_true_or_false() -> None:
+    body = {"text_input": PROMPT, "parameters": {"perf_stat": "yes"}}
+    assert error_of(f"/v2/models/{MODEL}/generate", body) == "perf_stat must be boolean type."

@@ -3,14 +3,14 @@
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 """
 
-from emulator.core.json import JSON, Object, dump_json
+from emulator.core.json import JSON, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
-from emulator.dialects.walk import gather, is_only, is_usual
-from emulator.vendors.mindie.answer import clean, quote_clean
-from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, has_reasoning, pick_call_id, shape_logprobs
+from emulator.dialects.walk import is_only, is_usual
+from emulator.vendors.mindie.answer import quote_clean
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, shape_logprobs, shape_message
 from emulator.vendors.mindie.chat.stream import stream_chat
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 
@@ -26,15 +26,17 @@ class ChatCodec(OpenAIAnswer):
     """Chat completions, whole or in chunks."""
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        if not self.stops.ids and is_usual(plan):
+        if not self.stops.ids and not self.prefix_cache and is_usual(plan):
             return WireResponse(200, _fill_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
-        choices = [self.read(choice) for choice in plan.choices]
+        plan = self.count_cached(plan, request)
+        choices = self.read_all(plan)
         plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
+        plain = plain and not self.prefix_cache
         body = _fill_plain(self, plan, choices[0]) if plain else dump_json(_shape(self, plan, choices))
         return WireResponse(200, body, closing_headers(plan.key), close=True)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(stream_chat(self, plan), stream_headers(plan.key))
+        return WireStream(stream_chat(self, self.count_cached(plan, request)), stream_headers(plan.key))
 
 
 def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
@@ -61,7 +63,7 @@ def _shape(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> JSON:
         "choices": [
             {
                 "index": index,
-                "message": _shape_message(plan.key, choice, index),
+                "message": shape_message(plan.key, choice, index),
                 "logprobs": shape_logprobs(choice, 0, len(choice.tokens)),
                 "finish_reason": answer.name_finish(choice),
             }
@@ -69,19 +71,3 @@ def _shape(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> JSON:
         ],
         "usage": answer.shape_usage(plan, choices),
     }
-
-
-def _shape_message(key: bytes, choice: Choice, index: int) -> JSON:
-    said = gather(choice)
-    message: Object = {"role": "assistant", "content": clean(said.text + said.refusal)}
-    if has_reasoning(choice):
-        message["reasoning_content"] = clean(said.reasoning)
-    message["tool_calls"] = [
-        {
-            "function": {"arguments": call.arguments, "name": call.name},
-            "id": pick_call_id(key, call.id, index, call.number),
-            "type": "function",
-        }
-        for call in said.calls
-    ]
-    return message

@@ -27,6 +27,31 @@ def read_logprobs(fields: Fields) -> int | None:
     return (top or 0) if wanted or top is not None else None
 
 
+def check_template(fields: Fields) -> None:
+    """``chat_template_kwargs`` and ``chat_template``, of which null is no object and no text is none.
+
+    Source: MindIE-LLM, ``single_req_infer_interface_base.cpp``; whether a template's file is there is not looked at.
+    """
+    if "chat_template_kwargs" in fields:
+        options = fields["chat_template_kwargs"]
+        if not isinstance(options, dict):
+            raise refusal("chat_template_kwargs must be a JSON object", "chat_template_kwargs")
+        if "enable_thinking" in options and not isinstance(options["enable_thinking"], bool):
+            text = f"enable_thinking must be boolean, got {_name_type(options['enable_thinking'])}"
+            raise refusal(text, "chat_template_kwargs")
+    template = fields.get("chat_template")
+    if template is not None and not isinstance(template, str):
+        raise refusal("Parameter chat_template not string", "chat_template")
+    if template == "":
+        raise refusal("Parameter chat_template is not valid", "chat_template")
+
+
+def _name_type(value: JSON) -> str:
+    """As the server's JSON library names it."""
+    names = {type(None): "null", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "number")
+
+
 def read_response_format(fields: Fields) -> tuple[Format, JSON]:
     """``response_format`` as a kind and, for ``json_schema``, the schema."""
     where = "Parameter response_format"

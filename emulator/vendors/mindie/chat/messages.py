@@ -10,9 +10,10 @@ from emulator.core.json import JSON, as_object
 from emulator.core.record import record
 from emulator.dialects.openai import ToolChoice, read_message, read_tool, read_tool_choice
 from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
-from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded
+from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded, has_media
 
 GROWTH = 8  # a number may take that many times as many characters when it is written again
+_ABNORMAL = "Check open ai req parameter error"
 _FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_\u4e00-\u9fa5-]{1,64}")
 _BAD_NAME = (
     "The name of function must be a-z, A-Z, 0-9, common chinese characters, underscores and dashe "
@@ -20,30 +21,52 @@ _BAD_NAME = (
 )
 
 
-def read_messages(fields: Fields, most: int, sent: int) -> tuple[Message, ...]:
+def join_parts(messages: JSON) -> JSON:
+    """Messages whose lists of texts are texts, up to the first that brings a medium."""
+    if not isinstance(messages, list):
+        return messages
+    joined = list(messages)
+    for position, message in enumerate(joined):
+        parts = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(parts, list):
+            continue
+        if any(isinstance(part, dict) and has_media(part) for part in parts):
+            break
+        texts = [
+            part["text"] for part in parts if isinstance(part, dict) and part.get("type") == "text" if "text" in part
+        ]
+        if not all(isinstance(text, str) for text in texts):
+            raise refusal(_ABNORMAL, "messages")
+        joined[position] = {**as_object(message), "content": "".join(texts)}
+    return joined
+
+
+def read_messages(messages: JSON, most: int, sent: int, *, tools: bool) -> tuple[Message, ...]:
     """``messages``, at least one, together at most ``most`` characters of JSON.
 
     Args:
         sent: bytes of the body, which bound those characters.
+        tools: there are tools beside them; what is asked of messages is then checked elsewhere, in other words.
     """
-    messages = fields.get("messages")
     if messages is None:
-        raise refusal("Request param contains not messages or messages null", "messages")
+        text = "Request param messages is null" if tools else "Request param contains not messages or messages null"
+        raise refusal(text, "messages")
     if not isinstance(messages, list) or not messages:
-        raise refusal("Request param messages not arr or arr is empty", "messages")
+        raise refusal(f"Request param messages {'is ' if tools else ''}not arr or arr is empty", "messages")
     for message in messages:
-        _check_message(message)
+        _check_message(message, tools=tools)
     if sent * GROWTH > most:
-        _check_length(messages, most)
+        _check_length(messages, most, "]" if tools else "")
     return tuple([read_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
 
 
-def _check_length(messages: list[JSON], most: int) -> None:
+def _check_length(messages: list[JSON], most: int, bracket: str) -> None:
     length = count_units(show(messages))
     contents = [as_object(message).get("content") for message in messages]
     encoded = [count_encoded(part) for content in contents if isinstance(content, list) for part in content]
     if length - sum(encoded) > most:
-        raise refusal(f"Messages len not in (0, {most}, but the length of inputs is {length}", "messages")
+        text = f"Messages len not in (0, {most}{bracket}, but the length of inputs is {length}"
+        raise refusal(text, "messages")
 
 
 def _calls(message: Fields) -> list[JSON]:
@@ -52,23 +75,37 @@ def _calls(message: Fields) -> list[JSON]:
     return calls if message["role"] == "assistant" and isinstance(calls, list) else []
 
 
-def _check_message(message: JSON) -> None:
+def _check_message(message: JSON, *, tools: bool) -> None:
     if not isinstance(message, dict) or message.get("role") is None:
         raise refusal("Request param contains not role or role null", "role")
-    if message["role"] == "tool":
-        _check_tool_message(message)
-    if message["role"] == "assistant":
+    role = message["role"]
+    if tools and role not in ("system", "assistant", "user", "tool"):
+        raise refusal("Request param contains role must be system, assistant, user or tool", "role")
+    if role == "assistant":
         _check_assistant(message)
         return
-    content = message.get("content")
+    if role == "tool":
+        _check_tool_message(message)
+    _check_content(message.get("content"), role, tools=tools)
+
+
+def _check_content(content: JSON, role: JSON, *, tools: bool) -> None:
     if content is None:
         raise refusal("Request param contains not content or content null", "content")
-    if isinstance(content, list):
-        if not content:
-            raise refusal("Inputs arr is empty", "content")
+    if tools:
+        _check_text(content, role)
+    elif isinstance(content, list):
         check_elements(content)
     elif not isinstance(content, str):
         raise refusal("The type of inputs is abnormal", "content")
+
+
+def _check_text(content: JSON, role: JSON) -> None:
+    """Beside tools a content is a text, and only that of a tool may be empty."""
+    if not isinstance(content, str):
+        raise refusal(_ABNORMAL, "content")
+    if role != "tool" and not content:
+        raise refusal("Request param content len should not be 0", "content")
 
 
 def _check_tool_message(message: Fields) -> None:
@@ -121,18 +158,19 @@ def _check_called(function: JSON) -> None:
 
 @record(frozen=True, slots=True)
 class Tools:
-    """The tools on offer, whether one must be called, and which."""
+    """The tools on offer, whether one must be called, and which; ``given``: the request brings some."""
 
     offered: tuple[Tool, ...] = ()
     choice: ToolChoice = "none"
     name: str | None = None
+    given: bool = True
 
 
 def read_tools(fields: Fields) -> Tools:
     choice, name = _read_choice(fields.get("tool_choice"))
     tools = fields.get("tools")
     if not tools:
-        return Tools()
+        return Tools(given=False)
     if not isinstance(tools, list):
         raise refusal("Tools not array", "tools")
     for tool in tools:

@@ -9,12 +9,12 @@ from emulator.core.call import ChatAsk, Message, Sampling
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.vendors.mindie.chat.codec import ChatCodec
-from emulator.vendors.mindie.chat.fields import read_logprobs, read_response_format
-from emulator.vendors.mindie.chat.messages import Tools, read_messages, read_tools
+from emulator.vendors.mindie.chat.fields import check_template, read_logprobs, read_response_format
+from emulator.vendors.mindie.chat.messages import Tools, join_parts, read_messages, read_tools
 from emulator.vendors.mindie.decoder import read_boolean
 from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
-from emulator.vendors.mindie.sampling import check_choices, read_max_tokens, read_model, read_sampling
+from emulator.vendors.mindie.sampling import check_choices, check_features, read_max_tokens, read_model, read_sampling
 from emulator.vendors.mindie.settings import MindieService
 from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
@@ -23,19 +23,21 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
     check_headers(request, service)
     settings = service.settings
     fields = read_body(request, settings)
+    given = join_parts(fields.get("messages"))
     served = list_served(request, service)
     model = read_model(fields, served, "Model not found")
     deployment = check_serving(request, served[model])
     tools = read_tools(fields)
-    messages = read_messages(fields, settings.max_input_chars, len(request.body))
+    check_template(fields)
+    messages = read_messages(given, settings.max_input_chars, len(request.body), tools=tools.given)
     count = service.count_chat(messages, tools.offered, deployment)
     sampling = read_sampling(fields, settings, chat=True)
-    read_boolean(fields, "use_beam_search")
     top = read_logprobs(fields)
     asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
     stream = read_boolean(fields, "stream") or False
     form, schema = read_response_format(fields)
     check_choices(sampling, stream=stream)
+    check_features(sampling, settings, asked, top)
     lengths = measure_lengths(service, deployment, count, asked)
     ask = _make_ask(messages, tools, sampling.make_sampling(lengths.answer, top), thinking=sampling.thinking)
     request_id = read_id(request)
@@ -48,6 +50,8 @@ def parse_chat(request: WireRequest, service: MindieService) -> Call:
         tokenizer=service.tokenizer(deployment),
         full_text=settings.full_text,
         split=settings.enable_reasoning,
+        beams=sampling.beams,
+        prefix_cache=settings.prefix_cache,
     )
     return Call(
         deployment=deployment,

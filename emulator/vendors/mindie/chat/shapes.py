@@ -5,17 +5,21 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.seed import draw_alphanumeric
 from emulator.core.tokenizer import Tokenizer
+from emulator.core.wire import WireRequest
 from emulator.dialects.markup import THINK, put_in_text
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.tgi import report_counts
-from emulator.vendors.mindie.answer import Stops, cut_at_id
+from emulator.dialects.walk import gather
+from emulator.vendors.mindie.answer import Stops, clean, cut_at_id
 from emulator.vendors.mindie.ids import RequestId
+from emulator.vendors.mindie.settings import BLOCK_SIZE
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,8 @@ class OpenAIAnswer:
         limit: most tokens of a choice; one that reaches it reports ``length``.
         full_text: what a token brings is all text so far.
         split: thoughts stand apart from the text; else among it, in the tags the model writes.
+        beams: the answer is known only when it is whole, so a stream has it in one chunk; the likeliest comes first.
+        prefix_cache: the server has one, and counts what it found there.
     """
 
     id: RequestId
@@ -36,11 +42,20 @@ class OpenAIAnswer:
     tokenizer: Tokenizer
     full_text: bool
     split: bool = False
+    beams: bool = False
+    prefix_cache: bool = False
 
     def read(self, choice: Choice) -> Choice:
         """What is said as the server sees it."""
         choice = cut_at_id(choice, self.stops)
         return choice if self.split or not has_reasoning(choice) else _join_thoughts(choice)
+
+    def read_all(self, plan: Plan) -> list[Choice]:
+        """Every choice, in the order in which they are sent."""
+        choices = [self.read(choice) for choice in plan.choices]
+        if self.beams:
+            choices.sort(key=lambda choice: -sum(entry.logprob for entry in choice.logprobs or ()))
+        return choices
 
     def name_finish(self, choice: Choice) -> str:
         """``length``, ``tool_calls``, or ``stop`` for everything else."""
@@ -55,12 +70,24 @@ class OpenAIAnswer:
     def shape_usage(self, plan: Plan, choices: Sequence[Choice]) -> JSON:
         """Token counts of these choices; where the model thinks, its thoughts are counted apart."""
         prompt, completion = self.count(plan, choices)
-        usage: Object = {"prompt_tokens": prompt, "completion_tokens": completion}
-        thoughts: Object = {}
+        usage: Object = {"prompt_tokens": prompt}
+        if self.prefix_cache:
+            usage["prompt_tokens_details"] = {"cached_tokens": plan.usage.cached_tokens}
+        usage["completion_tokens"] = completion
         if any(map(has_reasoning, choices)):
             count = sum(span.end - span.start for span in choices[0].spans if span.kind == "reasoning")
-            thoughts = {"completion_tokens_details": {"reasoning_tokens": count}}
-        return {**usage, **thoughts, "total_tokens": prompt + completion}
+            usage["completion_tokens_details"] = {"reasoning_tokens": count}
+        return {**usage, "total_tokens": prompt + completion}
+
+    def count_cached(self, plan: Plan, request: WireRequest) -> Plan:
+        """The plan with the tokens of the prompt's blocks that an equal request brought before, but for the last.
+
+        Source: MindIE-LLM, ``src/engine/model_exec_output_handler.cpp``; what else the cache may hold is not known.
+        """
+        if not self.prefix_cache or not request.attempt:
+            return plan
+        cached = (self.prompt_tokens - 1) // BLOCK_SIZE * BLOCK_SIZE
+        return replace(plan, usage=replace(plan.usage, cached_tokens=cached))
 
 
 def has_reasoning(choice: Choice) -> bool:
@@ -85,3 +112,20 @@ def shape_logprobs(choice: Choice, start: int, end: int) -> JSON:
     if choice.logprobs is None:
         return None
     return {"content": [shape_logprob(entry) for entry in choice.logprobs[start:end]]}
+
+
+def shape_message(key: bytes, choice: Choice, index: int) -> Object:
+    """``message`` of an answer in one piece."""
+    said = gather(choice)
+    message: Object = {"role": "assistant", "content": clean(said.text + said.refusal)}
+    if has_reasoning(choice):
+        message["reasoning_content"] = clean(said.reasoning)
+    message["tool_calls"] = [
+        {
+            "function": {"arguments": call.arguments, "name": call.name},
+            "id": pick_call_id(key, call.id, index, call.number),
+            "type": "function",
+        }
+        for call in said.calls
+    ]
+    return message

@@ -7,7 +7,7 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count, islice, repeat
 
-from emulator.core.json import dump_json
+from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.wire import Event, Mark
 from emulator.dialects import sse
@@ -15,7 +15,7 @@ from emulator.dialects.plain import PlainStream
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, is_only, last_due, walk
 from emulator.vendors.mindie.answer import ENDED, quote_so_far, time_tokens
-from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, shape_logprobs
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, shape_logprobs, shape_message
 
 _HEAD = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,'
 _BEFORE = b'"choices":[{"index":%d,"delta":{"role":"assistant",'
@@ -26,14 +26,17 @@ _ARGUMENTS = b'"tool_calls":[{"index":%d,"function":{"arguments":%b}}]'
 
 def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
     """A choice without tokens is not there."""
-    choices = [answer.read(choice) for choice in plan.choices if choice.tokens]
+    choices = [choice for choice in answer.read_all(plan) if choice.tokens]
     if not choices:
         return ()
     head = _HEAD % (answer.id.quote(plan.key), int(plan.created), quote(answer.model))
     role = b'"content":""' + _AFTER % (b"null", b"null")
-    begin = begins(plan)
+    end = max(map(last_due, choices))
+    begin = end if answer.beams else begins(plan)
     opening: list[Event] = [(begin, head + _BEFORE % index + role, 0, PLAIN) for index in range(len(choices))]
-    done: Event = (max(map(last_due, choices)), sse.DONE, 0, Mark.DONE)
+    done: Event = (end, sse.DONE, 0, Mark.DONE)
+    if answer.beams:
+        return [*opening, *(_show_beam(answer, plan, choice, i, head, end) for i, choice in enumerate(choices)), done]
     if len(choices) == 1 and _is_plain(choices[0]) and not answer.full_text:
         return _stream_plain(answer, plan, choices[0], head, opening, done)
     streams = [_stream_choice(answer, plan, choice, i, head) for i, choice in enumerate(choices)]
@@ -82,6 +85,23 @@ def _close(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: b
     weight = dump_json(shape_logprobs(choice, last, last + 1))
     after = _AFTER % (weight, quote(answer.name_finish(choice)))
     return b"".join((head, full, usage, _BEFORE % index, delta, after))
+
+
+def _show_beam(answer: OpenAIAnswer, plan: Plan, choice: Choice, index: int, head: bytes, due: float) -> Event:
+    """A choice that was searched for, whole."""
+    message = shape_message(plan.key, choice, index)
+    calls: Object = {"tool_calls": message["tool_calls"]} if message["tool_calls"] else {}
+    delta: Object = {
+        "role": "assistant",
+        "reasoning_content": message.get("reasoning_content", ""),
+        "content": message["content"],
+        **calls,
+    }
+    logprobs = shape_logprobs(choice, 0, len(choice.tokens))
+    row: Object = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": answer.name_finish(choice)}
+    full: Object = {"full_text": choice.text()} if answer.full_text else {}
+    rest = dump_json({**full, "usage": answer.shape_usage(plan, [choice]), "choices": [row]})
+    return due, b"%b%b\n\n" % (head, rest[1:]), len(choice.tokens), ENDED
 
 
 def _list_endings(choice: Choice) -> Iterator[bytes]:

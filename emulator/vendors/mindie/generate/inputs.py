@@ -83,7 +83,7 @@ def _read(value: JSON, name: str) -> Inputs:
     texts = [part["text"] for part in parts if part.get("type") == "text" and "text" in part]
     if "" in texts:  # documented as not empty; the wording is unverified
         raise refusal("Request param text must not be empty", "text")
-    media = sum(_has_media(part) for part in parts)
+    media = sum(has_media(part) for part in parts)
     return Inputs(show(value), "\n".join(texts), texts[0] if texts else "", media)
 
 
@@ -95,7 +95,7 @@ def check_elements(elements: Sequence[JSON]) -> None:
             continue
         if "text" in part and not isinstance(part["text"], str):
             raise refusal("Request param text must be string", "text")
-        if not _has_media(part):
+        if not has_media(part):
             continue
         for key in ("image_url", "audio_url", "video_url"):
             if key in part and part[key] is None:
@@ -211,5 +211,6 @@ def _extension(path: str) -> str:
     return name[dot:].lower() if dot >= 0 else ""
 
 
-def _has_media(part: Mapping[str, JSON]) -> bool:
+def has_media(part: Mapping[str, JSON]) -> bool:
+    """An element brings a picture, a film or a sound."""
     return any(key in part for key in _KEYS)

@@ -4,15 +4,19 @@ import json
 
 import pytest
 
+from emulator.core.call import ChatAsk
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     CHAT,
     HELLO,
     MODEL,
+    accepted,
     error_of,
 )
 
+BATCH = "The {0} parameter ({1}) exceeds '{2}' ({3}). Please reduce n or increase '{2}' in config.json of mindie-service."
+BEAMS = "Please set the max_tokens to be not larger than 128 when the use_beam_search is on."
 MESSAGES = [
     ({}, "Request contains not model or model null"),
     ({"model": 5}, "Request param model must be string"),
@@ -80,3 +84,113 @@ async def test_thoughts_stay_in_the_text(start: Start) -> None:
     streamed = await running.ask("mindie", CHAT, {**THINKING, "stream": True})
     deltas = [event["choices"][0]["delta"] for event in streamed.events()[:-1]]
     assert "".join(delta["content"] for delta in deltas) == message["content"]
+
+
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        pytest.param(None, "Request param messages is null", id="none"),
+        pytest.param("x", "Request param messages is not arr or arr is empty", id="a text"),
+        pytest.param([], "Request param messages is not arr or arr is empty", id="an empty list"),
+        pytest.param([{}], "Request param contains not role or role null", id="no role"),
+        pytest.param(
+            [{"role": "developer", "content": "x"}],
+            "Request param contains role must be system, assistant, user or tool",
+            id="another role",
+        ),
+        pytest.param([{"role": "user"}], "Request param contains not content or content null", id="no content"),
+        pytest.param([{"role": "user", "content": ""}], "Request param content len should not be 0", id="no text"),
+        pytest.param([{"role": "user", "content": []}], "Request param content len should not be 0", id="no parts"),
+        pytest.param([{"role": "user", "content": 5}], "Check open ai req parameter error", id="a number"),
+        pytest.param(
+            [{"role": "user", "content": [{"type": "image_url", "image_url": "a.png"}]}],
+            "Check open ai req parameter error",
+            id="a picture",
+        ),
+        pytest.param(
+            [{"role": "tool", "content": "x"}],
+            "Request param contains not tool_call_id or tool_call_id null while role is tool",
+            id="a tool without its call",
+        ),
+    ],
+)
+def test_messages_beside_tools_are_refused_in_other_words(messages: JSON, text: str) -> None:
+    assert error_of(CHAT, {"model": MODEL, "messages": messages, "tools": TOOLS, "tool_choice": "none"}) == text
+
+
+@pytest.mark.parametrize("content", ["", [], [{"type": "text", "text": ""}, {"type": "other"}]], ids=repr)
+def test_a_content_without_tools_may_be_empty(content: JSON) -> None:
+    assert isinstance(accepted(CHAT, {"model": MODEL, "messages": [{"role": "user", "content": content}]}).ask, ChatAsk)
+
+
+def test_parts_of_text_are_one_text() -> None:
+    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": " two"}]
+    for more in ({}, {"tools": TOOLS}):
+        body = {"model": MODEL, "messages": [{"role": "user", "content": parts}], **more}
+        assert accepted(CHAT, body).ask.prompt == "one two"
+
+
+def test_a_part_that_is_no_text_is_found_before_the_model() -> None:
+    body = {"model": "other", "messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]}
+    assert error_of(CHAT, body) == "Check open ai req parameter error"
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"chat_template_kwargs": None}, "chat_template_kwargs must be a JSON object"),
+        ({"chat_template_kwargs": []}, "chat_template_kwargs must be a JSON object"),
+        ({"chat_template_kwargs": {"enable_thinking": None}}, "enable_thinking must be boolean, got null"),
+        ({"chat_template_kwargs": {"enable_thinking": "yes"}}, "enable_thinking must be boolean, got string"),
+        ({"chat_template_kwargs": {"enable_thinking": 1}}, "enable_thinking must be boolean, got number"),
+        (
+            {"chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 0}},
+            "Parameter thinking_budget must be in [1,2147483647], got 0",
+        ),
+        ({"chat_template": 5}, "Parameter chat_template not string"),
+        ({"chat_template": ""}, "Parameter chat_template is not valid"),
+        ({"n": 51, "temperature": 1}, BATCH.format("n", 51, "maxPrefillBatchSize", 50)),
+        ({"n": 129, "temperature": 1}, "Parameter [n] should be in [1, 128], got 129. "),
+        ({"use_beam_search": "x"}, "use_beam_search must be boolean type."),
+        ({"use_beam_search": True}, BEAMS),
+        ({"use_beam_search": True, "max_tokens": 129}, BEAMS),
+        (
+            {"best_of": 2, "stream": True, "temperature": 1},
+            "best_of must be equal to n in stream mode, but best_of is 2, n is None.",
+        ),
+        (
+            {"n": 2},
+            "best_of/n can not greater than 1 without using beam search when temperature is 0 or not set, "
+            "but best_of is None, n is 2.",
+        ),
+    ],
+    ids=repr,
+)
+def test_options_of_a_chat_that_are_refused(more: JSON, text: str) -> None:
+    assert error_of(CHAT, {"model": MODEL, "messages": HELLO, **more}) == text
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "most"),
+    [("max_batch_size: 4", "max_batch_size", 4), ("max_n: 3", "maxN", 3)],
+)
+def test_answers_to_one_request_have_their_bounds(section: str, name: str, most: int) -> None:
+    body = {"model": MODEL, "messages": HELLO, "n": 5, "temperature": 1}
+    text = BATCH.format("n", 5, name, most)
+    assert error_of(CHAT, body, f"vendors: {{mindie: {{{section}}}}}\n").strip() == text
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"use_beam_search": True}, "Request param use_beam_search can not be true in pd disaggregation mode."),
+        ({"logprobs": True}, "logprobs is not supported in dmi mode"),
+    ],
+    ids=repr,
+)
+def test_prefill_and_decode_apart_refuse_more(more: JSON, text: str) -> None:
+    body = {"model": MODEL, "messages": HELLO, **more}
+    assert error_of(CHAT, body, "vendors: {mindie: {pd_mode: true}}\n") == text
