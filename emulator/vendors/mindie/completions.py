@@ -16,23 +16,18 @@ from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN, interleave, last_due
 from emulator.vendors.mindie.answer import ENDED, clean, cut_at_id, quote_clean, quote_so_far, quote_token, time_tokens
-from emulator.vendors.mindie.chat.fields import read_response_format
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
-from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, read_unsigned, refusal
+from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.ids import read_id
+from emulator.vendors.mindie.options import read_options
 from emulator.vendors.mindie.request import MAX_PROMPT_TOKENS, check_headers, check_ids, measure_lengths, read_body
 from emulator.vendors.mindie.sampling import (
-    check_completion_choices,
-    check_features,
-    read_max_tokens,
     read_model,
-    read_sampling,
 )
 from emulator.vendors.mindie.settings import MindieService
-from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
+from emulator.vendors.mindie.state import check_serving, list_served
 
-MAX_LOGPROBS = 5
 _UNKNOWN = "Not found given model, please check modelName in config file."
 
 
@@ -48,14 +43,9 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
     if not isinstance(prompt, str):
         check_ids(prompt, tokenizer, "prompt")
     (count,) = service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
-    sampling = read_sampling(fields, settings)
-    top = _read_logprobs(fields)
-    asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
-    stream = read_boolean(fields, "stream") or False
-    form, schema = read_response_format(fields)
-    check_completion_choices(sampling, stream=stream)
-    check_features(sampling, settings, asked, top)
-    lengths = measure_lengths(service, deployment, count, asked)
+    options = read_options(fields, service, deployment, chat=False)
+    sampling = options.sampling
+    lengths = measure_lengths(service, deployment, count, options.asked)
     request_id = read_id(request)
     codec = CompletionsCodec(
         id=request_id,
@@ -72,11 +62,11 @@ def parse_completions(request: WireRequest, service: MindieService) -> Call:
         deployment=deployment,
         ask=CompletionAsk(
             prompts=(prompt,),
-            sampling=sampling.make_sampling(lengths.answer, top),
-            schema=ANY_OBJECT if form == "json_object" else schema,
+            sampling=sampling.make_sampling(lengths.answer, options.logprobs),
+            schema=ANY_OBJECT if options.form == "json_object" else options.schema,
         ),
         codec=codec,
-        stream=stream,
+        stream=options.stream,
         prompt_tokens=(lengths.prompt,),
         repeatable=True,
         names=request_id.names,
@@ -104,13 +94,6 @@ def _check_length(length: int, most: int, what: str) -> None:
     if not 0 < length <= most:
         text = f"Length of {what} should be greater than 0 and less than or equal to {most}, but got {length}"
         raise refusal(text, "prompt")
-
-
-def _read_logprobs(fields: Fields) -> int | None:
-    top = read_unsigned(fields, "logprobs")
-    if top is not None and top > MAX_LOGPROBS:
-        raise refusal(f"logprobs should be in range [0, {MAX_LOGPROBS}], got {top}.", "logprobs")
-    return top
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,9 @@ from tests.vendors.mindie.direct import (
     error_of,
 )
 
-BATCH = "The {0} parameter ({1}) exceeds '{2}' ({3}). Please reduce n or increase '{2}' in config.json of mindie-service."
+BATCH = (
+    "The {0} parameter ({1}) exceeds '{2}' ({3}). Please reduce n or increase '{2}' in config.json of mindie-service."
+)
 BEAMS = "Please set the max_tokens to be not larger than 128 when the use_beam_search is on."
 MESSAGES = [
     ({}, "Request contains not model or model null"),

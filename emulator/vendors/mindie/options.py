@@ -1,0 +1,63 @@
+"""What both OpenAI routes read beside what is asked, in the order the server checks it.
+
+Source: MindIE-LLM, the ``SetupInferParams`` of both routes.
+"""
+
+from emulator.core.call import Deployment
+from emulator.core.json import JSON
+from emulator.core.record import record
+from emulator.dialects.openai import Format
+from emulator.vendors.mindie.chat.fields import read_logprobs, read_response_format
+from emulator.vendors.mindie.decoder import Fields, read_boolean, read_unsigned, refusal
+from emulator.vendors.mindie.sampling import (
+    SamplingFields,
+    check_choices,
+    check_completion_choices,
+    check_features,
+    read_max_tokens,
+    read_sampling,
+)
+from emulator.vendors.mindie.settings import MindieService
+from emulator.vendors.mindie.state import find_bounds
+
+MAX_LOGPROBS = 5  # of completions
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to answer.
+
+    Fields:
+        logprobs: alternatives to list; ``None``: no log-probabilities.
+        asked: tokens of the answer, as far as there is room.
+    """
+
+    sampling: SamplingFields
+    logprobs: int | None
+    asked: int
+    stream: bool
+    form: Format
+    schema: JSON
+
+
+def read_options(fields: Fields, service: MindieService, deployment: Deployment, *, chat: bool) -> Options:
+    """Everything that stands beside the prompt; ``chat``: of the chat route."""
+    settings = service.settings
+    sampling = read_sampling(fields, settings, chat=chat)
+    logprobs = read_logprobs(fields) if chat else _read_logprobs(fields)
+    asked = read_max_tokens(fields) or find_bounds(service, deployment).answer
+    stream = read_boolean(fields, "stream") or False
+    form, schema = read_response_format(fields)
+    if chat:
+        check_choices(sampling, stream=stream)
+    else:
+        check_completion_choices(sampling, stream=stream)
+    check_features(sampling, settings, asked, logprobs)
+    return Options(sampling=sampling, logprobs=logprobs, asked=asked, stream=stream, form=form, schema=schema)
+
+
+def _read_logprobs(fields: Fields) -> int | None:
+    top = read_unsigned(fields, "logprobs")
+    if top is not None and top > MAX_LOGPROBS:
+        raise refusal(f"logprobs should be in range [0, {MAX_LOGPROBS}], got {top}.", "logprobs")
+    return top
