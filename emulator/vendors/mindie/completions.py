@@ -178,7 +178,9 @@ def _stream(answer: OpenAIAnswer, plan: Plan) -> Iterator[Event]:
     choices = [cut_at_id(choice, answer.stops) for choice in plan.choices if choice.tokens]
     if not choices:
         return
-    yield from interleave([_stream_choice(answer, plan, choice, index) for index, choice in enumerate(choices)])
+    yield from interleave(
+        [_stream_choice(answer, plan, choice, index) for index, choice in enumerate(choices)], in_turn=True
+    )
     yield max(map(last_due, choices)), sse.DONE, 0, Mark.DONE
 
 

@@ -16,6 +16,7 @@ from emulator.dialects.sse import DONE, frame, quote
 from emulator.dialects.tgi import check_ready, report_counts, serves
 from emulator.dialects.walk import FINISH, PLAIN, USAGE, ends, interleave
 from emulator.vendors.tgi import decoder as serde
+from emulator.vendors.tgi.alive import keep_alive
 from emulator.vendors.tgi.chat.shapes import name_finish, shape_usage
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import early_refusal
@@ -100,7 +101,11 @@ def parse_completions_body(service: TgiService, body: CompletionRequest) -> Call
     )
     return Call(
         deployment=deployment,
-        ask=CompletionAsk(prompts=tuple(body.prompt), sampling=replace(found[0].sampling, max_tokens=max(limits))),
+        ask=CompletionAsk(
+            prompts=tuple([valid.prompt.text for valid in found]),
+            sampling=replace(found[0].sampling, max_tokens=max(limits)),
+            media=sum([valid.prompt.media for valid in found]),
+        ),
         codec=codec,
         stream=body.stream,
         prompt_tokens=counts,
@@ -160,11 +165,11 @@ class CompletionsCodec:
         return WireResponse(200, dump_json(body), headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(self._stream(plan), stream_headers(self.settings, self.characters))
+        return WireStream(keep_alive(self._stream(plan)), stream_headers(self.settings, self.characters))
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
         """The choices' chunks as they come due; the last chunk of each has its token counts."""
-        yield from interleave([self._stream_choice(plan, choice) for choice in plan.choices])
+        yield from interleave([self._stream_choice(plan, choice) for choice in plan.choices], in_turn=True)
         yield ends(plan), DONE, 0, Mark.DONE
 
     def _stream_choice(self, plan: Plan, choice: Choice) -> Iterator[Event]:

@@ -9,6 +9,7 @@ from emulator.dialects.tgi import join_prompt, split_prompt
 from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.grammar import Grammar, read_grammar
+from emulator.vendors.tgi.pictures import sees, take_pictures
 from emulator.vendors.tgi.sampling import check_best_of, check_sampling, samples, shape_sampling
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 
@@ -23,11 +24,13 @@ class Prompt:
     Fields:
         count: its tokens.
         ids: the tokens themselves, where the answer shows them.
+        media: pictures that came with it.
     """
 
     text: str
     count: int
     ids: tuple[int, ...] = ()
+    media: int = 0
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -85,13 +88,14 @@ def _read_prompt(service: TgiService, deployment: Deployment, inputs: str, param
     if truncate is not None and not 0 < truncate <= settings.max_input_tokens:
         most = settings.max_input_tokens
         raise refusal(f"`truncate` must be strictly positive and less than {most}. Given: {truncate}", "truncate")
-    (count,) = service.count_prompt(CompletionAsk(prompts=(inputs,)), deployment)
+    inputs, media = take_pictures(inputs) if sees(deployment) else (inputs, 0)
+    (count,) = service.count_prompt(CompletionAsk(prompts=(inputs,), media=media), deployment)
     shown = parameters.decoder_input_details and settings.enable_prefill_logprobs
     if not shown and (truncate is None or truncate >= count):
-        return Prompt(text=inputs, count=count)
+        return Prompt(text=inputs, count=count, media=media)
     rows = split_prompt(service.tokenizer(deployment), inputs)
     text, ids = join_prompt(rows[-(truncate or len(rows)) :])
-    return Prompt(text=text, count=min(count, truncate or count), ids=ids if shown else ())
+    return Prompt(text=text, count=min(count, truncate or count), ids=ids if shown else (), media=media)
 
 
 def measure_input(settings: TgiSettings, deployment: Deployment) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from emulator.vendors.tgi.chat.parse import constrain, read_ask, read_parameters
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
+from emulator.vendors.tgi.pictures import sees
 from emulator.vendors.tgi.request import Prompt, Validated, validate
 from emulator.vendors.tgi.settings import TgiService
 
@@ -102,7 +103,7 @@ def _read(instance: VertexInstance | ChatRequest, service: TgiService, deploymen
         )
         valid = _validate(service, deployment, instance.inputs, parameters)
         return _Part(CompletionAsk(prompts=(valid.prompt.text,), sampling=valid.sampling), valid.prompt.text, valid)
-    ask = read_ask(instance)
+    ask = read_ask(instance, pictures=sees(deployment))
     prompt = Prompt(text="", count=service.count_chat(ask.messages, ask.tools, deployment))
     valid = _validate(service, deployment, prompt, read_parameters(instance))
     return _Part(constrain(ask, valid), "\n".join(message.text for message in ask.messages), valid)

@@ -49,3 +49,15 @@ def test_what_events_mean() -> None:
     events = stream("/v1/completions", body, FixedReply(pieces=("a", "b", "c")))
     last = Mark.FINISH | Mark.USAGE
     assert [event[2:] for event in events] == [(1, 0), (2, 0), (3, last), (4, last), (0, Mark.DONE)]
+
+
+async def test_several_prompts_share_a_stream_as_their_tokens_come(start: Start) -> None:
+    running = await start("latency: {ttft: 0s}\n" + REPLY)
+    body = {"prompt": ["a", "b"], "max_tokens": 2, "stream": True}
+    rows = (await running.ask("tgi", "/v1/completions", body)).events()
+    assert [(row["choices"][0]["index"], row["choices"][0]["text"]) for row in rows[:-1]] == [
+        (0, "one"),
+        (1, "one"),
+        (0, " two"),
+        (1, " two"),
+    ]

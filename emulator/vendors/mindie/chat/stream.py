@@ -40,7 +40,7 @@ def stream_chat(answer: OpenAIAnswer, plan: Plan) -> Iterable[Event]:
     if len(choices) == 1 and _is_plain(choices[0]) and not answer.full_text:
         return _stream_plain(answer, plan, choices[0], head, opening, done)
     streams = [_stream_choice(answer, plan, choice, i, head) for i, choice in enumerate(choices)]
-    return chain(opening, interleave(streams), [done])
+    return chain(opening, interleave(streams, in_turn=True), [done])
 
 
 def _is_plain(choice: Choice) -> bool:

@@ -10,6 +10,7 @@ from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.tgi import report_counts
 from emulator.dialects.walk import gather, is_usual
+from emulator.vendors.tgi.alive import keep_alive
 from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
 from emulator.vendors.tgi.chat.stream import stream_chat
 from emulator.vendors.tgi.headers import answer_headers, stream_headers
@@ -46,7 +47,7 @@ class ChatCodec:
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         headers = stream_headers(self.options.settings, self.options.characters)
-        return WireStream(stream_chat(plan, self.options), headers)
+        return WireStream(keep_alive(stream_chat(plan, self.options)), headers)
 
 
 def _fill(plan: Plan, options: ChatOptions) -> bytes:

@@ -4,8 +4,10 @@ Source: text-generation-inference, ``router/src/server.rs`` and ``router/src/inf
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message
+from emulator.core.json import Object
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.dialects import openai
@@ -15,6 +17,7 @@ from emulator.vendors.tgi.chat.codec import ChatCodec
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
 from emulator.vendors.tgi.chat.shapes import ChatOptions
 from emulator.vendors.tgi.generate.fields import Parameters
+from emulator.vendors.tgi.pictures import join_chunks, sees, take_pictures
 from emulator.vendors.tgi.request import Prompt, Validated, validate
 from emulator.vendors.tgi.settings import TgiService
 from emulator.vendors.tgi.tools import read_tool_choice, tool_refusal
@@ -28,7 +31,7 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
     """A read :data:`CHAT_REQUEST`."""
     model = body.model
     deployment = check_ready(serves(tuple(service.deployments.values()), model or ""))
-    ask = read_ask(body)
+    ask = read_ask(body, pictures=sees(deployment))
     count = service.count_chat(ask.messages, ask.tools, deployment)
     prompt = Prompt(text="", count=count)
     logprobs = bool(body.logprobs)
@@ -54,7 +57,8 @@ def parse_chat_body(service: TgiService, body: ChatRequest) -> Call:
     )
 
 
-def read_ask(body: ChatRequest) -> ChatAsk:
+def read_ask(body: ChatRequest, *, pictures: bool) -> ChatAsk:
+    """The conversation; ``pictures``: its model sees them."""
     if body.response_format is not None and body.tools is not None:
         raise tool_refusal("Grammar and tools are mutually exclusive")
     tools = tuple(body.tools or ())
@@ -62,11 +66,23 @@ def read_ask(body: ChatRequest) -> ChatAsk:
     if name is not None and all(tool.name != name for tool in tools):
         raise tool_refusal(f"Tool with name {name} not found")
     return ChatAsk(
-        messages=tuple([openai.read_message(message) for message in body.messages]),
+        messages=tuple([_read_message(message, pictures=pictures) for message in body.messages]),
         tools=tools if choice != "none" else (),
         tool_choice=choice,
         tool_name=name,
     )
+
+
+def _read_message(message: Object, *, pictures: bool) -> Message:
+    """One turn as the template sees it; a model that does not see reads where its pictures are."""
+    content = message.get("content")
+    if not isinstance(content, str):
+        message = {**message, "content": join_chunks(content)}
+    found = openai.read_message(message)
+    if not pictures or found.text.find("![](") < 0:
+        return found
+    text, media = take_pictures(found.text)
+    return replace(found, text=text, media=media)
 
 
 def read_parameters(body: ChatRequest) -> Parameters:

@@ -10,6 +10,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.tgi import draw_prefill_logprob, spell
+from emulator.vendors.tgi.alive import keep_alive
 from emulator.vendors.tgi.generate.shapes import (
     TOKEN,
     GenerateOptions,
@@ -38,7 +39,7 @@ class GenerateCodec:
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         headers = stream_headers(self.options.settings, self.options.characters)
-        return WireStream(stream_answer(plan, self.options), headers)
+        return WireStream(keep_alive(stream_answer(plan, self.options)), headers)
 
 
 def _rank(choices: Sequence[Choice]) -> list[Choice]:

@@ -75,6 +75,7 @@ def _shape_ask(valid: Validated) -> CompletionAsk:
     grammar = valid.grammar
     return CompletionAsk(
         prompts=(valid.prompt.text,),
+        media=valid.prompt.media,
         sampling=valid.sampling,
         schema=grammar.schema if grammar else None,
         bare=grammar.bare if grammar else False,

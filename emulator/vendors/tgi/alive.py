@@ -1,0 +1,26 @@
+"""Comments that keep a silent stream alive.
+
+Source: axum, ``axum/src/response/sse.rs`` (KeepAlive), with its defaults; its clock begins anew with every event.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from emulator.core.wire import Event
+from emulator.dialects.walk import PLAIN
+
+INTERVAL = 15.0  # seconds of silence
+_COMMENT = b":\n\n"
+
+
+def keep_alive(events: Iterable[Event]) -> Iterator[Event]:
+    """The events of a stream, and a comment wherever they leave the client waiting for long."""
+    before = 0.0
+    for event in events:
+        due = event[0]
+        if due - before > INTERVAL:
+            before += INTERVAL
+            while before < due:
+                yield before, _COMMENT, 0, PLAIN
+                before += INTERVAL
+        before = due
+        yield event
