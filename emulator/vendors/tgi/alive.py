@@ -5,6 +5,7 @@ Source: axum, ``axum/src/response/sse.rs`` (KeepAlive), with its defaults; its c
 
 from collections.abc import Iterable, Iterator
 
+from emulator.core.plan import Plan
 from emulator.core.wire import Event
 from emulator.dialects.walk import PLAIN
 
@@ -12,8 +13,12 @@ INTERVAL = 15.0  # seconds of silence
 _COMMENT = b":\n\n"
 
 
-def keep_alive(events: Iterable[Event]) -> Iterator[Event]:
+def keep_alive(events: Iterable[Event], plan: Plan) -> Iterable[Event]:
     """The events of a stream, and a comment wherever they leave the client waiting for long."""
+    return _comment(events) if plan.due > INTERVAL else events
+
+
+def _comment(events: Iterable[Event]) -> Iterator[Event]:
     before = 0.0
     for event in events:
         due = event[0]

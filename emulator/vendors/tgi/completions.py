@@ -165,7 +165,7 @@ class CompletionsCodec:
         return WireResponse(200, dump_json(body), headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(keep_alive(self._stream(plan)), stream_headers(self.settings, self.characters))
+        return WireStream(keep_alive(self._stream(plan), plan), stream_headers(self.settings, self.characters))
 
     def _stream(self, plan: Plan) -> Iterator[Event]:
         """The choices' chunks as they come due; the last chunk of each has its token counts."""

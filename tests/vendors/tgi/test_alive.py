@@ -2,6 +2,7 @@
 
 import pytest
 
+from emulator.core.plan import Plan
 from emulator.core.wire import Mark
 from emulator.vendors.tgi.alive import keep_alive
 from tests.conftest import Start
@@ -22,7 +23,7 @@ COMMENT = b":\n\n"
     ],
 )
 def test_silence_is_broken_every_fifteen_seconds(dues: list[float], expected: list[float | str]) -> None:
-    events = keep_alive([(due, b"x", 1, Mark.PLAIN) for due in dues])
+    events = keep_alive([(due, b"x", 1, Mark.PLAIN) for due in dues], Plan(b"", 0.0, due=dues[-1]))
     assert [str(due) if data == COMMENT else due for due, data, _, _ in events] == expected
 
 

@@ -47,7 +47,7 @@ class ChatCodec:
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         headers = stream_headers(self.options.settings, self.options.characters)
-        return WireStream(keep_alive(stream_chat(plan, self.options)), headers)
+        return WireStream(keep_alive(stream_chat(plan, self.options), plan), headers)
 
 
 def _fill(plan: Plan, options: ChatOptions) -> bytes:

@@ -39,7 +39,7 @@ class GenerateCodec:
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         headers = stream_headers(self.options.settings, self.options.characters)
-        return WireStream(keep_alive(stream_answer(plan, self.options)), headers)
+        return WireStream(keep_alive(stream_answer(plan, self.options), plan), headers)
 
 
 def _rank(choices: Sequence[Choice]) -> list[Choice]:
