@@ -15,7 +15,7 @@ from emulator.core.json import JSON, dump_json
 from emulator.core.reasons import reason_phrase
 from emulator.core.wire import DROPPED, WireRequest, WireResponse
 from emulator.dialects.tgi import ERROR_TYPES
-from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers
+from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers, relayed
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 CLASSES: Mapping[int, str] = MappingProxyType(
@@ -99,7 +99,8 @@ def render_error(error: EmulatedError, request: WireRequest, service: MindieServ
     if error.kind is ErrorKind.OVERLOADED and error.status is None and error.message is None:
         return _word_overload(error, request, settings)
     status, text = _words(error, settings)
-    return _respond(error, request, status, *_body(error, status, text, settings))
+    answer = _respond(error, request, status, *_body(error, status, text, settings))
+    return relayed(answer) if settings.coordinator and request.method == "POST" else answer
 
 
 def _is_probe(error: EmulatedError, request: WireRequest) -> bool:

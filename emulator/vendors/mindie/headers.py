@@ -3,8 +3,13 @@
 Source: MindIE-LLM, ``utils/http_rest_resource.cpp`` and ``utils/random_generator.h``.
 """
 
+from dataclasses import replace
+
+from emulator.core.plan import Plan
+from emulator.core.record import record
 from emulator.core.seed import prepare
-from emulator.core.wire import Headers
+from emulator.core.vendor import Codec
+from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
 
 JSON_TYPE = "application/json"
 _derive_uuid = prepare(..., "uuid")
@@ -26,3 +31,31 @@ def coordinator_headers(content_type: str = "") -> Headers:
     Source: MindIE-Motor, ``common/http_server/ServerConnection.cpp`` and ``config/ms_coordinator.json``.
     """
     return (("Server", "MindIE-MS"), ("Content-Type", f"{content_type}; charset=utf-8"))
+
+
+def relayed(answer: WireResponse) -> WireResponse:
+    """A node's answer as the Coordinator passes it on: under its own head, and the connection stays.
+
+    Source: MindIE-Motor, ``request_repeater/single_repeater/SingleRequestRepeater.cpp``.
+    """
+    return replace(answer, headers=_relay(answer.headers), close=False)
+
+
+def _relay(headers: Headers) -> Headers:
+    kind = next((value for name, value in headers if name == "Content-Type"), "")
+    retry = tuple([pair for pair in headers if pair[0] == "Retry-After"])
+    return (*coordinator_headers(kind), *retry)
+
+
+@record(frozen=True, slots=True)
+class RelayedCodec:
+    """Words an answer as a node does, and sends it as the Coordinator does."""
+
+    codec: Codec
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        return relayed(self.codec.render(plan, request))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        answer = self.codec.stream(plan, request)
+        return replace(answer, headers=_relay(answer.headers))

@@ -5,9 +5,10 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.vendor import Endpoint, Parsed, Plane, ShortCut, Vendor
+from emulator.core.vendor import Call, Endpoint, Parsed, Plane, ShortCut, Vendor
 from emulator.core.wire import FieldNames, WireRequest
 from emulator.dialects import tgi
 from emulator.vendors.mindie.catalogue import (
@@ -34,6 +35,7 @@ from emulator.vendors.mindie.chat.plain import read_plain
 from emulator.vendors.mindie.completions import parse_completions
 from emulator.vendors.mindie.errors import render_error, render_late_error
 from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
+from emulator.vendors.mindie.headers import RelayedCodec
 from emulator.vendors.mindie.ids import stop_infer
 from emulator.vendors.mindie.management import (
     handle_fault,
@@ -119,8 +121,21 @@ _GETS: Mapping[str, Parse] = {
     f"{_MODEL}/ready": answer_ready,
 }
 
+
+def _relay(parse: Parse) -> Parse:
+    """A route of the nodes, before which a Coordinator may stand."""
+
+    def parse_relayed(request: WireRequest, service: MindieService) -> Parsed:
+        parsed = parse(request, service)
+        if not service.settings.coordinator or not isinstance(parsed, Call):
+            return parsed
+        return replace(parsed, codec=RelayedCodec(parsed.codec))
+
+    return parse_relayed
+
+
 _ENDPOINTS = (
-    *(Endpoint(method="POST", path=path, parse=parse) for path, parse in _POSTS.items()),
+    *(Endpoint(method="POST", path=path, parse=_relay(parse)) for path, parse in _POSTS.items()),
     *(Endpoint(method="GET", path=path, parse=parse) for path, parse in _GETS.items()),
 )
 _METRICS = re.compile("/metrics")

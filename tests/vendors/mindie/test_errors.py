@@ -145,8 +145,10 @@ async def test_coordinator_does_not_know_a_path(start: Start, method: str, path:
 async def test_coordinator_passes_on_what_a_node_says(start: Start) -> None:
     running = await start("vendors: {mindie: {profile: motor}}\n")
     answer = await running.ask("mindie", "/", {"inputs": PROMPT, "parameters": {"top_p": 1}})
-    assert (answer.status, answer.header("Content-Type")) == (422, "application/json")
-    assert answer.header("Server") is None
+    assert (answer.status, answer.header("Content-Type")) == (422, "application/json; charset=utf-8")
+    assert answer.json()["error"] == "Parameter top_p must be in (0.0,1.0], got 1."
+    assert answer.header("Server") == "MindIE-MS"
+    assert (answer.header("RequestUUID"), answer.header("Connection")) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whole exchanges over a socket, byte for byte."""
+"""Whole exchanges over a socket, byte for byte; a file's name opens with the profile it is for."""
 
 from pathlib import Path
 
@@ -21,5 +21,6 @@ rules:
 
 @pytest.mark.parametrize("path", golden_files(__file__))
 async def test_golden(start: Start, path: Path, request: pytest.FixtureRequest) -> None:
-    running = await start(SCENARIO)
+    profile = path.stem.split("_")[0]
+    running = await start(f"vendors: {{mindie: {{profile: '{profile}'}}}}\n{SCENARIO}")
     await check_golden(running, "mindie", path, update=bool(request.config.getoption("--update-goldens")))

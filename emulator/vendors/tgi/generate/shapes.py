@@ -86,8 +86,16 @@ def list_columns(choice: Choice, tokenizer: Tokenizer) -> tuple[Sequence[object]
 
 def write_top_tokens(choice: Choice, tokenizer: Tokenizer, top: int) -> Iterator[bytes]:
     """The likeliest tokens in each token's place."""
-    for entry in choice.logprobs or ():
-        shown = entry.top[:top]
-        yield b",".join(
-            TOKEN % (encode_first(tokenizer, t), quote(t), dump_json(weight), b"false") for t, weight in shown
-        )
+    columns = zip(*list_columns(choice, tokenizer), strict=True)
+    for entry, (token, text, _, special) in zip(choice.logprobs or (), columns, strict=False):
+        own = entry.token, token, text, special
+        yield b",".join([_write_top(own, alternative, tokenizer) for alternative in entry.top[:top]])
+
+
+def _write_top(own: tuple[str, object, object, object], alternative: tuple[str, float], tokenizer: Tokenizer) -> bytes:
+    """One of the likeliest; ``own``: the text of the sampled token, and its id, text and special as they are shown."""
+    said, token, text, special = own
+    other, weight = alternative
+    if other == said:
+        return TOKEN % (token, text, dump_json(weight), special)
+    return TOKEN % (encode_first(tokenizer, other), quote(other), dump_json(weight), b"false")
