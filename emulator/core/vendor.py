@@ -111,14 +111,16 @@ class Metrics(Protocol):
     def total(self, name: str, **labels: str) -> float:
         """A counter's value: ``requests``, ``succeeded``, ``failed``, ``prompt_tokens``, ``completion_tokens``.
 
-        ``failed`` also by ``error``. With ``deployment`` and ``served`` only the calls of these, which a refusal
-        names in its ``details``: ``requests``, and by the first digit of the status ``4xx`` and ``5xx``.
+        ``joined``: how many began while another of their deployment ran. ``failed`` also by ``error``. With
+        ``deployment`` and ``served`` only the calls of these, which a refusal names in its ``details``: ``requests``,
+        and by the first digit of the status ``4xx`` and ``5xx``.
         """
 
     def samples(self, name: str, **labels: str) -> Sequence[float]:
         """Latest ``duration``, ``ttft``, ``itl`` (seconds), ``prompt_tokens``, ``completion_tokens`` or ``events``.
 
-        ``ended`` says when, in Unix seconds. With ``deployment``, ``served`` or ``session`` of these only.
+        With ``deployment``, ``served`` or ``session`` of these only. ``limit`` of all: the most tokens each answer may
+        have, 0 where it has no bound.
         """
 
     def last(self, deployment: str, session: str) -> float | None:

@@ -1,11 +1,12 @@
 """Running totals of one vendor."""
 
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Protocol
 
+from emulator.core.call import EmbeddingAsk
 from emulator.core.vendor import Call
 
 _LATEST = 10_000  # calls of which figures are kept: nothing that was asked or answered, nor the scenario that was met
@@ -67,6 +68,8 @@ class VendorMetrics:
         self._names: dict[str, int] = {}
         self._last: dict[tuple[str, str], float] = {}
         self._working: Counter[str] = Counter()
+        self._joined = 0
+        self._limits: deque[int] = deque(maxlen=_LATEST)
         self.running = 0
 
     def add(self, call: Counted) -> None:
@@ -114,6 +117,7 @@ class VendorMetrics:
             "failed": failed,
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": self._completion_tokens,
+            "joined": self._joined,
         }
         return totals.get(name, 0)
 
@@ -122,6 +126,8 @@ class VendorMetrics:
 
         ``labels`` are figures, too, and only calls with the same are looked at.
         """
+        if name == "limit":
+            return tuple(self._limits)
         self.catch_up()
         wanted = [(_COLUMNS.index(label), self._names.get(text, -1)) for label, text in labels.items()]
         figures = self._figures
@@ -143,8 +149,14 @@ class VendorMetrics:
 
     def work(self, call: Call | None, step: int) -> None:
         """The answer to a call begins to go out (1), or is over (-1)."""
-        if call is not None:
-            self._working[call.deployment.name] += step
+        if call is None:
+            return
+        name = call.deployment.name
+        self._working[name] += step
+        if step > 0:
+            self._joined += self._working[name] > 1
+            if not isinstance(call.ask, EmbeddingAsk):
+                self._limits.append(call.ask.sampling.max_tokens or 0)
 
     def working(self, deployment: str) -> int:
         return self._working[deployment]

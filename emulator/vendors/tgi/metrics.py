@@ -15,12 +15,23 @@ from emulator.vendors.tgi.headers import TEXT_HEADERS
 from emulator.vendors.tgi.settings import TgiService
 
 _SECONDS: Sequence[float] = tuple(0.0001 * 1.5**power for power in range(35))
-_TOKENS: Sequence[float] = tuple(4096 * (step + 1) / 100 for step in range(100))
 _SIZES: Sequence[float] = tuple(range(1, 1025))
 _IDLE = ("tgi_request_validation_duration", "tgi_request_queue_duration")
+_FAILED = ("internal", "timeout", "content_filter")
 _UNTIMED = ("tgi_batch_decode_duration", "tgi_batch_filter_duration")
 # error_type of a failure, by the kind the emulator counts.
-_FAILURES = {"validation": ("invalid_parameter", "context_length"), "overloaded": ("overloaded", "rate_limited")}
+_FAILURES = {
+    "validation": ("invalid_parameter", "context_length"),
+    "overloaded": ("overloaded", "rate_limited"),
+    "generation": ("timeout", "content_filter"),
+    "incomplete": ("internal",),
+}
+_REFUSED = ("validation", "overloaded")  # before they reach a deployment, mostly
+
+
+def _split(most: int) -> Sequence[float]:
+    """Buckets up to so many tokens."""
+    return tuple(most / 100 * (step + 1) for step in range(100))
 
 
 def answer_metrics(request: WireRequest, service: TgiService) -> WireResponse:
@@ -32,7 +43,7 @@ def _write_requests(service: TgiService) -> Iterator[str]:
     metrics = service.metrics
     durations = metrics.samples("duration")
     failures = {name: sum(metrics.total("failed", error=kind) for kind in kinds) for name, kinds in _FAILURES.items()}
-    refused = sum(failures.values()) - count_calls(service, "4xx")
+    refused = sum(failures[name] for name in _REFUSED) - count_calls(service, "4xx")
     yield from write_value("tgi_request_count", "counter", count_calls(service, "requests") + max(0.0, refused))
     yield from write_value("tgi_request_success", "counter", count_calls(service, "2xx"))
     yield from _write_series("tgi_request_failure", "err", failures)
@@ -41,10 +52,13 @@ def _write_requests(service: TgiService) -> Iterator[str]:
     for name in _IDLE:
         yield from write_histogram(name, _SECONDS, [0.0] * len(durations))
     yield from write_histogram("tgi_request_mean_time_per_token_duration", _SECONDS, metrics.samples("itl"))
-    yield from write_histogram("tgi_request_generated_tokens", _TOKENS, metrics.samples("completion_tokens"))
-    yield from write_histogram("tgi_request_input_length", _TOKENS, metrics.samples("prompt_tokens"))
+    total = _split(service.settings.max_total_tokens)
+    prompt = _split(service.settings.max_input_tokens)
+    yield from write_histogram("tgi_request_generated_tokens", total, metrics.samples("completion_tokens"))
+    yield from write_histogram("tgi_request_input_length", prompt, metrics.samples("prompt_tokens"))
+    yield from write_histogram("tgi_request_max_new_tokens", total, metrics.samples("limit"))
     if not service.settings.old:
-        yield from write_histogram("tgi_request_skipped_tokens", _TOKENS, [0.0] * len(durations))
+        yield from write_histogram("tgi_request_skipped_tokens", total, [0.0] * len(durations))
 
 
 def _write_batches(service: TgiService) -> Iterator[str]:
@@ -54,6 +68,11 @@ def _write_batches(service: TgiService) -> Iterator[str]:
     decodes = max(0.0, metrics.total("completion_tokens") - prefills)
     for name in ("tgi_batch_inference_count", "tgi_batch_inference_success"):
         yield from _write_series(name, "method", {"prefill": prefills, "decode": decodes})
+    failed = sum(metrics.total("failed", error=kind) for kind in _FAILED)
+    yield from _write_series("tgi_batch_inference_failure", "method", {"prefill": failed, "decode": 0.0})
+    joined = metrics.total("joined")
+    reason = "wait_exceeded" if service.settings.old else "chunking"
+    yield from _write_series("tgi_batch_concat", "reason", {reason: joined})
     running = count_running(service)
     yield from write_value("tgi_queue_size", "gauge", count_waiting(service))
     yield from write_value("tgi_batch_current_size", "gauge", running)
@@ -64,6 +83,8 @@ def _write_batches(service: TgiService) -> Iterator[str]:
     yield from _write_steps("tgi_batch_inference_duration", steps)
     if not service.settings.old:
         yield from _write_steps("tgi_batch_forward_duration", steps)
+        yield from write_histogram("tgi_batch_concat_duration", _SECONDS, [0.0] * int(joined), {"method": "decode"})
+        yield from write_value("tgi_batch_total_tokens", "gauge", running * service.settings.max_total_tokens)
         for name in _UNTIMED:
             yield from _write_steps(name, {method: [0.0] * len(samples) for method, samples in steps.items()})
 

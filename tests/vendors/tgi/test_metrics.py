@@ -76,3 +76,32 @@ async def test_only_inference_counts(start: Start, release: str) -> None:
 async def test_a_series_has_its_type_said_once(start: Start) -> None:
     types = [line for line in await scrape(await start()) if line.startswith("# TYPE")]
     assert len(types) == len(set(types))
+
+
+async def test_requests_that_run_together_are_batches_that_were_joined(start: Start) -> None:
+    running = await start(TWO)
+    calls = [asyncio.create_task(running.ask("tgi", "/generate", {"inputs": str(n)})) for n in range(2)]
+    while "tgi_batch_current_size 2" not in await scrape(running):
+        await asyncio.sleep(0.001)
+    assert {'tgi_batch_concat{reason="chunking"} 1', "tgi_batch_total_tokens 8192"} <= set(await scrape(running))
+    move(running, 10)
+    await asyncio.gather(*calls)
+    assert 'tgi_batch_concat_duration_count{method="decode"} 1' in await scrape(running)
+
+
+async def test_the_length_that_is_asked_for_is_told(start: Start) -> None:
+    running = await start("vendors: {tgi: {max_total_tokens: 200, max_input_tokens: 100}}\n" + REPLY)
+    await running.ask("tgi", "/generate", {"inputs": "x", "parameters": {"max_new_tokens": 7}})
+    lines = set(await scrape(running))
+    assert {"tgi_request_max_new_tokens_sum 7", 'tgi_request_max_new_tokens_bucket{le="8"} 1'} <= lines
+    assert 'tgi_request_input_length_bucket{le="100"} 1' in lines
+
+
+async def test_failures_of_generation_are_told_apart(start: Start) -> None:
+    running = await start("rules: [{name: f, when: {prompt: x}, error: {kind: internal}}]\n")
+    await running.ask("tgi", "/generate", {"inputs": "x"})
+    assert {
+        'tgi_request_failure{err="incomplete"} 1',
+        'tgi_request_failure{err="generation"} 0',
+        'tgi_batch_inference_failure{method="prefill"} 1',
+    } <= set(await scrape(running))
