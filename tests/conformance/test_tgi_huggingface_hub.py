@@ -74,8 +74,10 @@ def test_chat_stream(chat: tuple[JSON, str]) -> None:
     assert "".join(row.choices[0].delta.content or "" for row in rows if row.choices) == whole
 
 
-def test_langchain(live: Running) -> None:
+def test_langchain(live: Running, session_by: str) -> None:
     langchain = pytest.importorskip("langchain_huggingface")
+    if session_by == "key":
+        pytest.skip("the client sends no token to a URL of this machine")
     for vendor in ("tgi", "mindie"):
         model = langchain.HuggingFaceEndpoint(
             endpoint_url=live.urls[vendor], huggingfacehub_api_token=live.key("x"), max_new_tokens=5, temperature=0.8
