@@ -123,7 +123,9 @@ _GETS: Mapping[str, Parse] = {
 
 
 def _relay(parse: Parse) -> Parse:
-    """A route of the nodes, before which a Coordinator may stand."""
+    """A route of the nodes, before which a Coordinator may stand; no short cut leads past it."""
+    if isinstance(parse, ShortCut):
+        return ShortCut(parse.plain, _relay(parse.whole))
 
     def parse_relayed(request: WireRequest, service: MindieService) -> Parsed:
         parsed = parse(request, service)

@@ -20,7 +20,9 @@ _NO_STOPS = Stops()
 def read_plain(request: WireRequest, service: MindieService) -> Call | None:
     """The call that :func:`emulator.vendors.mindie.chat.parse.parse_chat` would make of a usual request."""
     settings = service.settings
-    if request.documents or settings.infer_mode == "dmi" or len(request.body) * GROWTH > settings.max_input_chars:
+    if request.documents or settings.coordinator or settings.infer_mode == "dmi":
+        return None
+    if len(request.body) * GROWTH > settings.max_input_chars:
         return None
     body = read_body(request)
     said = () if body is None else read_texts(body)
@@ -45,6 +47,7 @@ def read_plain(request: WireRequest, service: MindieService) -> Call | None:
         tokenizer=service.tokenizer(deployment),
         full_text=settings.full_text,
         split=settings.enable_reasoning,
+        prefix_cache=settings.prefix_cache,
     )
     ask = ChatAsk(said, _SAMPLINGS[lengths.answer], parallel=True, language=language)
     return Call(deployment, ask, codec, stream, (lengths.prompt,), True, names=request_id.names)

@@ -10,6 +10,7 @@ from emulator.vendors.tgi.chat.codec import ChatCodec
 from emulator.vendors.tgi.chat.fields import ChatRequest
 from emulator.vendors.tgi.chat.parse import read_parameters
 from emulator.vendors.tgi.chat.shapes import ChatOptions
+from emulator.vendors.tgi.pictures import sees
 from emulator.vendors.tgi.request import measure_limit
 from emulator.vendors.tgi.sampling import samples, shape_sampling
 from emulator.vendors.tgi.settings import TgiService
@@ -27,7 +28,7 @@ def read_plain(request: WireRequest, service: TgiService) -> Call | None:
         return None
     wanted, stream, model = read_limit(body), body.get("stream", False), str(body.get("model", "tgi"))
     deployment = serves(tuple(service.deployments.values()), model)
-    if wanted is None or type(stream) is not bool or deployment.state != "ready":
+    if wanted is None or type(stream) is not bool or deployment.state != "ready" or sees(deployment):
         return None
     count, language = service.weigh_texts(said, deployment)
     try:
