@@ -1,50 +1,62 @@
-"""Many events of a stream at once: columns of bytes laid side by side, each row an event in a chunk of its own."""
+"""Many events of a stream at once: texts woven into one template, each an event in a chunk of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from itertools import repeat
+from functools import lru_cache
 from operator import add
 
+from emulator.core.record import record
 from emulator.core.wire import Batch, Event, Mark
 
-Column = bytes | range | Sequence[bytes]
-"""One part of each event: the same in all, a number that counts on, or one for each."""
-
 MOST = 512  # events of a batch: to make more would let others wait
-_NUMBERS = 8192  # whose digits are remembered; few answers have more tokens
-_SIZES = 16384
+_SIZES = 4096  # openings of chunks that are remembered
 
 
-def weave(columns: Sequence[Column], last: bytes, count: int) -> tuple[list[bytes], int]:
-    """``count`` events, each of all columns and ``last``, as pieces of chunks; and the size of the events."""
-    row = [b"", *[column if isinstance(column, bytes) else b"" for column in columns], last + b"\r\n"]
-    sizes: Iterable[int] = repeat(sum(map(len, row)) - 2, count)
-    pieces = row * count
-    for place, column in enumerate(columns, 1):
-        if isinstance(column, bytes):
-            continue
-        texts, lengths = _count_on(column) if isinstance(column, range) else (column, map(len, column))
-        pieces[place :: len(row)] = texts
-        sizes = map(add, sizes, lengths)
+@record(frozen=True, slots=True, eq=False)
+class Tails:
+    """What follows the text of each event where it is not the same; ``sizes``: of each."""
+
+    texts: Sequence[bytes]
+    sizes: Sequence[int]
+
+
+@lru_cache(maxsize=64)
+def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> Tails:
+    """The parts of ``after`` with numbers between them, which count on from ``start`` and an offset each."""
+    template = b"%d".join([part.replace(b"%", b"%%") for part in after])
+    texts = [template % tuple([number + offset for offset in offsets]) for number in range(start, end)]
+    return Tails([text + b"\r\n" for text in texts], [*map(len, texts)])
+
+
+def weave(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[list[bytes], int]:
+    """An event of each text, between what stands before and after, as pieces of chunks; and the size of the events."""
+    count, fixed = len(texts), len(before)
+    sizes: Iterable[int] = map(len, texts)
+    if isinstance(after, Tails):
+        pieces = [b"", before, b"", b""] * count
+        pieces[3::4] = after.texts
+        sizes = map(add, sizes, after.sizes)
+    else:
+        pieces = [b"", before, b"", after + b"\r\n"] * count
+        fixed += len(after)
+    pieces[2::4] = texts
     sizes = [*sizes]
-    pieces[:: len(row)] = map(_OPENINGS.__getitem__, sizes)
-    return pieces, sum(sizes)
+    pieces[::4] = map(_open_after(fixed).__getitem__, sizes)
+    return pieces, sum(sizes) + count * fixed
 
 
 def join(
     opening: Iterable[Event],
-    columns: Callable[[int, int], Sequence[Column]],
-    last: bytes,
+    weave_some: Callable[[int, int], tuple[list[bytes], int]],
     total: int,
     ending: Iterable[Event],
 ) -> Iterator[Batch]:
-    """All events of a stream: those before and after go with the first and the last of ``total`` from columns."""
+    """All events of a stream: those before and after go with the first and the last of ``total`` that are woven."""
     chunks, size, count = chunk(opening)
     for start in range(0, max(total, 1), MOST):
         end = min(total, start + MOST)
-        pieces, woven = weave(columns(start, end), last, end - start)
+        pieces, woven = weave_some(start, end)
         pieces.insert(0, chunks)
         size, count = size + woven, count + end - start
         if end == total:
@@ -65,34 +77,23 @@ def chunk(events: Iterable[Event]) -> Batch:
         size += len(data)
         held += data
         if Mark.JOINED not in mark:
-            pieces += _OPENINGS[len(held)], held, b"\r\n"
+            pieces += b"%x\r\n" % len(held), held, b"\r\n"
             held = b""
     return b"".join(pieces), size, count
 
 
 class _Openings(dict[int, bytes]):
-    """How a chunk of each size begins; forgets them all once they are too many."""
+    """How chunks begin that are so much larger than what is known of them; forgets them once they are too many."""
+
+    def __init__(self, fixed: int) -> None:
+        super().__init__()
+        self._fixed = fixed
 
     def __missing__(self, size: int) -> bytes:
         if len(self) >= _SIZES:
             self.clear()
-        opening = self[size] = b"%x\r\n" % size
+        opening = self[size] = b"%x\r\n" % (self._fixed + size)
         return opening
 
 
-_OPENINGS = _Openings()
-
-
-def _count_on(numbers: range) -> tuple[Sequence[bytes], Iterable[int]]:
-    """Numbers in digits, and how many digits each has."""
-    if numbers.stop > _NUMBERS:
-        texts = [b"%d" % number for number in numbers]
-        return texts, map(len, texts)
-    known, lengths = _list_numbers()
-    return known[numbers.start : numbers.stop], lengths[numbers.start : numbers.stop]
-
-
-@cache
-def _list_numbers() -> tuple[list[bytes], list[int]]:
-    texts = [b"%d" % number for number in range(_NUMBERS)]
-    return texts, [*map(len, texts)]
+_open_after = lru_cache(maxsize=64)(_Openings)

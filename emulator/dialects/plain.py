@@ -7,7 +7,7 @@ from itertools import count
 
 from emulator.core.record import record
 from emulator.core.wire import Batch, Event, Foretold, Mark
-from emulator.dialects.batch import Column, join
+from emulator.dialects.batch import count_on, join, weave
 from emulator.dialects.sse import quote
 
 
@@ -28,9 +28,9 @@ class PlainStream(Foretold):
     tokens: Sequence[str]
     due: Sequence[float]
     before: bytes
-    after: Sequence[bytes]
+    after: tuple[bytes, ...]
     ending: Sequence[Event]
-    offsets: Sequence[int] = ()
+    offsets: tuple[int, ...] = ()
     silent: bool = False
 
     def __iter__(self) -> Iterator[Event]:
@@ -47,10 +47,8 @@ class PlainStream(Foretold):
     def batches(self) -> Iterator[Batch] | None:
         if self.ending[-1][0] > 0.0 or not (self.silent or all(self.tokens)):
             return None
-        return join(self.opening, self._columns, self.after[-1], len(self.tokens), self.ending)
+        return join(self.opening, self._weave, len(self.tokens), self.ending)
 
-    def _columns(self, start: int, end: int) -> list[Column]:
-        columns: list[Column] = [self.before, [*map(quote, self.tokens[start:end])]]
-        for part, offset in zip(self.after, self.offsets, strict=False):
-            columns += part, range(start + 1 + offset, end + 1 + offset)
-        return columns
+    def _weave(self, start: int, end: int) -> tuple[list[bytes], int]:
+        after = count_on(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
+        return weave(self.before, [*map(quote, self.tokens[start:end])], after)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.core.vendor import Call
 from emulator.core.wire import Batch, Event, Foretold, Mark, WireRequest, WireStream
-from emulator.dialects.batch import MOST, chunk, weave
+from emulator.dialects.batch import MOST, chunk, count_on, weave
 from emulator.dialects.plain import PlainStream
 from emulator.pipeline import UNMATCHED
 from emulator.scenario.load import load_text
@@ -67,8 +67,8 @@ def test_a_stream_joined_is_the_stream_event_by_event(
         tokens=tokens,
         due=[0.0] * len(tokens),
         before=before,
-        after=[*(part for part, _ in counts), after],
-        offsets=[offset for _, offset in counts],
+        after=(*(part for part, _ in counts), after),
+        offsets=tuple(offset for _, offset in counts),
         ending=[*ending, (0.0, b"data: [DONE]\n\n", 0, Mark.DONE)],
     )
     batches = stream.batches()
@@ -78,7 +78,7 @@ def test_a_stream_joined_is_the_stream_event_by_event(
 
 @pytest.mark.parametrize("length", [0, 1, MOST - 1, MOST, MOST + 1, 3 * MOST])
 def test_a_long_stream_comes_in_several_batches(length: int) -> None:
-    stream = PlainStream((), ["%d"] * length, [0.0] * length, b"%", (b"<", b"%%"), [(0.0, b"!", 0, Mark.DONE)], [8000])
+    stream = PlainStream((), ["%d"] * length, [0.0] * length, b"%", (b"<", b"%%"), [(0.0, b"!", 0, Mark.DONE)], (8000,))
     batches = [*(stream.batches() or ())]
     assert len(batches) == max(1, -(-length // MOST))
     assert add_up(batches) == frame(stream)
@@ -98,9 +98,11 @@ def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], sil
     assert (stream.batches() is not None) is known
 
 
-def test_columns_stand_side_by_side() -> None:
-    pieces, size = weave([b"<", [b"a", b"bcd"], range(9, 11)], b">", 2)
-    assert (b"".join(pieces), size) == (b"4\r\n<a9>\r\n7\r\n<bcd10>\r\n", 11)
+def test_texts_are_woven_into_a_template() -> None:
+    pieces, size = weave(b"<", [b"a", b"bcd"], count_on((b"%", b"/", b">"), (0, 90), 9, 11))
+    assert (b"".join(pieces), size) == (b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20)
+    pieces, size = weave(b"<", [b"a", b"bcd"], b">")
+    assert (b"".join(pieces), size) == (b"3\r\n<a>\r\n5\r\n<bcd>\r\n", 8)
 
 
 def test_events_that_go_out_together_are_one_chunk() -> None:

@@ -13,7 +13,7 @@ from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.wire import Batch, Event, Foretold, Mark
 from emulator.dialects import sse
-from emulator.dialects.batch import join
+from emulator.dialects.batch import join, weave
 from emulator.dialects.walk import CallOpened, Run, first_due, is_only, last_due, walk
 from emulator.vendors.openvino.decoder import quote, quote_long
 from emulator.vendors.openvino.release import Release
@@ -140,7 +140,7 @@ class TextStream(Foretold):
         texts, rest = _gather(template.cut(choice, Run("text", 0, choice.count), b"", b""))
         before, after = template.wrap(template.around)
         ending = self._close(template.around, rest)
-        return join(self._open(), lambda start, end: (before, texts[start:end]), after, len(texts), ending)
+        return join(self._open(), lambda start, end: weave(before, texts[start:end], after), len(texts), ending)
 
     def _open(self) -> Iterator[Event]:
         if self.template.opening:
