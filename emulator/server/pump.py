@@ -185,7 +185,9 @@ class Pump:
     def _write_next(self) -> bool:
         """The usual step: one is due and others follow later; false: look closer, nothing was done."""
         ahead, transport, frame = self._ahead, self._transport, self._next
-        if frame is None or not ahead or transport is None or transport.is_closing():
+        if frame is None or transport is None or transport.is_closing():
+            return False
+        if not ahead and (transport.get_write_buffer_size() > MOST_UNSENT or not self._look_ahead()):
             return False
         elapsed = self._clock.now() - self._started
         due, chunk, size, count = frame
@@ -251,7 +253,11 @@ class Pump:
         return waiting, left <= 0
 
     def _take(self) -> _Frame | None:
-        """The next frame; a few more are made along with it, as that is quicker than to come back for each."""
+        """The next frame."""
+        return self._ahead.pop() if self._ahead or self._look_ahead() else None
+
+    def _look_ahead(self) -> bool:
+        """Make the next few frames, as that is quicker than to come back for each; false: there are none."""
         ahead = self._ahead
         held, count = b"", 0
         for due, data, _, mark in self._events:
@@ -267,7 +273,7 @@ class Pump:
             if len(ahead) > _AHEAD:
                 break
         ahead.reverse()
-        return ahead.pop() if ahead else None
+        return bool(ahead)
 
     def _end(self, waiting: list[bytes]) -> None:
         """All is known of the answer; its last bytes are about to be written."""
