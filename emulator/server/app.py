@@ -26,7 +26,7 @@ from emulator.server.decide import Decider, check_headers, refuse_asked
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
 from emulator.server.hints import Hints
-from emulator.server.known import Head
+from emulator.server.known import Head, Name
 from emulator.server.metrics import VendorMetrics
 from emulator.server.player import Played, Player
 from emulator.server.pump import TIMING
@@ -163,7 +163,13 @@ class VendorApp:
                 await self._reader.identify(exchange)
 
     def know(
-        self, http: web.BaseRequest, found: Addressed, path: str, base_url: str, worlds: tuple[object, object]
+        self,
+        name: Name,
+        http: web.BaseRequest,
+        found: Addressed,
+        path: str,
+        base_url: str,
+        worlds: tuple[object, object],
     ) -> Head | None:
         """What is known of a head that came before; ``None``: each of its requests takes the long road."""
         if self._quick is None:
@@ -172,7 +178,8 @@ class VendorApp:
         if endpoint is None or endpoint.open:
             return None
         return Head(
-            worlds,
+            name,
+            *worlds,
             self._quick,
             endpoint,
             path,

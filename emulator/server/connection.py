@@ -105,12 +105,12 @@ class Connection(RequestHandler):
         if found is None:
             return False
         before, after, begin, end = found
-        name = (*self._own, before, after)
-        if not lane.knows(name):
+        head = lane.find((*self._own, before, after))
+        if head is None or end > LIGHT:
             return False
         if len(data) != end:
             return self._hold(data, end)
-        answer = lane.answer(name, data[begin:])
+        answer = lane.answer(head, data[begin:])
         if answer is None:
             return False
         self._held = b""
@@ -123,7 +123,7 @@ class Connection(RequestHandler):
 
     def _hold(self, data: bytes, end: int) -> bool:
         """Wait once for what is missing: clients send head and body one after the other."""
-        if self._held or not len(data) < end <= LIGHT:
+        if self._held or len(data) > end:
             return False
         self._held = data
         return True

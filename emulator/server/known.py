@@ -34,7 +34,7 @@ class Head:
     """A head that has come before.
 
     Fields:
-        worlds: the scenarios under which it came, the server's and its session's.
+        server, active: the scenarios under which it came, the server's and its session's.
         answers: who answers.
         headers: without the session; ``seen``: of them what a parser sees.
         keeps: the vendor may keep documents that have a say.
@@ -43,7 +43,9 @@ class Head:
         size: bytes of headers and query as the journal counts them.
     """
 
-    worlds: tuple[object, object]
+    name: Name
+    server: object
+    active: object
     answers: Answers
     endpoint: AnyEndpoint
     path: str

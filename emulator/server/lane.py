@@ -62,35 +62,39 @@ class Lane:
         self._left: set[Name] = set()
         runtime.changed.append(self._forget)
 
-    def knows(self, name: Name) -> bool:
-        """A request with such a head may be answered here."""
-        return name in self._heads
+    def find(self, name: Name) -> Head | None:
+        """What is known of a head; its requests may be answered here."""
+        return self._heads.get(name)
 
-    def answer(self, name: Name, body: bytes) -> Written | None:
+    def answer(self, head: Head, body: bytes) -> Written | None:
         """The whole answer; ``None``: it takes the long road."""
-        head, runtime = self._heads[name], self._runtime
-        session = head.session
-        worlds = runtime.active, runtime.peek(session) if session else runtime.active
-        if worlds != head.worlds:
-            del self._heads[name]
+        runtime, session = self._runtime, head.session
+        if runtime.active is not head.server or (session and runtime.peek(session) is not head.active):
+            self._heads.pop(head.name, None)
             return None
-        answer = _try(head, body)
+        try:
+            answer = head.answers.answer(head, body)
+        except EmulatedError:
+            answer = None  # it is worded on the long road
+        except Exception:
+            log.exception("bug in the emulator: POST %s", head.path)
+            answer = None
         if answer is None:
             head.misses += 1
-            if head.misses > _PATIENCE:  # it is not worth the while to try
-                self._take(name)
-        else:
-            head.misses = 0
-            if session:
-                runtime.enter(session)
+            if head.misses > _PATIENCE:
+                self._leave(head)
+            return None
+        head.misses = 0
+        if session:
+            runtime.enter(session)
         return answer
 
-    def _take(self, name: Name) -> None:
-        """Know a head no longer, and never again under this scenario."""
-        del self._heads[name]
+    def _leave(self, head: Head) -> None:
+        """Know a head no longer, and never again under this scenario: it is not worth the while to try."""
+        self._heads.pop(head.name, None)
         if len(self._left) >= _MOST:
             self._left.clear()
-        self._left.add(name)
+        self._left.add(head.name)
 
     def learn(self, name: Name, http: web.BaseRequest, app: VendorApp, found: Addressed, path: str, base: str) -> None:
         """A request was answered on the long road; from its second coming on, its head is known."""
@@ -103,7 +107,7 @@ class Lane:
             return
         runtime = self._runtime
         worlds = runtime.active, runtime.peek(found.session) if found.session else runtime.active
-        head = app.know(http, found, path, base, worlds)
+        head = app.know(name, http, found, path, base, worlds)
         if head is not None:
             if len(self._heads) >= _MOST:
                 self._heads.clear()
@@ -116,16 +120,6 @@ class Lane:
             self._heads = {name: head for name, head in self._heads.items() if head.session != session}
         else:
             self._heads.clear()
-
-
-def _try(head: Head, body: bytes) -> Written | None:
-    try:
-        return head.answers.answer(head, body)
-    except EmulatedError:
-        return None  # it is worded on the long road
-    except Exception:
-        log.exception("bug in the emulator: POST %s", head.path)
-        return None
 
 
 def _is_usual(http: web.BaseRequest, found: Addressed) -> bool:
