@@ -104,9 +104,12 @@ class _Weights(dict[str, int]):
 
     def _weigh_number(self, word: str) -> int:
         """Most numbers are new, and few come again."""
-        count = len(self._ids_of(self._before)) if self._before else 0
-        for start in range(0, len(word), self._digits):
-            count += len(self._ids_of(word[start : start + self._digits]))
+        ids_of, size = self._ids_of, self._digits
+        count = len(ids_of(self._before)) if self._before else 0
+        if size == 1:
+            return sum(map(len, map(ids_of, word)), count)
+        for start in range(0, len(word), size):
+            count += len(ids_of(word[start : start + size]))
         return count
 
 
