@@ -10,7 +10,6 @@ from emulator.core.bounds import is_light, is_long, is_open
 from emulator.core.clock import RealClock
 from emulator.core.plan import Plan
 from emulator.core.record import record
-from emulator.core.seed import derive
 from emulator.core.state import NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
@@ -88,7 +87,7 @@ class Quick:
         else:
             identity = known[0]
         wire.attempt = attempt = state.peek(session, "attempt", identity)
-        wire.key = key = derive(emulator.seed, "answer", identity, attempt)
+        wire.key = key = emulator.name_answer(identity, attempt)
         call = self._read(head, wire) if known is None else known[2]
         if call is None:
             return None
