@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.core.call import EmbeddingAsk
-from emulator.core.json import as_array, as_number, dump_json
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, as_array, as_number, dump_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.seed import draw_uuid
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from emulator.dialects.floats import Rows
 
 MAX_INPUTS = 1024
+MAX_OPENAI_INPUTS = 2048  # learn.microsoft.com, "Azure OpenAI quotas and limits"
 PICTURE_TOKENS = 1000  # as recorded of a Cohere endpoint
 _KNOWN = frozenset(EmbeddingRequest.model_fields)
 _NATIVE = frozenset({"user"})
@@ -57,7 +59,7 @@ def parse_embeddings(request: WireRequest, service: AzureService) -> Call:
     query = admit(request, service, "embeddings")
     deployment = query.deployment
     wire = validate(StrictEmbeddingRequest if query.settings.strict_types else EmbeddingRequest, query.body)
-    read_extras(query, _KNOWN, _NATIVE)
+    _check_user(read_extras(query, _KNOWN, _NATIVE).get("user"), query.habits)
     inputs = read_texts(wire.input)
     check_vectors(wire, len(inputs), query)
     check_tokens(inputs, "input", service, deployment)
@@ -85,7 +87,7 @@ def parse_image_embeddings(request: WireRequest, service: AzureService) -> Call:
     read_extras(query, _KNOWN, _NATIVE)
     check_vectors(wire, len(wire.input), query)
     for position, picture in enumerate(wire.input):
-        if picture.image.startswith("data:"):
+        if not picture.image.startswith(("http://", "https://")):
             check_data({"image": picture.image}, ("input", position), query.habits)
     texts = tuple([picture.text or "" for picture in wire.input])
     counts = service.count_prompt(EmbeddingAsk(inputs=texts), deployment)
@@ -110,16 +112,40 @@ def check_vectors(wire: EmbeddingOptions, count: int, query: Query) -> None:
         EmulatedError: ``INVALID_PARAMETER``, code ``parameter_not_supported``.
     """
     deployment, traits = query.deployment, query.habits.traits
-    most = traits.get("max_inputs", MAX_INPUTS)
+    most = traits.get("max_inputs", MAX_OPENAI_INPUTS if query.habits.openai else MAX_INPUTS)
     if count > as_number(most):
-        raise refusals.not_supported(("input",), count)
+        raise (
+            _refuse_count(count, as_number(most)) if query.habits.openai else refusals.not_supported(("input",), count)
+        )
     dimensions, encoding = wire.dimensions, wire.encoding
     if not _has_size(query, dimensions):
+        if query.habits.openai:
+            raise _refuse_size(query, dimensions)
         raise refusals.not_supported(("dimensions",), dimensions)
     packed = encoding in ("binary", "ubinary") and (dimensions or deployment.dimensions) % 8  # signs fill whole bytes
     encodings = traits.get("encodings")
     if packed or encoding not in (DUMPS if encodings is None else as_array(encodings)):
         raise refusals.not_supported(("encoding_format",), encoding)
+
+
+def _refuse_count(count: int, most: float) -> EmulatedError:
+    text = f"Expected an array with maximum length {most:.0f}, but got an array with length {count} instead."
+    return refusals.contradicts(f"Invalid 'input': array too long. {text}", "input", "array_above_max_length")
+
+
+def _refuse_size(query: Query, dimensions: int | None) -> EmulatedError:
+    """Source: openai/openai-python issue threads."""
+    text = (
+        f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {query.deployment.dimensions}."
+    )
+    if not query.habits.supports("dimensions"):
+        text = "This model does not support specifying dimensions."
+    return refusals.contradicts(text, None)
+
+
+def _check_user(user: JSON, habits: Habits) -> None:
+    if habits.openai and user is not None and not isinstance(user, str):
+        raise refusals.breaks_schema([{"type": "string_type", "loc": ("user",), "msg": "", "input": user}])
 
 
 def _has_size(query: Query, dimensions: int | None) -> bool:

@@ -201,3 +201,43 @@ def test_pictures_that_are_refused(body: JSON, status: int) -> None:
 def test_who_knows_no_pictures(profile: str, status: int) -> None:
     body = {"input": [PIXEL], "model": "text-embedding-3-small"}
     assert refuse(body, IMAGES, f"profile={profile}").status == status
+
+
+@pytest.mark.parametrize(
+    ("fields", "message", "param"),
+    [
+        pytest.param(
+            {"input": ["a"] * 2049},
+            "Invalid 'input': array too long. Expected an array with maximum length 2048, but got an array with length "
+            "2049 instead.",
+            "input",
+            id="too many inputs",
+        ),
+        pytest.param(
+            {"dimensions": 2000},
+            "Invalid value for 'dimensions' = 2000. Must be less than or equal to 1536.",
+            None,
+            id="too many dimensions",
+        ),
+        pytest.param(
+            {"model": "text-embedding-ada-002", "dimensions": 5},
+            "This model does not support specifying dimensions.",
+            None,
+            id="dimensions of an old model",
+        ),
+        pytest.param({"user": 1}, "Invalid type for 'user': expected a string, but got an integer instead.", "user",
+                     id="a wrong user"),
+    ],
+)  # fmt: skip
+def test_azure_openai_has_its_own_words(fields: JSON, message: str, param: str | None) -> None:
+    refused = refuse({"model": "text-embedding-3-small", "input": "a", **fields}, "/openai/v1/embeddings")
+    error = refused.json()["error"]
+    assert (refused.status, error["message"], error["param"]) == (400, message, param)
+
+
+def test_a_picture_is_base64_or_an_address() -> None:
+    target = f"/images/embeddings{VERSION}"
+    body = {"model": "embed-v-4-0", "input": [{"image": "xx!"}]}
+    assert refuse(body, target).json()["detail"]["loc"] == ["body", "input", "0", "image"]
+    assert accept({**body, "input": [{"image": "https://host/a.png"}]}, target)
+    assert accept({**body, "input": [{"image": "aGk="}]}, target)

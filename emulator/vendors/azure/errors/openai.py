@@ -64,6 +64,8 @@ def _shape(message: str, param: str | None, code: str | None) -> Object:
 def _word_violation(envelope: Envelope) -> Object:
     violation = envelope.violation
     param = _join(violation.loc)
+    if not param:
+        return _shape(_NOT_JSON, None, None)
     if envelope.message is not None:
         return _shape(envelope.message, param, "invalid_value")
     if param == "encoding_format":
@@ -164,7 +166,8 @@ def _word_bound(violation: Violation, param: str) -> Object:
     code, text, sign, bound = _BOUNDS[violation.kind]
     limit, given = as_number(violation.context[bound]), violation.value
     kind = "integer" if isinstance(limit, int) else "decimal"
-    message = f"Invalid '{param}': {kind} {text}. Expected a value {sign} {limit:g}, but got {given} instead."
+    bound_text = str(limit) if isinstance(limit, int) else f"{limit:g}"
+    message = f"Invalid '{param}': {kind} {text}. Expected a value {sign} {bound_text}, but got {given} instead."
     return _shape(message, param, f"{kind}_{code}")
 
 

@@ -21,6 +21,13 @@ def _read_input(value: JSON) -> str | list[Object]:
     return value if isinstance(value, str) else _ITEMS.validate_python(value)
 
 
+Includable = Literal[
+    "file_search_call.results", "web_search_call.results", "web_search_call.action.sources",
+    "message.input_image.image_url", "computer_call_output.output.image_url", "code_interpreter_call.outputs",
+    "reasoning.encrypted_content", "message.output_text.logprobs",
+]  # fmt: skip
+
+
 class Thinking(WireModel):
     """``reasoning``."""
 
@@ -113,7 +120,7 @@ class ResponseRequest(WireModel):
     background: bool | None = None
     context_management: list[dict[str, JSON]] | None = None
     conversation: str | dict[str, JSON] | None = None
-    include: list[str] | None = None
+    include: list[Includable] | None = None
     max_output_tokens: Annotated[Integer, Field(ge=LEAST_TOKENS)] | None = None
     max_tool_calls: Annotated[Integer, Field(ge=1)] | None = None
     metadata: Metadata | None = None

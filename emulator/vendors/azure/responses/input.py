@@ -77,6 +77,29 @@ def read_items(items: Sequence[Object]) -> list[Message]:
     return [message for position, item in enumerate(items) for message in _read_item(item, ("input", position))]
 
 
+def check_calls(items: Sequence[Object]) -> None:
+    """Every call has its output, and every output its call; what a reference stands for is not known.
+
+    Source: openai/openai-python issue threads.
+
+    Raises:
+        EmulatedError: 400.
+    """
+    if any(item.get("type") == "item_reference" for item in items):
+        return
+    waiting: dict[str, str] = {}
+    for item in items:
+        kind, name = str(item.get("type")), str(item.get("call_id"))
+        if kind in _CALLS:
+            waiting[name] = kind
+        elif kind in _OUTPUTS and waiting.pop(name, None) is None:
+            what = kind.replace("_", " ")
+            raise refusals.contradicts(f"No tool call found for {what} with call_id {name}.", "input")
+    if waiting:
+        name, kind = next(iter(waiting.items()))
+        raise refusals.contradicts(f"No tool output found for {kind.replace('_', ' ')} {name}.", "input")
+
+
 def _read_item(item: Object, place: Place) -> list[Message]:
     kind = item.get("type")
     if kind == "message":

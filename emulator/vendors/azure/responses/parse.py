@@ -21,7 +21,7 @@ from emulator.vendors.azure.parameters import check_parameters
 from emulator.vendors.azure.request import Query, admit
 from emulator.vendors.azure.responses.codec import ResponsesCodec
 from emulator.vendors.azure.responses.fields import ResponseRequest
-from emulator.vendors.azure.responses.input import list_items, read_items
+from emulator.vendors.azure.responses.input import check_calls, list_items, read_items
 from emulator.vendors.azure.responses.kept import find_kept
 from emulator.vendors.azure.responses.tools import Offer, read_offer
 from emulator.vendors.azure.sampling import limit_tokens
@@ -46,6 +46,8 @@ def parse_responses(request: WireRequest, service: AzureService) -> Call:
     items = list_items(wire.input)
     offer = read_offer(wire, query.habits)
     ask = _read_ask(wire, query, [*before, *items], offer)
+    check_calls([*before, *items])
+    _check_json_mode(wire, ask)
     prompt_tokens = service.count_prompt(ask, query.deployment)
     limit = _limit(wire, query, prompt_tokens[0])
     codec = ResponsesCodec(
@@ -111,6 +113,14 @@ def _check(wire: ResponseRequest, query: Query) -> None:
     if wire.conversation is not None and wire.previous_response_id is not None:
         text = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Provide only one."
         raise refusals.contradicts(text, "previous_response_id", "mutually_exclusive_parameters")
+
+
+def _check_json_mode(wire: ResponseRequest, ask: ChatAsk) -> None:
+    """Source: openai/openai-python issue threads."""
+    said = " ".join([message.text for message in ask.messages])
+    if ask.format == "json_object" and "json" not in said.lower():
+        text = "Response input messages must contain the word 'json' in some form to use 'text.format' of type"
+        raise refusals.contradicts(f"{text} 'json_object'.", "input")
 
 
 def _name_as_chat(wire: ResponseRequest) -> Object:

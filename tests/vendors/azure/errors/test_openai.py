@@ -123,3 +123,14 @@ def test_openai_words_for_a_full_context() -> None:
     assert error["message"].startswith(
         "This model's maximum context length is 128000 tokens. However, you requested 10000"
     )
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"x"', b"null", b"5"])
+def test_a_body_that_is_no_object(body: bytes) -> None:
+    error = refuse(body, "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21").json()["error"]
+    assert (error["message"][:40], error["param"]) == ("We could not parse the JSON body of your", None)
+
+
+def test_a_bound_is_told_to_the_last_digit() -> None:
+    error = refuse(chat(model="gpt-4o", seed=2**70), "/openai/v1/chat/completions").json()["error"]
+    assert "<= 9223372036854775807, but got 1180591620717411303424" in error["message"]

@@ -174,6 +174,38 @@ def test_where_it_is(target: str, model: str, status: int) -> None:
             id="background work nobody can fetch",
         ),
         pytest.param(
+            {"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]},
+            "No tool call found for function call output with call_id c.",
+            "input",
+            None,
+            id="an output of no call",
+        ),
+        pytest.param(
+            {"input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]},
+            "No tool output found for function call c.",
+            "input",
+            None,
+            id="a call without its output",
+        ),
+        pytest.param(
+            {"text": {"format": {"type": "json_object"}}},
+            "Response input messages must contain the word 'json' in some form to use 'text.format' of type "
+            "'json_object'.",
+            "input",
+            None,
+            id="JSON that nobody speaks of",
+        ),
+        pytest.param(
+            {"include": ["everything"]},
+            "Invalid value: 'everything'. Supported values are: 'file_search_call.results', 'web_search_call.results', "
+            "'web_search_call.action.sources', 'message.input_image.image_url', "
+            "'computer_call_output.output.image_url', 'code_interpreter_call.outputs', 'reasoning.encrypted_content', "
+            "and 'message.output_text.logprobs'.",
+            "include[0]",
+            "invalid_value",
+            id="nothing to include",
+        ),
+        pytest.param(
             {"previous_response_id": "resp_0"},
             "Previous response with id 'resp_0' not found.",
             "previous_response_id",
