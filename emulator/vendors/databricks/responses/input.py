@@ -10,6 +10,7 @@ from emulator.core.call import Message, ToolCall
 from emulator.core.json import JSON, Object, as_text, dump_text
 from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, fits, refusal, type_refusal
 from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.responses.custom import CALLS, read_custom_item
 
 _LONGEST_ID = 64
 _LIST = Many(ANY)
@@ -27,7 +28,7 @@ _PREFIXES = {"message": "msg_", "function_call": "fc_"}
 # Items of tools and features that are accepted and left aside.
 _IGNORED = frozenset(
     {
-        "reasoning", "item_reference", "custom_tool_call", "custom_tool_call_output", "web_search_call", "mcp_call",
+        "reasoning", "item_reference", "web_search_call", "mcp_call",
         "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "image_generation_call", "shell_call",
         "shell_call_output", "local_shell_call", "local_shell_call_output", "apply_patch_call",
         "apply_patch_call_output",
@@ -65,6 +66,8 @@ def _read_item(query: Query, item: JSON, where: str) -> list[Message]:
         return _read_message(query, item, where)
     if kind in ("function_call", "function_call_output"):
         return [_read_call(query, item, kind, where)]
+    if kind in CALLS and query.settings.responses_tool_types == "known":
+        return [read_custom_item(item, kind, where)]
     if kind in _IGNORED and query.settings.responses_tool_types == "known":
         return []
     raise refusal(f"Invalid value: '{kind}'. It is not a supported type of an input item.", f"{where}.type")

@@ -32,6 +32,7 @@ from emulator.vendors.databricks.decoder import (
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
 from emulator.vendors.databricks.responses.codec import ResponsesCodec
+from emulator.vendors.databricks.responses.custom import is_custom, list_customs, name_choice, read_offer
 from emulator.vendors.databricks.responses.input import read_input
 from emulator.vendors.databricks.sampling import (
     check_alternatives,
@@ -115,7 +116,7 @@ def read_responses(query: Query) -> Call:
     choice, named = read_tool_choice(query.get("tool_choice"), tools=bool(tools))
     ask = ChatAsk(
         messages=messages,
-        tools=tuple(read_tool(tool) for tool in tools),
+        tools=tuple(read_offer(tool, f"tools[{position}]") for position, tool in enumerate(tools)),
         tool_choice=choice if tools else "none",
         tool_name=named,
         parallel=takes_parallel(query),
@@ -149,12 +150,14 @@ def _check_numbers(query: Query) -> None:
 
 
 def _read_tools(query: Query) -> list[Object]:
-    """The functions among ``tools``, as they were sent."""
+    """The functions and custom tools among ``tools``, as they were sent."""
     functions: list[Object] = []
     for position, tool in enumerate(query.get_array("tools")):
         kind = tool.get("type") if isinstance(tool, dict) else None
         if isinstance(tool, dict) and kind == "function":
             check_function(query, _read_function(query, tool), position)
+            functions.append(tool)
+        elif isinstance(tool, dict) and is_custom(query, tool):
             functions.append(tool)
         elif not isinstance(kind, str) or kind not in _BUILT_IN or query.settings.responses_tool_types == "function":
             raise refusal(f'Bad request: tools[{position}].type is not supported; use "function"', "tools")
@@ -183,7 +186,7 @@ def _read_function(query: Query, tool: Object) -> Object:
 
 
 def _check_choice(query: Query, tools: list[Object]) -> None:
-    choice = query.get("tool_choice")
+    choice = name_choice(query, query.get("tool_choice"))
     if tools or choice not in (None, "auto", "none"):
         check_tool_choice(choice, _list_names(tools))
 
@@ -262,6 +265,7 @@ def _read_options(query: Query) -> ResponseOptions:
         done=settings.responses_done == "always" or (settings.responses_done == "by-route" and direct),
         summary=query.get_object("reasoning").get("summary") is not None or query.family != "gpt",
         encrypted="reasoning.encrypted_content" in query.get_array("include"),
+        customs=list_customs(query),
     )
 
 
