@@ -118,7 +118,9 @@ class Emulator:
         self, call: Call, match: Match, key: bytes, now: float, slot: Slot | None = None, repeated: bytes | None = None
     ) -> Plan:
         """As :meth:`decide`, beside the event loop if it takes long."""
-        if sum(call.prompt_tokens) <= LONG_PROMPT and not is_long(call.ask, call.deployment):
+        reply = match.outcome.reply
+        long = is_long(call.ask, call.deployment) or (reply is not None and reply.is_long)
+        if sum(call.prompt_tokens) <= LONG_PROMPT and not long:
             if not is_open(call.ask):
                 return self.decide(call, match, key, now, slot, repeated)
             try:

@@ -1,7 +1,7 @@
 """What each control request does."""
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, ParamSpec, TypeVar
 
 from emulator.control import models
 from emulator.control.keys import hide_keys, restore_keys, show_text
@@ -11,13 +11,18 @@ from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
 from emulator.control.requests import RequestActions
 from emulator.control.timing import Errors, Quantiles
+from emulator.core.bounds import LIGHT
 from emulator.core.calendar import LAST, write_date
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
-from emulator.core.json import as_array
+from emulator.core.json import JSON, as_array
+from emulator.core.work import aside
 from emulator.scenario.load import load_shipped
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import nearest
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Actions(RequestActions, LookActions):
@@ -26,6 +31,7 @@ class Actions(RequestActions, LookActions):
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
         active = self._target.of(query.session)
         loaded, scenario, emulator = active.loaded, active.loaded.scenario, active.emulator
+        document, text = await _at_ease(len(loaded.text or ""), _show, loaded)
         return models.ScenarioState(
             name=scenario.name,
             description=scenario.description,
@@ -35,15 +41,16 @@ class Actions(RequestActions, LookActions):
             vendors=list(active.apps),
             rules=[rule.name for rule in scenario.rules],
             sources=[str(path) for path in loaded.sources],
-            document=hide_keys(loaded.data),
-            text=show_text(loaded),
+            document=document,
+            text=text,
         )
 
     async def put_scenario(self, query: models.PutQuery, body: bytes, name: str) -> models.ScenarioState:
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
         if query.name is None:
-            loaded = restore_keys(self._target.load(body), self._target.of(query.session).loaded)
+            sent = await _at_ease(len(body), self._target.load, body)
+            loaded = restore_keys(sent, self._target.of(query.session).loaded)
         else:
             loaded = self._select(query.name)
         await self._target.steering.put(loaded, query.session, query.seed)
@@ -164,6 +171,15 @@ def _join(one: models.SessionState | None, other: models.SessionState) -> models
         return other
     idle = min(one.idle_seconds, other.idle_seconds)
     return other.model_copy(update={"calls": one.calls + other.calls, "idle_seconds": idle})
+
+
+async def _at_ease(size: int, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do what a scenario of so many bytes takes, beside the event loop if that may be long."""
+    return await aside(work, *args, **kwargs) if size > LIGHT else work(*args, **kwargs)
+
+
+def _show(loaded: LoadedScenario) -> tuple[JSON, str]:
+    return hide_keys(loaded.data), show_text(loaded)
 
 
 def _check_vendor(name: str, served: Iterable[str]) -> None:

@@ -14,13 +14,13 @@ from emulator.control.entry import Entry
 from emulator.control.events import stream_events
 from emulator.control.guard import Guard
 from emulator.control.metrics import METRICS_TYPE
-from emulator.control.problem import ProblemError, problem_response, scenario_problem
+from emulator.control.problem import ProblemError, problem_response, scenario_problem, tell_mistakes
 from emulator.control.report import ReportActions
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, parse_json
+from emulator.core.json import JSON, TooManyValues, check_values, parse_json
 from emulator.core.seed import derive
 from emulator.core.state import StoreLostError
 from emulator.core.unpack import unpack
@@ -30,6 +30,7 @@ from emulator.scenario.mistakes import Row, explain_errors
 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
+MOST_VALUES = 10_000  # in a request that is no scenario
 _LARGEST = 16 * 1024**2  # bytes of a scenario
 
 
@@ -174,7 +175,10 @@ def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
 
 def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
+        check_values(body, MOST_VALUES)
         value = parse_json(body)
+    except TooManyValues as error:
+        raise ProblemError(413, "Too large", f"The body has {error}.") from None
     except ValueError as error:
         raise ProblemError(400, "Malformed JSON", str(error)) from None
     try:
@@ -186,7 +190,8 @@ def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
 def _describe(error: ValidationError, data: JSON, model: type[BaseModel]) -> str:
     """Every mistake, each with the name that was probably meant."""
     mistakes = explain_errors(error, data, model.model_json_schema())
-    return "; ".join(str(Row("", 0, 0, format_path(each.path), each.message, each.suggestion)) for each in mistakes)
+    rows = [Row("", 0, 0, format_path(each.path), each.message, each.suggestion) for each in mistakes]
+    return tell_mistakes(rows, "; ")
 
 
 async def _read_body(http: web.BaseRequest) -> bytes:

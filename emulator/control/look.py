@@ -11,8 +11,11 @@ from emulator import __version__
 from emulator.control import models
 from emulator.control.entry import Entry
 from emulator.control.journal import read_each
+from emulator.control.problem import MOST_MISTAKES
 from emulator.control.target import Target
+from emulator.core.bounds import LIGHT
 from emulator.core.quota import Level
+from emulator.core.work import aside
 from emulator.scenario.match import Verdict, find_nearest
 
 _LATEST = 100  # calls whose rules are asked once more
@@ -88,8 +91,9 @@ class LookActions:
         )
 
     async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
-        findings = self._target.check(body)
-        rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings]
+        check = self._target.check
+        findings = await aside(check, body) if len(body) > LIGHT else check(body)
+        rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MOST_MISTAKES]]
         errors = [row for severity, row in rows if severity == "error"]
         warnings = [row for severity, row in rows if severity == "warning"]
         return models.Checked(ok=not errors, errors=errors, warnings=warnings)

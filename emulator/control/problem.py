@@ -1,11 +1,14 @@
 """What the control plane refuses, as RFC 9457 problem details."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from aiohttp import web
 
 from emulator.control.models import Problem
 from emulator.scenario.errors import ScenarioError
+from emulator.scenario.mistakes import Row
+
+MOST_MISTAKES = 200  # that are told one by one
 
 
 class ProblemError(Exception):
@@ -24,10 +27,18 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     )
 
 
+def tell_mistakes(rows: Sequence[Row], between: str) -> str:
+    """All of them, or of very many the first."""
+    told = [*map(str, rows[:MOST_MISTAKES])]
+    more = len(rows) - len(told)
+    return between.join([*told, f"and {more} more"] if more else told)
+
+
 def scenario_problem(error: ScenarioError) -> web.Response:
     """Every mistake of a scenario, as text and as rows."""
-    rows = [dict(row.as_json()) for row in error.rows]
+    rows = [dict(row.as_json()) for row in error.rows[:MOST_MISTAKES]]
+    detail = tell_mistakes(error.rows, "\n")
     problem = Problem.model_validate(
-        {"title": "The scenario has mistakes", "status": 422, "detail": str(error), "errors": rows}
+        {"title": "The scenario has mistakes", "status": 422, "detail": detail, "errors": rows}
     )
     return problem_response(problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from emulator.control.calls import Pattern
 from emulator.control.entry import Entry
@@ -15,7 +15,7 @@ from emulator.control.problem import ProblemError
 from emulator.control.target import Target
 from emulator.core.duration import parse_duration
 
-_AT_ONCE = 64  # calls looked at before others have their turn
+_TURN = 0.01  # real seconds of looking at calls before others have their turn
 _MANY = 1000  # calls that are not looked at again for every single one that comes
 _PAUSE = 0.05  # real seconds between two looks at many
 
@@ -63,14 +63,12 @@ class Verification:
     async def _find(self, entries: Sequence[Entry]) -> list[Entry]:
         """The calls that are meant; of an order as many as came in it."""
         found: list[Entry] = []
-        for number, entry in enumerate(entries, 1):
+        async for entry in _in_turns(entries):
             pattern = self._patterns[0] if self._single else self._patterns[len(found)]
             if pattern.holds(entry):
                 found.append(entry)
                 if not self._single and len(found) == len(self._patterns):
                     break
-            if number % _AT_ONCE == 0:
-                await asyncio.sleep(0)
         return found
 
     def _holds(self, found: Sequence[Entry]) -> bool:
@@ -88,10 +86,8 @@ class Verification:
 
     async def _describe(self, entries: Sequence[Entry], found: Sequence[Entry]) -> str:
         pattern = self._patterns[0 if self._single else len(found)]
-        for number, entry in enumerate(entries, 1):  # so that the text finds all known
+        async for entry in _in_turns(entries):  # so that the text finds all known
             pattern.count(entry)
-            if number % _AT_ONCE == 0:
-                await asyncio.sleep(0)
         made = Made(self._session, entries, self._elsewhere() if not entries else {})
         if self._single:
             return describe_count(pattern, self._count, found, made, self._within)
@@ -103,3 +99,14 @@ class Verification:
         for call in self._target.journal.list_calls():
             counts[call.session] = counts.get(call.session, 0) + 1
         return counts
+
+
+async def _in_turns(entries: Sequence[Entry]) -> AsyncIterator[Entry]:
+    """One after the other; others have their turn in time, however long each takes."""
+    now = asyncio.get_running_loop().time
+    ends = now() + _TURN
+    for entry in entries:
+        yield entry
+        if now() > ends:
+            await asyncio.sleep(0)
+            ends = now() + _TURN

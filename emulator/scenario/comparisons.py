@@ -90,7 +90,7 @@ def _compile_comparison(condition: Comparison, fold: bool, equal: Equality) -> I
     if contains is not None:
         yield of_text(lambda text: isinstance(text, str) and contains in text)
     if condition.regex is not None:
-        found = compile_regex(condition.regex, ignore_case=fold)
+        found = compile_regex(condition.regex, fold)
         yield lambda text: isinstance(text, str) and found(text)
     if condition.not_ is not None:
         refused = compile_text(condition.not_, fold=fold, equal=equal)

@@ -41,7 +41,7 @@ def _read_names(value: JSON) -> JSON:
 
 def _check_regex(pattern: str) -> str:
     try:
-        compile_regex(pattern)
+        compile_regex(pattern, False)
     except RegexError as error:
         raise PydanticCustomError(
             "wanted", "expected a regular expression ({reason})", {"reason": str(error)}

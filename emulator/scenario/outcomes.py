@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from emulator.core.bounds import LIGHT
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
+from emulator.core.json import JSON, dump_json
 from emulator.core.plan import FinishReason
 from emulator.core.values import Closed, Duration, Whole, require
 from emulator.faults import AnyFault
@@ -118,6 +120,13 @@ class ReplyOutcome(Closed):
         mistake = explain_template(text) if text is not None and known.data.get("template") else None
         require(mistake is None, mistake or "")
         return text
+
+    @cached_property
+    def is_long(self) -> bool:
+        """It takes so long to cut into tokens that the event loop must not wait for it."""
+        said = (self.text, self.refusal, self.reasoning, *(self.chunks or ()))
+        values = (self.json_, *(call.arguments for call in self.tool_calls or ()))
+        return sum(map(len, filter(None, said))) + sum(map(len, map(dump_json, values))) > LIGHT
 
     @property
     def has_json(self) -> bool:

@@ -38,8 +38,10 @@ class RegexError(ValueError):
 
 
 @lru_cache(maxsize=1024)
-def compile_regex(pattern: str, *, ignore_case: bool = False) -> Callable[[str], bool]:
+def compile_regex(pattern: str, ignore_case: bool, /) -> Callable[[str], bool]:
     """Whether an expression is found anywhere in a text.
+
+    By position alone, so that what was compiled for one who asks is there for the next.
 
     Raises:
         RegexError: it is none, is too large, or cannot be searched in one pass.

@@ -242,7 +242,7 @@ class Scenario(Closed):
     vendors: dict[str, VendorEntry] = Field(
         default={}, description="Settings of each vendor; false: not served.", examples=[{"tgi": False}]
     )
-    keys: Annotated[tuple[Key, ...], Field(strict=False)] | None = Field(
+    keys: Annotated[tuple[Key, ...], Field(strict=False, max_length=1000)] | None = Field(
         default=None, description="Credentials; absent: any is accepted."
     )
     deployments: Annotated[tuple[DeploymentEntry, ...], Field(strict=False)] = Field(

@@ -51,6 +51,17 @@ async def test_every_port_has_the_control_plane(toy: Running, port: str) -> None
         pytest.param("POST", "/clock", {"advance": "3000000d"}, 422, "36525d", id="past the end of time"),
         pytest.param("POST", "/clock", {"rewind": "60s"}, 422, "rewind", id="a key that is not known"),
         pytest.param("POST", "/clock", [], 422, "expected a mapping", id="a list"),
+        pytest.param(
+            "POST",
+            "/verify",
+            {"calls": {"vendor": ["a"] * 20_000}},
+            413,
+            "more than 10000 values",
+            id="too many values",
+        ),
+        pytest.param(
+            "POST", "/verify", {"calls": {f"x{n}": 1 for n in range(900)}}, 422, "and 700 more", id="very many mistakes"
+        ),
         pytest.param("PUT", "/scenario?name=throtled", None, 404, "throtled", id="a scenario the library has not"),
         pytest.param("PUT", "/scenario?name=a", "version: 1", 400, "not both", id="two scenarios at once"),
     ],
@@ -100,6 +111,27 @@ async def test_json_is_taken_as_any_library_writes_it(toy: Running, ascii_only: 
     answer = await control(toy, "PUT", "/scenario", text)
     assert (answer.status, answer.json()["document"]["rules"]) == (200, [rule])
     assert "Grüße 🙂 \x7f" in (await ask(toy, max=50)).body.decode()
+
+
+async def test_of_very_many_mistakes_the_first_are_told(toy: Running) -> None:
+    text = "version: 1\nrules:\n" + "- {name: a, what: 1}\n" * 500
+    for method, target in (("PUT", "/scenario"), ("POST", "/check")):
+        answer = (await control(toy, method, target, text)).json()
+        assert len(answer["errors"]) == 200
+        assert answer.get("detail", "and").splitlines()[-1].startswith("and")
+
+
+async def test_others_are_answered_while_a_long_scenario_is_read(toy: Running) -> None:
+    rules = "".join(
+        f"- {{name: r{number}, when: {{prompt: p{number}}}, reply: {{text: x}}}}\n" for number in range(3000)
+    )
+    put = asyncio.create_task(control(toy, "PUT", "/scenario", f"version: 1\nname: long\nrules:\n{rules}"))
+    answered = 0
+    while not put.done():
+        answered += (await control(toy, "GET", "/health")).status == 200
+    assert put.result().status == 200
+    assert len(put.result().json()["rules"]) == 3000
+    assert answered > 3
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,9 @@ _REST = f"""
 | a deployment's dimensions | 65,536 | the same |
 | a limit's amount | 10^15 | the same |
 | a file of a scenario | 200,000 values and 64 MiB of text once aliases are written out, 500 levels | the same |
+| credentials of a scenario | 1,000 | the same |
+| mistakes of a scenario or a control request | the first 200 are told one by one | how many more there are |
+| a control request that is no scenario | 10,000 values | 413, `application/problem+json` |
 | a regular expression | {LONGEST:,} characters, 2 MiB once it is compiled; no look-around, no back-reference | the same |
 
 A regular expression is searched in a time that grows with the text alone. Headers that say where an answer ends (`Content-Length`,

@@ -29,6 +29,7 @@ _ALIASES = "a: &a " + "x" * 100_000 + "\nb: &b [" + ", ".join(["*a"] * 100) + "]
             "at most 65536",
             id="dimensions",
         ),
+        pytest.param(f"keys: [{'{token: a, principal: b}, ' * 1001}]", "keys", "at most 1000", id="credentials"),
         pytest.param(f"seed: 0x{'f' * 100_000}", "seed", "more than 4300 digits", id="a number without end"),
         pytest.param(f"seed: {'9' * 100_000}", "seed", "more than 4300 digits", id="a decimal one"),
         pytest.param(f"description: {{{_ALIASES}}}".replace("\n", ", "), "", "too large", id="texts times aliases"),

@@ -1,7 +1,10 @@
 """Outcomes as the rest of the program takes them."""
 
+import pytest
+
 from emulator.core.errors import ErrorKind
-from emulator.scenario.outcomes import ErrorOutcome
+from emulator.scenario.outcomes import ErrorOutcome, ReplyOutcome
+from tests.parsed import JSON
 
 
 def test_an_error_outcome_is_the_error_the_vendor_words() -> None:
@@ -24,3 +27,18 @@ def test_an_error_outcome_is_the_error_the_vendor_words() -> None:
         1.5,
     )
     assert (error.message, error.param, error.body, error.headers) == ("slow down", "n", {"a": 1}, {"x-a": "b"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "long"),
+    [
+        pytest.param({"text": "Hello"}, False, id="a sentence"),
+        pytest.param({"text": "x" * 100_000}, True, id="a long text"),
+        pytest.param({"chunks": ["word"] * 20_000}, True, id="many chunks"),
+        pytest.param({"json": ["word"] * 20_000}, True, id="much JSON"),
+        pytest.param({"tool_calls": [{"name": "f", "arguments": "x" * 100_000}]}, True, id="long arguments"),
+        pytest.param({"embedding": [0.5]}, False, id="a vector"),
+    ],
+)
+def test_a_long_reply_is_known_before_it_is_made(reply: JSON, long: bool) -> None:
+    assert ReplyOutcome.model_validate(reply).is_long is long

@@ -30,13 +30,13 @@ from emulator.scenario.regex import LONGEST, RegexError, compile_regex
     ],
 )
 def test_it_finds_what_python_finds(pattern: str, texts: list[str]) -> None:
-    found = compile_regex(pattern)
+    found = compile_regex(pattern, False)
     assert [found(text) for text in texts] == [re.search(pattern, text) is not None for text in texts]
 
 
 @pytest.mark.parametrize("name", "dDwWsS")
 def test_classes_know_every_script_as_python_does(name: str) -> None:
-    alone, inside = compile_regex(f"^\\{name}$"), compile_regex(f"^[\\{name}]$")
+    alone, inside = compile_regex(f"^\\{name}$", False), compile_regex(f"^[\\{name}]$", False)
     python = re.compile(f"^\\{name}$")
     for code in range(0x0, sys.maxunicode + 1, 7):
         char = chr(code)
@@ -62,7 +62,7 @@ def test_classes_know_every_script_as_python_does(name: str) -> None:
 )
 def test_what_cannot_be_searched_is_refused_where_it_stands(pattern: str, reason: str) -> None:
     with pytest.raises(RegexError) as refused:
-        compile_regex(pattern)
+        compile_regex(pattern, False)
     assert reason in str(refused.value)
     assert len(str(refused.value)) < 120
     rule = f"- name: r\n  when:\n    prompt: {{regex: {json.dumps(pattern)}}}\n  pass: true\n"
@@ -73,10 +73,10 @@ def test_what_cannot_be_searched_is_refused_where_it_stands(pattern: str, reason
 
 
 def test_groups_in_one_another_are_no_danger() -> None:
-    assert compile_regex("(" * 4000 + "a" + ")" * 4000)("a")
+    assert compile_regex("(" * 4000 + "a" + ")" * 4000, False)("a")
 
 
 @pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a)*$", r"^(a|aa)+$", r"(.*)*x", r"(a?){30}a{30}$", r"(\w+)+!"])
 def test_no_expression_takes_more_than_the_text_is_long(pattern: str) -> None:
     """Any of them would take a search that goes back longer than the world is old."""
-    assert not compile_regex(pattern)("a" * 200_000 + "?")
+    assert not compile_regex(pattern, False)("a" * 200_000 + "?")
