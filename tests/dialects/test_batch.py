@@ -17,6 +17,7 @@ from emulator.scenario.load import load_text
 from emulator.server.build import build
 from emulator.server.routing import Router
 from emulator.vendors import VENDORS
+from emulator.vendors.openvino.release import RELEASES
 from tests.parsed import JSON
 
 _KEY = b"0123456789abcdef"
@@ -128,13 +129,15 @@ _CASES = [
     ("databricks", _DATABRICKS.format("meta-llama-3-3-70b-instruct"), _LENIENT, True),
     ("databricks", _DATABRICKS.format("gemma-3-12b"), _LENIENT, True),
     ("databricks", _DATABRICKS.format("meta-llama-3-3-70b-instruct"), _LENIENT[:-1] + ", stream_usage: none}", False),
-    *(("azure", _AZURE, f"azure: {{profile: {profile}}}", True) for profile in ("seed", "maas", "foundry")),
+    *(("azure", _AZURE, f"azure: {{profile: {profile}}}", True) for profile in ("seed", "maas", "managed", "foundry")),
+    ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", "azure: {profile: aoai}", True),
+    ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", "azure: {profile: foundry}", True),
     ("mindie", "/v1/chat/completions", "", True),
     ("tgi", "/v1/chat/completions", "", True),
     *(
         ("openvino", path, f"openvino: {{profile: '{release}'}}", True)
         for path in ("/v3/chat/completions", "/v3/completions")
-        for release in ("2024.2", "2025.0", "2025.4", "2026.3")
+        for release in RELEASES
     ),
 ]
 _NAMES = {"databricks": "", "azure": "mistral-small-2503", "mindie": "llama_65b", "tgi": "tgi", "openvino": "llama3"}
