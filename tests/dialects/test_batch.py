@@ -128,7 +128,18 @@ _LENIENT = "databricks: {strict_unknown_fields: 'off'}"
 _CASES = [
     ("databricks", _DATABRICKS.format("meta-llama-3-3-70b-instruct"), _LENIENT, True),
     ("databricks", _DATABRICKS.format("gemma-3-12b"), _LENIENT, True),
-    ("databricks", _DATABRICKS.format("meta-llama-3-3-70b-instruct"), _LENIENT[:-1] + ", stream_usage: none}", False),
+    *(
+        (
+            "databricks",
+            _DATABRICKS.format("meta-llama-3-3-70b-instruct"),
+            f"{_LENIENT[:-1]}, stream_usage: {style}}}",
+            True,
+        )
+        for style in ("last", "closing", "on-request", "none")
+    ),
+    ("databricks", _DATABRICKS.format("claude-sonnet-4-5"), _LENIENT, True),
+    ("databricks", _DATABRICKS.format("gpt-5"), _LENIENT, False),
+    ("databricks", _DATABRICKS.format("gpt-oss-120b"), _LENIENT, False),
     *(("azure", _AZURE, f"azure: {{profile: {profile}}}", True) for profile in ("seed", "maas", "managed", "foundry")),
     ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", "azure: {profile: aoai}", True),
     ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", "azure: {profile: foundry}", True),

@@ -91,6 +91,17 @@ def test_the_short_way_writes_what_the_long_one_does(name: str, stream: bool, fi
     assert say(call, request) == say(the_long_way(call), request)
 
 
+@pytest.mark.parametrize("counting", ["every", "last", "closing", "on-request", "none", "claude"])
+@pytest.mark.parametrize("include_usage", [False, True])
+@pytest.mark.parametrize("name", [LLAMA, "usual"])
+def test_the_short_way_counts_as_the_long_one_does(name: str, counting: str, include_usage: bool) -> None:
+    call, request = read(f"/serving-endpoints/{name}/invocations", {"messages": [USER], "stream": True})
+    assert isinstance(call.codec, ChatCodec)
+    style = replace(call.codec.style, usage_style=counting)
+    call = replace(call, codec=replace(call.codec, style=style, include_usage=include_usage))
+    assert say(call, request) == say(the_long_way(call), request)
+
+
 @pytest.mark.parametrize("tokens", [(), ("",), ("a", "", "b"), ("a", "")], ids=["none", "no text", "a gap", "a cut"])
 def test_the_short_way_skips_tokens_without_text(tokens: tuple[str, ...]) -> None:
     call, request = read(f"/serving-endpoints/{LLAMA}/invocations", {"messages": [USER], "stream": True})

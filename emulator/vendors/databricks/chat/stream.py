@@ -47,9 +47,11 @@ def stream_chat(plan: Plan, style: AnswerStyle, *, include_usage: bool) -> Itera
     head = (
         f'data: {{"id":"{draw_id(plan.key)}","object":"chat.completion.chunk","created":{int(plan.created)},"model":'
     ).encode() + quote(style.model)
-    if style.usage_style == "every" and not style.role_everywhere and is_plain(plan, style):
+    if style.role_everywhere or not is_plain(plan, style):
+        return _stream_any(head, plan, style, include_usage)
+    if style.usage_style == "every":
         return _stream_plain(head, plan, style)
-    return _stream_any(head, plan, style, include_usage)
+    return _stream_text(head, plan, style, include_usage)
 
 
 def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> PlainStream:
@@ -73,6 +75,22 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> PlainStream:
     )
 
 
+def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> PlainStream:
+    """The same where chunks do not count on."""
+    choice, prefix, delta = plan.choices[0], head + b',"choices":[', b'{"index":0,"delta":{'
+    first, last = first_due(choice), last_due(choice)
+    suffix, closing, mark = _word_counts(plan, style, include_usage)
+    finish: Event = (last, prefix + _finish(choice, delta, style) + closing, choice.count, mark)
+    return PlainStream(
+        opening=((first, b'%b%b"role":"assistant","content":""%b%b' % (prefix, delta, _AFTER, suffix), 0, PLAIN),),
+        tokens=choice.tokens,
+        due=choice.due,
+        before=prefix + delta + b'"content":',
+        after=(_AFTER + suffix,),
+        ending=(finish, *_close(prefix, plan, style, include_usage)),
+    )
+
+
 def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:
     prefix = head + b',"choices":['
     choices = interleave([_stream_choice(plan, number, style) for number in range(len(plan.choices))], in_turn=True)
@@ -80,6 +98,11 @@ def _stream_any(head: bytes, plan: Plan, style: AnswerStyle, include_usage: bool
         yield from _count_all(prefix, choices, plan, style)
     else:
         yield from _count_some(prefix, choices, plan, style, include_usage)
+    yield from _close(prefix, plan, style, include_usage)
+
+
+def _close(prefix: bytes, plan: Plan, style: AnswerStyle, include_usage: bool) -> Iterator[Event]:
+    """What follows the choices."""
     last = max(map(last_due, plan.choices), default=0.0)
     if style.usage_style == "closing" or (include_usage and _is_silent(style)):
         yield last, b'%b],"usage":%b}\n\n' % (prefix, dump_usage(plan.usage, style)), 0, Mark.USAGE
@@ -112,6 +135,18 @@ def _count_some(
     prefix: bytes, choices: Iterator[Event], plan: Plan, style: AnswerStyle, include_usage: bool
 ) -> Iterator[Event]:
     """No counts before the last chunk, or not even there."""
+    suffix, closing, finished = _word_counts(plan, style, include_usage)
+    left = len(plan.choices)
+    for due, choice, tokens, mark in choices:
+        if mark is FINISH:
+            left -= 1
+            if not left:
+                suffix, mark = closing, finished
+        yield due, b"%b%b%b" % (prefix, choice, suffix), tokens, mark
+
+
+def _word_counts(plan: Plan, style: AnswerStyle, include_usage: bool) -> tuple[bytes, bytes, Mark]:
+    """How chunks end, how the one that ends the last choice does, and what that means."""
     silent = _is_silent(style)
     suffix = b"]}\n\n"
     if style.usage_style == "claude":
@@ -119,13 +154,9 @@ def _count_some(
         suffix = b'],"usage":{"prompt_tokens":%d,"completion_tokens":null,"total_tokens":null}}\n\n' % prompt
     elif silent and include_usage:
         suffix = b'],"usage":null}\n\n'
-    left = len(plan.choices)
-    for due, choice, tokens, mark in choices:
-        if mark is FINISH:
-            left -= 1
-            if not left and not silent:
-                suffix, mark = b'],"usage":%b}\n\n' % dump_usage(plan.usage, style), _FINISH_WITH_USAGE
-        yield due, b"%b%b%b" % (prefix, choice, suffix), tokens, mark
+    if silent:
+        return suffix, suffix, FINISH
+    return suffix, b'],"usage":%b}\n\n' % dump_usage(plan.usage, style), _FINISH_WITH_USAGE
 
 
 def _stream_choice(plan: Plan, number: int, style: AnswerStyle) -> Iterator[Event]:
