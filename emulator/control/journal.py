@@ -124,11 +124,16 @@ class Journal:
     def _make_room(self, calls: deque[Recorded], most: int) -> None:
         """Let the oldest calls go, a session's and those of all."""
         order, kept = self._order, self._kept
-        while len(calls) > most:
-            oldest = calls.popleft()
+        oldest = calls[0]
+        if order[0] is oldest and len(calls) == most + 1:  # nearly always
+            calls.popleft()
+            order.popleft()
+            if kept and kept[0] is oldest:
+                kept.popleft()
             self._drop(oldest)
-            if order and order[0] is oldest:
-                order.popleft()
+            return
+        while len(calls) > most:
+            self._drop(calls.popleft())
         while order and (self._count > _MOST_ENTRIES or not self._has(order[0])):
             oldest = order.popleft()
             if self._has(oldest):
@@ -146,7 +151,8 @@ class Journal:
         """Keep nothing of a call."""
         self._count -= 1
         self.forgotten += 1
-        self._forget(call)
+        self._room += call.size
+        call.forget()
 
     def find(self, name: str, session: str | None = None) -> Entry | None:
         """The latest entry with this id."""

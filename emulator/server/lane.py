@@ -24,7 +24,8 @@ _END = b"\r\n\r\n"
 _LENGTHS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _FRAMED = (b"\ncontent-length", b"\ntransfer-encoding")
 _MOST_DIGITS = 9
-_UNUSUAL = ("Connection", "Expect", "Upgrade", "Content-Encoding", "Transfer-Encoding")
+_GO_ON = "keep-alive"
+_UNUSUAL = ("Expect", "Upgrade", "Content-Encoding", "Transfer-Encoding")
 
 
 def read_frame(data: bytes) -> tuple[bytes, bytes, int, int] | None:
@@ -126,7 +127,7 @@ def _is_usual(http: web.BaseRequest, found: Addressed) -> bool:
     """Neither the connection nor the emulator is asked for anything but an answer."""
     if http.method != "POST" or http.version < (1, 1) or not http.keep_alive:
         return False
-    if any(name in http.headers for name in _UNUSUAL):
+    if any(name in http.headers for name in _UNUSUAL) or http.headers.get("Connection", _GO_ON).lower() != _GO_ON:
         return False
     return not found.asks or all(
         name.lower() == HEADER or not name.lower().startswith(PREFIX) for name in found.headers

@@ -80,6 +80,7 @@ TAKEN = [
     pytest.param("", HEAD, chat(), id="a chat"),
     pytest.param("", HEAD, chat(stream=True), id="a stream"),
     pytest.param("", HEAD + "x-emulator-session: mine\r\n", chat(), id="a chat of a session"),
+    pytest.param("", HEAD + "Connection: keep-alive\r\n", chat(), id="of a client that says it stays"),
     pytest.param("", HEAD + "x-anything: else\r\n", chat(max_tokens=7, stop="a"), id="with knobs"),
     pytest.param("", HEAD.replace("completions", "completions?a=b&key=secret"), chat(), id="with a query"),
     pytest.param("journal: {bodies: none}", HEAD, chat(), id="without bodies in the journal"),
@@ -89,6 +90,7 @@ LEFT = [
     pytest.param("", HEAD, b"{}", id="a refusal"),
     pytest.param("", HEAD, b"{", id="no JSON"),
     pytest.param("", HEAD + "Connection: close\r\n", chat(), id="the last of its connection"),
+    pytest.param("", HEAD + "Connection: Upgrade\r\nUpgrade: h2c\r\n", chat(), id="that wants another protocol"),
     pytest.param("", HEAD + "x-emulator-fault: stall\r\n", chat(), id="with a fault"),
     pytest.param("", HEAD + "x-emulator-timing: 1\r\n", chat(), id="that is timed"),
     pytest.param("", HEAD.replace("HTTP/1.1", "HTTP/1.0"), chat(), id="of an old client"),
@@ -107,6 +109,17 @@ async def test_is_taken(start: Start, scenario: str, head: str, body: bytes) -> 
     answer = await running.send("databricks", head.encode(), body)
     assert answer.status == 200
     assert is_short(running)
+
+
+def test_the_openai_client_is_usual(live: Running) -> None:
+    openai = pytest.importorskip("openai")
+    before = live.built.journal.latest
+    with openai.OpenAI(base_url=f"{live.urls['databricks']}/serving-endpoints", api_key="key") as client:
+        for number in range(4):
+            said = client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": f"Hi {number}"}])
+            assert said.choices[0].message.content
+    recorded = [call for call in live.built.journal.list_calls(None) if call.seq > before]
+    assert [isinstance(call, Slip) for call in recorded] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(("scenario", "head", "body"), LEFT)
