@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 
 from emulator.control.entry import LimitCheck
@@ -140,14 +140,18 @@ def _explain_deployment(wire: WireRequest, service: AnyService) -> str:
     deployment = service.deployments.get(name)
     if deployment is not None:
         return "" if deployment.state == "ready" else f"`{_cut(name)}` is {deployment.state}"
-    known = list(service.deployments)
+    return _suggest(_cut(name), tuple(service.deployments))
+
+
+@lru_cache(maxsize=256)  # whoever asks for the wrong one asks again, and to look takes milliseconds
+def _suggest(name: str, known: tuple[str, ...]) -> str:
     meant = nearest(name, known)
     if meant is not None:
-        return f"no deployment `{_cut(name)}`; did you mean `{meant}`?"
+        return f"no deployment `{name}`; did you mean `{meant}`?"
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
-    alike = sorted(known, key=lambda other: -difflib.SequenceMatcher(None, _cut(name), other).ratio())[:_MOST_NAMES]
+    alike = sorted(known, key=lambda other: -difflib.SequenceMatcher(None, name, other).ratio())[:_MOST_NAMES]
     there = f"there are {', '.join(alike)}{more}" if known else "there are none"
-    return f"no deployment `{_cut(name)}`; {there}"
+    return f"no deployment `{name}`; {there}"
 
 
 def _find_name(wire: WireRequest) -> str:
