@@ -1,5 +1,6 @@
 """The OpenAI client against an Azure endpoint."""
 
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -126,6 +127,28 @@ def test_custom_tools(live: Running) -> None:
             said = [event.delta for event in stream if event.type == "response.custom_tool_call_input.delta"]
             item = stream.get_final_response().output[-1]
         assert (item.type, item.input) == ("custom_tool_call", "".join(said))
+
+
+def test_pictures(live: Running) -> None:
+    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
+        made = client.images.generate(model="gpt-image-1", prompt="A cat", output_format="webp", quality="low")
+        assert (b64decode(made.data[0].b64_json)[8:12], made.output_format) == (b"WEBP", "webp")
+        stream = client.images.generate(model="gpt-image-1", prompt="A cat", stream=True, partial_images=1)
+        events = [*stream]
+        assert [event.type for event in events] == ["image_generation.partial_image", "image_generation.completed"]
+        assert events[-1].usage.total_tokens > 0
+
+
+def test_speech(live: Running) -> None:
+    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
+        heard = client.chat.completions.create(
+            model="gpt-4o-audio-preview",
+            messages=[{"role": "user", "content": "Say hello"}],
+            modalities=["text", "audio"],
+            audio={"voice": "alloy", "format": "opus"},
+        )
+        sound = heard.choices[0].message.audio
+        assert (b64decode(sound.data)[:4], bool(sound.transcript)) == (b"OggS", True)
 
 
 def test_stored_completions(live: Running) -> None:

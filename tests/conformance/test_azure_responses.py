@@ -115,6 +115,13 @@ def test_background_work_that_is_over(live: Running) -> None:
             client.responses.cancel(done.id)
 
 
+def test_tokens_are_counted(live: Running) -> None:
+    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
+        made = client.responses.create(model="gpt-4o", input="Hello", instructions="Be short.")
+        counted = client.responses.input_tokens.count(model="gpt-4o", input="Hello", instructions="Be short.")
+        assert counted.input_tokens == made.usage.input_tokens
+
+
 def test_a_stream_in_the_background(live: Running) -> None:
     with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k"), max_retries=0) as client:
         with client.responses.create(model="o3", input="Think hard.", background=True, stream=True) as stream:
