@@ -6,7 +6,6 @@ from typing import Literal, ParamSpec, TypeVar
 from emulator.control import models
 from emulator.control.keys import hide_keys, restore_keys, show_text
 from emulator.control.look import LookActions
-from emulator.control.metrics import render_metrics
 from emulator.control.openapi import dump_openapi
 from emulator.control.problem import ProblemError
 from emulator.control.requests import RequestActions
@@ -157,9 +156,6 @@ class Actions(RequestActions, LookActions):
             since_reset=_show_errors(timing.latest),
             overall=_show_errors(timing.overall),
         )
-
-    async def get_metrics(self, query: models.NoQuery, body: bytes, name: str) -> str:
-        return render_metrics(self._target.metrics)
 
     async def get_openapi(self, query: models.NoQuery, body: bytes, name: str) -> bytes:
         return dump_openapi()

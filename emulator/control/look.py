@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from emulator import __version__
 from emulator.control import models
 from emulator.control.entry import Entry
 from emulator.control.journal import read_each
+from emulator.control.metrics import Page, render_metrics
 from emulator.control.problem import MOST_MISTAKES
 from emulator.control.target import Target
 from emulator.core.bounds import LIGHT
@@ -30,12 +32,21 @@ class LookActions:
         self._target = target
 
     async def list_limits(self, query: models.SessionQuery, body: bytes, name: str) -> models.Limits:
-        emulator = self._target.of(query.session).emulator
-        now = emulator.clock.now() - emulator.started
-        levels = list(await emulator.state.levels(query.session, now))
-        asked = {level.quota.name for level in levels}
-        levels += [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
+        levels = await self._find_levels(query.session)
         return models.Limits(limits=[_show_level(level) for level in sorted(levels, key=_by_name)])
+
+    async def get_metrics(self, query: models.MetricsQuery, body: bytes, name: str) -> str:
+        levels = await self._find_levels(query.session or "")
+        await aside(import_module, "prometheus_client")
+        return render_metrics(Page(self._target.metrics, levels, query.session))
+
+    async def _find_levels(self, session: str) -> list[Level]:
+        """How the limits stand, those too of which nobody has asked anything yet."""
+        emulator = self._target.peek(session).emulator
+        now = emulator.clock.now() - emulator.started
+        levels = list(await emulator.state.levels(session, now))
+        asked = {level.quota.name for level in levels}
+        return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
 
     async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
         rules = self._target.of(query.session).loaded.scenario.rules

@@ -240,7 +240,14 @@ ROUTES = (
         action="get_timing",
         gives=models.TimingReport,
     ),
-    Route(method="GET", path="/metrics", summary="Prometheus text.", action="get_metrics", media="text/plain"),
+    Route(
+        method="GET",
+        path="/metrics",
+        summary="Prometheus text: what calls add up to.",
+        action="get_metrics",
+        query=models.MetricsQuery,
+        media="text/plain",
+    ),
     Route(
         method="GET",
         path="/ca.pem",

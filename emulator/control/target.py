@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from emulator.control.journal import Journal
+from emulator.control.metrics import Source
 from emulator.control.timing import Timing
 from emulator.core.json import JSON
-from emulator.core.vendor import AnyService, Metrics
+from emulator.core.vendor import AnyService
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import Row
@@ -117,7 +118,7 @@ class Target(Protocol):
     def timing(self) -> Timing: ...
 
     @property
-    def metrics(self) -> Mapping[str, Metrics]: ...
+    def metrics(self) -> Mapping[str, Source]: ...
 
     @property
     def closing(self) -> asyncio.Event:

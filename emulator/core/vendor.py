@@ -242,6 +242,7 @@ class Vendor(Generic[S, H]):
         lower_case: it writes the names of the framing headers (``content-length``, …) in lower case.
         reads: request headers that have a say in how a request is read; a parser sees no others.
         keeps: so it is with all its endpoints.
+        provider: what ``name_provider`` gives, if that is not always the vendor's own name.
     """
 
     name: str
@@ -261,6 +262,11 @@ class Vendor(Generic[S, H]):
     keeps: bool = False
     planes: Callable[[S], Mapping[str, Plane[S, H]]] = lambda settings: {}
     check_traits: Callable[[Deployment], str] = lambda deployment: ""
+    provider: Callable[[str], str] | None = None
+
+    def name_provider(self, path: str) -> str:
+        """The provider as OpenTelemetry names it, by the path that was asked for."""
+        return self.name if self.provider is None else self.provider(path)
 
 
 def no_habits(deployment: Deployment, settings: VendorSettings) -> None:

@@ -63,6 +63,7 @@ class VendorApp:
         self.service = service
         self.emulator = emulator
         self._metrics = metrics
+        metrics.know(service.deployments)
         self._reader = Reader(vendor, service, emulator)
         self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)

@@ -2,12 +2,14 @@
 
 from array import array
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import nan
 from typing import Protocol
 
+from emulator.control.totals import Totals
 from emulator.core.call import EmbeddingAsk
 from emulator.core.vendor import Call
+from emulator.server.sums import Ended, Sums
 
 _LATEST = 10_000  # calls of which figures are kept: nothing that was asked or answered, nor the scenario that was met
 _COLUMNS = (
@@ -21,32 +23,24 @@ _COLUMNS = (
 )  # of a row of them
 _WIDTH = len(_COLUMNS)
 _SESSIONS = 1000  # and deployments of which it is known when they were asked last
-_FRESH = 500  # calls that wait to be counted
+_FRESH = 100  # calls that wait to be counted: more would let answers wait
 
 
-class Counted(Protocol):
+class Answered(Ended, Protocol):
     """What an exchange leaves behind, as far as it is counted; :class:`Entry` says what its figures mean."""
 
     @property
-    def status(self) -> int: ...
-    @property
     def error(self) -> str | None: ...
-    @property
-    def deployment(self) -> str | None: ...
+
     @property
     def served(self) -> str: ...
-    @property
-    def session(self) -> str: ...
+
     @property
     def ended(self) -> float: ...
-    @property
-    def duration(self) -> float: ...
-    @property
-    def ttft(self) -> float | None: ...
-    @property
-    def prompt_tokens(self) -> int: ...
+
     @property
     def completion_tokens(self) -> int: ...
+
     @property
     def events(self) -> int: ...
 
@@ -57,8 +51,9 @@ class VendorMetrics:
     Adding one is on every request's road; they are counted some hundred at a time, or when somebody asks.
     """
 
-    def __init__(self) -> None:
-        self._waiting: list[Counted] = []
+    def __init__(self, provider: Callable[[str], str] = lambda path: "") -> None:
+        self._waiting: list[Answered] = []
+        self._sums = Sums(provider)
         self._requests = 0
         self._prompt_tokens = 0
         self._completion_tokens = 0
@@ -72,10 +67,10 @@ class VendorMetrics:
         self._limits: deque[int] = deque(maxlen=_LATEST)
         self.running = 0
 
-    def add(self, call: Counted) -> None:
+    def add(self, call: Answered) -> None:
         """Count one answered request; one that reached a deployment counts its tokens too."""
         self._waiting.append(call)
-        if len(self._waiting) >= _FRESH:
+        if len(self._waiting) >= _WAITING:
             self.catch_up()
 
     def catch_up(self) -> None:
@@ -100,6 +95,21 @@ class VendorMetrics:
         self._note_ends(
             {(call.deployment, call.session): call.ended for call in waiting if call.deployment is not None}
         )
+        self._sums.add(waiting)
+
+    def know(self, names: Iterable[str]) -> None:
+        """These deployments are counted by their names from now on."""
+        self._sums.know(names)
+
+    def sums(self, session: str | None) -> Totals:
+        """Of the calls that are over: all, or a session's."""
+        self.catch_up()
+        return self._sums.of(session)
+
+    def forget(self, session: str) -> None:
+        """A session is over."""
+        self.catch_up()
+        self._sums.forget(session)
 
     def total(self, name: str, **labels: str) -> float:
         """A counter; ``failed`` also by ``error``, a kind of refusal, and some by ``deployment`` and ``served``."""

@@ -71,14 +71,18 @@ class Recorder:
         """Say how an exchange ended in truth, once it is over; ``left``: the client did not wait for the answer."""
         self.record(exchange)
         trace, sent = exchange.trace, exchange.sent
-        if trace is None or (sent.whole and not left):
+        assert trace is not None
+        trace.over = True
+        if sent.whole and not left:
             return
+        trace.left = left or not exchange.is_cut
+        trace.sent_tokens = exchange.sent_tokens
+        trace.ended = self._emulator.clock.now()
         entry = trace.read()
         entry.whole = False
-        entry.client_left = left or not exchange.is_cut
+        entry.client_left = trace.left
         entry.status = sent.status
-        entry.sent_tokens = exchange.sent_tokens
-        trace.ended = self._emulator.clock.now()
+        entry.sent_tokens = trace.sent_tokens
         entry.duration = trace.duration
         if entry.seq:
             self._journal.amend(entry)

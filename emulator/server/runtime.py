@@ -3,13 +3,14 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import inf
 
 from emulator.control.journal import Journal
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock
 from emulator.core.secret import make_keyring
-from emulator.core.vendor import Metrics, Vendors
+from emulator.core.vendor import Vendors
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server.active import HERE_AND_NOW, ActiveScenario, Beginning
@@ -55,7 +56,7 @@ class Runtime:
         idle = IDLE if commons is None else inf  # others may use one that is idle here
         self.sessions: Sessions[ActiveScenario] = Sessions(self._forget, idle=idle)
         self._began = time.monotonic()
-        self._metrics = {name: VendorMetrics() for name in vendors}
+        self._metrics = {name: VendorMetrics(partial(_name_provider, vendors, name)) for name in vendors}
         self._builder = Builder(
             vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing
         )
@@ -74,7 +75,7 @@ class Runtime:
         return [self.active, *(session.world for session in self.sessions if session.world is not None)]
 
     @property
-    def metrics(self) -> Mapping[str, Metrics]:
+    def metrics(self) -> Mapping[str, VendorMetrics]:
         """Totals of each vendor since the process began."""
         return self._metrics
 
@@ -240,8 +241,14 @@ class Runtime:
             task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        for metrics in self._metrics.values():
+            metrics.forget(session.name)
         for tell in (*self.forgotten, *self.changed):
             tell(session.name)
+
+
+def _name_provider(vendors: Vendors, name: str, path: str) -> str:
+    return vendors[name].name_provider(path)  # not before: a vendor takes a while to be imported
 
 
 async def _stay() -> None:

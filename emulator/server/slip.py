@@ -93,6 +93,38 @@ class Slip:
         return self.head.session
 
     @property
+    def path(self) -> str:
+        return self.head.path
+
+    @property
+    def operation(self) -> str:
+        return self.asked.task
+
+    @property
+    def stream(self) -> bool:
+        return self.events > 0
+
+    @property
+    def rule(self) -> None:
+        """No rule has a say."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def failure(self) -> str:
+        return ""
+
+    @property
+    def over(self) -> bool:
+        return True
+
+    @property
+    def sent_tokens(self) -> int:
+        return self.completion_tokens
+
+    @property
     def error(self) -> str | None:
         return None
 

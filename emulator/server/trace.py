@@ -38,6 +38,7 @@ class Trace:
         body: of an answer in one piece; ``raw``: of one that was bent, and where the faults struck in it.
         most: bytes that are kept of each body; 0: neither bodies nor headers are kept.
         verdicts: what each rule said, where rules look at credentials, which are not kept.
+        left: the client did not wait for the answer; ``over``: nothing of it changes any more.
     """
 
     explainer: Explainer
@@ -79,6 +80,8 @@ class Trace:
     request_cut: bool = False
     verdicts: tuple[Verdict, ...] = ()
     entry: Entry | None = None
+    left: bool = False
+    over: bool = False
 
     @property
     def id(self) -> str:
@@ -87,6 +90,30 @@ class Trace:
     @property
     def session(self) -> str:
         return self.wire.session
+
+    @property
+    def path(self) -> str:
+        return self.wire.path
+
+    @property
+    def rule(self) -> str | None:
+        return None if self.match is None or self.match.rule is None else self.match.rule.name
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        match = self.match
+        if match is None or not match.outcome.faults:
+            return ()
+        return tuple([fault.type for fault in match.outcome.faults])
+
+    @property
+    def failure(self) -> str:
+        """Why it failed, in one word; empty: it did not."""
+        if self.error:
+            return self.error
+        if self.sent.status >= 400:
+            return str(self.sent.status)
+        return "" if self.sent.whole and not self.left else "client_left" if self.left else "cut"
 
     @property
     def status(self) -> int:
@@ -173,7 +200,7 @@ class Trace:
         return self.entry
 
     def _make(self) -> Entry:
-        wire, sent, match = self.wire, self.sent, self.match
+        wire, sent = self.wire, self.sent
         return Entry(
             id=self.id,
             time=self.started,
@@ -192,7 +219,7 @@ class Trace:
             attempts=self.attempts,
             number=self.number,
             retry_of=self.retry_of,
-            rule=None if match is None or match.rule is None else match.rule.name,
+            rule=self.rule,
             error=self.error,
             finish_reason=self.finish_reason,
             prompt_tokens=self.prompt_tokens,
@@ -204,7 +231,7 @@ class Trace:
             duration=self.duration,
             lateness=self.lateness,
             whole=sent.whole,
-            faults=() if match is None else tuple([fault.type for fault in match.outcome.faults]),
+            faults=self.faults,
             hint=self.hint,
             limits=self.limits,
             events=sent.events,

@@ -3,6 +3,7 @@
 from emulator.control.models.base import (
     Duration,
     Given,
+    MetricsQuery,
     MistakeRow,
     NoQuery,
     Problem,
@@ -84,6 +85,7 @@ __all__ = [
     "Limits",
     "Listen",
     "Listening",
+    "MetricsQuery",
     "MistakeRow",
     "NoQuery",
     "Problem",

@@ -50,6 +50,10 @@ class SessionQuery(Taken):
     session: SessionName = Field(default="", description="Of this session alone; absent: the server's own.")
 
 
+class MetricsQuery(Taken):
+    session: SessionName | None = Field(default=None, description="Of this session's calls alone.")
+
+
 class MistakeRow(Given):
     file: str
     line: int = Field(description="From 1; 0 where there is no text.")

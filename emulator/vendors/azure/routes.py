@@ -31,6 +31,7 @@ from emulator.vendors.azure.resource.project import list_deployments as list_of_
 from emulator.vendors.azure.responses.kept import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.responses.parse import count_input, parse_responses
 from emulator.vendors.azure.settings import AzureSettings
+from emulator.vendors.azure.surface import name_provider
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[WireRequest, AzureService], Parsed]
@@ -109,4 +110,5 @@ VENDOR = Vendor(
     prepare=prepare,
     fields=openai.FIELDS,
     reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
+    provider=name_provider,
 )

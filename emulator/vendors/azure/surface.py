@@ -85,6 +85,11 @@ def read_surface(request: WireRequest) -> Surface:
     return _read(request.path)
 
 
+def name_provider(path: str) -> str:
+    """As OpenTelemetry names it. Source: semantic-conventions-genai, ``gen_ai.provider.name``."""
+    return "azure.ai.openai" if _read(path).is_openai else "azure.ai.inference"
+
+
 @lru_cache(maxsize=1024)
 def _read(path: str) -> Surface:
     for kind, pattern in zip(_KINDS, _BASES, strict=True):

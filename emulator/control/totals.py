@@ -1,0 +1,147 @@
+"""Sums over calls, by what labels say of them: as many as are configured, however many callers invent."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from math import inf
+from typing import Protocol
+
+OTHER = "_OTHER"
+DURATIONS = tuple([0.01 * 2**step for step in range(14)])
+FIRST_TOKENS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
+PER_TOKEN = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5)
+_TOGETHER = 256  # values that are put into buckets at once, which costs less
+_MOST_NAMES = 1000  # of rules and the like; later ones are counted as others
+
+
+Labels = tuple[str | None, str, str, int, str]
+"""What calls have in common that are counted together: operation, provider, model, status, failure.
+
+Operation: ``None``: no model was asked. Model: a deployment's name, if it is known here.
+"""
+
+
+class Counted(Protocol):
+    """A call that is over, as far as it is counted; :class:`Entry` says what its figures mean."""
+
+    @property
+    def operation(self) -> str | None: ...
+
+    @property
+    def deployment(self) -> str | None: ...
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def failure(self) -> str:
+        """Why it failed, in one word; empty: it did not."""
+
+    @property
+    def rule(self) -> str | None: ...
+
+    @property
+    def faults(self) -> tuple[str, ...]: ...
+
+    @property
+    def prompt_tokens(self) -> int: ...
+
+    @property
+    def sent_tokens(self) -> int: ...
+
+    @property
+    def duration(self) -> float: ...
+
+    @property
+    def ttft(self) -> float | None: ...
+
+    @property
+    def stream(self) -> bool: ...
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How many values are no more than each bound, the last: of any size; and values that wait to be counted."""
+
+    bounds: tuple[float, ...]
+    counts: list[int] = field(init=False)
+    total: float = 0.0
+    waiting: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.counts = [0] * (len(self.bounds) + 1)
+
+    def settle(self) -> None:
+        """Count those that wait."""
+        values = sorted(self.waiting)
+        before = 0
+        for place, bound in enumerate((*self.bounds, inf)):
+            reached = bisect_right(values, bound)
+            self.counts[place] += reached - before
+            before = reached
+        self.total += sum(values)
+        self.waiting.clear()
+
+    def merge(self, other: Histogram) -> Histogram:
+        """Both together."""
+        merged = Histogram(self.bounds, total=self.total + other.total)
+        merged.counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
+        return merged
+
+
+@dataclass(slots=True)
+class Series:
+    """Calls of the same labels."""
+
+    count: int = 0
+    prompt_tokens: int = 0
+    sent_tokens: int = 0
+    duration: Histogram = field(default_factory=lambda: Histogram(DURATIONS))
+    first_token: Histogram = field(default_factory=lambda: Histogram(FIRST_TOKENS))
+    per_token: Histogram = field(default_factory=lambda: Histogram(PER_TOKEN))
+
+    def add(self, call: Counted) -> None:
+        """Count one; its first token, too, if it is a stream that succeeded."""
+        self.count += 1
+        self.prompt_tokens += call.prompt_tokens
+        self.sent_tokens += call.sent_tokens
+        self.duration.waiting.append(call.duration)
+        if call.stream and not call.failure and call.ttft is not None:
+            self.first_token.waiting.append(call.ttft)
+            if call.sent_tokens > 1:
+                self.per_token.waiting.append((call.duration - call.ttft) / (call.sent_tokens - 1))
+        if not self.count % _TOGETHER:
+            self.settle()
+
+    def settle(self) -> None:
+        """Count what waits."""
+        for histogram in (self.duration, self.first_token, self.per_token):
+            histogram.settle()
+
+
+@dataclass(slots=True)
+class Totals:
+    """What calls to one vendor add up to."""
+
+    series: dict[Labels, Series] = field(default_factory=dict)
+    faults: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+
+    def add(self, call: Counted, labels: Labels) -> None:
+        """Count one."""
+        series = self.series.get(labels)
+        if series is None:
+            series = self.series[labels] = Series()
+        series.add(call)
+        rule = call.rule
+        if rule is not None:
+            self.rules[rule if rule in self.rules or len(self.rules) < _MOST_NAMES else OTHER] += 1
+        if call.faults:
+            self.faults.update(call.faults)
+
+    def settle(self) -> None:
+        """Count what waits."""
+        for series in self.series.values():
+            series.settle()
