@@ -17,6 +17,7 @@ from emulator.server.authority import keep_authority
 from emulator.server.build import build
 from emulator.server.leaf import make_context
 from emulator.server.listen import Listeners, number_ports
+from emulator.server.spans import Spans
 from emulator.server.tls import find_names
 from emulator.vendors import VENDORS
 from tests.wire import Running
@@ -52,12 +53,15 @@ def pytest_collection_finish() -> None:
 
 @asynccontextmanager
 async def running(
-    scenario: str, tls: Path | None = None, vendors: Iterable[AnyVendor] | None = None
+    scenario: str,
+    tls: Path | None = None,
+    vendors: Iterable[AnyVendor] | None = None,
+    spans: Spans | None = None,
 ) -> AsyncIterator[Running]:
     """An emulator on free ports; a scenario without ``version`` gets the frozen one's head."""
     text = scenario if "version:" in scenario else FROZEN + scenario
     served = VENDORS if vendors is None else {vendor.name: vendor for vendor in vendors}
-    built = build(load_text(text), vendors=served)
+    built = build(load_text(text), vendors=served, spans=spans)
     listeners = Listeners(built.runtime, built.control)
     authority = keep_authority(tls) if tls is not None else None
     context = make_context(authority, find_names("127.0.0.1")) if authority is not None else None
@@ -75,8 +79,10 @@ async def start() -> AsyncIterator[Start]:
     """Start an emulator: ``running = await start("rules: …")``; without a ``version`` line the clock is frozen."""
     opened = []
 
-    async def begin(scenario: str = "", vendors: Iterable[AnyVendor] | None = None) -> Running:
-        context = running(scenario, vendors=vendors)
+    async def begin(
+        scenario: str = "", vendors: Iterable[AnyVendor] | None = None, spans: Spans | None = None
+    ) -> Running:
+        context = running(scenario, vendors=vendors, spans=spans)
         value = await context.__aenter__()
         opened.append(context)
         return value

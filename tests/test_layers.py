@@ -40,6 +40,7 @@ ALLOWED: dict[str, frozenset[str]] = {
 LIBRARIES: dict[str, frozenset[str]] = {
     "aiohttp": frozenset({"cli", "client", "control", "pytest_plugin", "server"}),
     "faker": frozenset({"engine"}),
+    "opentelemetry": frozenset({"server"}),
     "prometheus_client": frozenset({"control"}),
     "re2": frozenset({"scenario"}),
     "yaml": frozenset({"scenario"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -24,6 +25,7 @@ class Unkept(Enum):
 UNKEPT: Final = Unkept.UNKEPT
 Value = JSON | Absent | Unkept
 
+_TRACE = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")  # W3C
 _OUTCOME: Mapping[str, Callable[[Entry], JSON | Absent]] = {
     "status": lambda entry: entry.status,
     "error": lambda entry: entry.error or ABSENT,
@@ -33,6 +35,7 @@ _OUTCOME: Mapping[str, Callable[[Entry], JSON | Absent]] = {
     "retries": lambda entry: entry.retries,
     "whole": lambda entry: entry.whole,
     "client_left": lambda entry: entry.client_left,
+    "traced": lambda entry: _TRACE.fullmatch(entry.traceparent or "") is not None,
     "finish_reason": lambda entry: entry.finish_reason or ABSENT,
     "completion_tokens": lambda entry: entry.completion_tokens,
 }

@@ -153,6 +153,7 @@ class Entry:
         hint: why it was refused before the rules, or by a limit.
         kept: absent once there is no room for it; so is ``evidence``.
         bytes_in, bytes_out: of the bodies as they went over the wire.
+        traceparent: as the client sent it.
     """
 
     id: str
@@ -191,6 +192,7 @@ class Entry:
     events: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+    traceparent: str | None = None
     kept: Kept | None = field(default=None, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
 

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from emulator import __version__
-from emulator.control.totals import Histogram, Series, Totals
+from emulator.control.totals import OPERATIONS, Histogram, Series, Totals
 from emulator.core.quota import Level
 from emulator.core.vendor import Metrics
 
@@ -112,7 +112,6 @@ _TIMED: Mapping[Family, Callable[[Series], Histogram]] = {
     FIRST: lambda series: series.first_token,
     REST: lambda series: series.per_token,
 }
-_OPERATIONS = {"completions": "text_completion"}  # others are called there as they are here
 
 
 def _list_requests(sums: Totals) -> Rows:
@@ -136,7 +135,7 @@ def _list_times(sums: Iterable[Totals], pick: Callable[[Series], Histogram]) -> 
         for (operation, provider, model, _, error), series in each.series.items():
             histogram = pick(series)
             if operation is not None and any(histogram.counts):
-                labels = _OPERATIONS.get(operation, operation), provider, model, error
+                labels = OPERATIONS.get(operation, operation), provider, model, error
                 found[labels] = found[labels].merge(histogram) if labels in found else histogram
     return found
 

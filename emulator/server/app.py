@@ -33,6 +33,7 @@ from emulator.server.pump import TIMING
 from emulator.server.quick import Quick
 from emulator.server.read import Reader, read_body
 from emulator.server.record import Recorder
+from emulator.server.spans import Spans
 
 log = logging.getLogger("emulator")
 _BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope
@@ -58,6 +59,7 @@ class VendorApp:
         hints: Hints,
         closing: asyncio.Event,
         header_faults: bool = True,
+        spans: Spans | None = None,
     ) -> None:
         self.vendor = vendor
         self.service = service
@@ -69,7 +71,8 @@ class VendorApp:
         self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
         self._recorder = Recorder(vendor.name, emulator, journal, timing, metrics, explainer)
         self._quick: Quick | None = None
-        if emulator.is_plain and isinstance(emulator.state, NearState):
+        self._spans = spans
+        if emulator.is_plain and isinstance(emulator.state, NearState) and spans is None:
             self._quick = Quick(vendor, service, emulator, emulator.state, journal, timing, metrics, explainer)
         self._closing = closing
         self._journal = journal
@@ -102,7 +105,9 @@ class VendorApp:
                 self._metrics.work(exchange.call, -1)
             if exchange.admission is not None:
                 await self._recorder.settle(exchange, exchange.admission)
-            self._recorder.close(exchange, left=left)
+            trace = self._recorder.close(exchange, left=left)
+            if self._spans is not None and exchange.span is not None:
+                self._spans.end(exchange.span, self.vendor, exchange, trace, self.emulator.clock)
 
     async def _play(self, player: Player, exchange: Exchange, answer: WireResponse | WireStream | Delivery) -> Played:
         """Send the answer; meanwhile another request may stop it by a name of the call, unless a fault bends it."""
@@ -130,7 +135,10 @@ class VendorApp:
         session, journal = found.session, self._journal
         wire = WireRequest(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
         wire.key_suffix = found.key_suffix
-        return Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
+        exchange = Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
+        if self._spans is not None:
+            exchange.span = self._spans.begin(http.method, found.headers)
+        return exchange
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
         wire = exchange.wire

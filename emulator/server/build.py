@@ -13,6 +13,7 @@ from emulator.scenario.loaded import LoadedScenario
 from emulator.server.app import VendorApp
 from emulator.server.overrides import Overrides
 from emulator.server.runtime import Runtime
+from emulator.server.spans import Spans
 from emulator.state import DEFAULT, Loss
 from emulator.vendors import VENDORS
 
@@ -52,8 +53,11 @@ def build(
     state_url: str = DEFAULT,
     state_loss: Loss = "refuse",
     vendors: Vendors = VENDORS,
+    spans: Spans | None = None,
 ) -> Built:
     """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
+
+    ``spans`` tells of calls as traces.
 
     Raises:
         ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
@@ -67,5 +71,5 @@ def build(
         state_url=state_url,
         state_loss=state_loss,
     )
-    runtime = Runtime(loaded, library or {}, overrides, vendors)
+    runtime = Runtime(loaded, library or {}, overrides, vendors, spans)
     return Built(runtime, ControlPlane(runtime))

@@ -19,6 +19,7 @@ from emulator.server.hints import Hints
 from emulator.server.metrics import VendorMetrics
 from emulator.server.overrides import Overrides
 from emulator.server.serving import check_vendors, read_settings, serve
+from emulator.server.spans import Spans
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +29,7 @@ class Builder:
     Fields:
         urls: base URL of the front and of each vendor.
         closing: set when the process is about to end.
+        spans: absent: nobody hears of calls as traces.
     """
 
     vendors: Vendors
@@ -38,6 +40,7 @@ class Builder:
     metrics: Mapping[str, VendorMetrics]
     urls: Mapping[str, str]
     closing: asyncio.Event = field(default_factory=asyncio.Event)
+    spans: Spans | None = None
 
     def build(
         self,
@@ -107,6 +110,7 @@ class Builder:
             hints=hints,
             header_faults=self.overrides.header_faults,
             closing=self.closing,
+            spans=self.spans,
         )
 
 

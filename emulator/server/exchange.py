@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from emulator.control.entry import LimitCheck
 from emulator.core.delivery import Delivery, Ending
@@ -15,6 +16,9 @@ from emulator.limits import Admission
 from emulator.scenario.match import Match
 from emulator.server.pump import Sent
 from emulator.server.trace import Trace
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +35,7 @@ class Exchange:
         error: kind of refusal; ``limits``: those that refused; ``hint``: what may be meant instead.
         answer: what is sent; ``extra``: headers beside its own; ``strikes``: where faults struck in it.
         trace: what is left of it, once it is recorded.
+        span: what is told of it elsewhere, if anything is.
     """
 
     wire: WireRequest
@@ -53,6 +58,7 @@ class Exchange:
     strikes: tuple[Strike, ...] = ()
     sent: Sent = field(default_factory=Sent)
     trace: Trace | None = None
+    span: Span | None = None
 
     @property
     def call(self) -> Call | None:

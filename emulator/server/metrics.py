@@ -23,7 +23,7 @@ _COLUMNS = (
 )  # of a row of them
 _WIDTH = len(_COLUMNS)
 _SESSIONS = 1000  # and deployments of which it is known when they were asked last
-_FRESH = 100  # calls that wait to be counted: more would let answers wait
+_FRESH = 500  # calls that wait to be counted
 
 
 class Answered(Ended, Protocol):
@@ -70,7 +70,7 @@ class VendorMetrics:
     def add(self, call: Answered) -> None:
         """Count one answered request; one that reached a deployment counts its tokens too."""
         self._waiting.append(call)
-        if len(self._waiting) >= _WAITING:
+        if len(self._waiting) >= _FRESH:
             self.catch_up()
 
     def catch_up(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from multidict import CIMultiDict
@@ -11,6 +11,7 @@ from multidict import CIMultiDict
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text, dump_text, parse_json
 from emulator.core.wire import NOTHING, Headers, WireRequest
+from emulator.faults import Strike
 from emulator.pipeline import Emulator
 from emulator.scenario.match import Match, Verdict
 
@@ -18,7 +19,7 @@ _FIGURES = (  # fields of an entry that are JSON as they are
     *("id", "time", "vendor", "method", "path", "status", "arrival", "deployment", "served", "operation", "stream"),
     *("principal", "session", "rule", "error", "finish_reason", "prompt_tokens", "completion_tokens", "sent_tokens"),
     *("planned_ttft", "ttft", "planned_end", "duration", "whole", "client_left", "hint", "events"),
-    *("bytes_in", "bytes_out"),
+    *("bytes_in", "bytes_out", "traceparent"),
 )
 AMENDED = ("whole", "client_left", "status", "sent_tokens", "duration")  # what may become known later
 
@@ -57,6 +58,9 @@ def _write_kept(kept: Kept) -> Object:
         "said": None if kept.body is None else _write_body(kept.body),
         "text": kept.text,
         "tools": kept.tool_calls,
+        "raw": None if kept.raw is None else _write_body(kept.raw),
+        "strikes": [(strike.fault, strike.at) for strike in kept.strikes],
+        "writes": list(kept.writes),
         "request_cut": kept.request_cut,
         "response_cut": kept.response_cut,
         "size": kept.size,
@@ -110,10 +114,17 @@ def _read_kept(document: Object, entry: Entry) -> Kept:
         body=None if said is None else _read_body(said),
         text=None if text is None else as_text(text),
         tool_calls=tuple(_read_pairs(document["tools"])),
+        raw=None if document["raw"] is None else _read_body(document["raw"]),
+        strikes=tuple([_read_strike(as_array(strike)) for strike in as_array(document["strikes"])]),
+        writes=tuple(as_array(document["writes"])),  # type: ignore[arg-type]  # they are pairs of numbers
         request_cut=bool(document["request_cut"]),
         response_cut=bool(document["response_cut"]),
         size=as_integer(document["size"]),
     )
+
+
+def _read_strike(document: Sequence[JSON]) -> Strike:
+    return Strike(as_text(document[0]), as_integer(document[1]))
 
 
 def _read_evidence(document: Object, identity: bytes, known: Known) -> Evidence:

@@ -67,14 +67,14 @@ class Recorder:
         if self._scale and exchange.plan is not None and exchange.sent.whole and not exchange.faults:
             self._timing.add(trace, self._scale)
 
-    def close(self, exchange: Exchange, *, left: bool) -> None:
+    def close(self, exchange: Exchange, *, left: bool) -> Trace:
         """Say how an exchange ended in truth, once it is over; ``left``: the client did not wait for the answer."""
         self.record(exchange)
         trace, sent = exchange.trace, exchange.sent
         assert trace is not None
         trace.over = True
         if sent.whole and not left:
-            return
+            return trace
         trace.left = left or not exchange.is_cut
         trace.sent_tokens = exchange.sent_tokens
         trace.ended = self._emulator.clock.now()
@@ -86,6 +86,7 @@ class Recorder:
         entry.duration = trace.duration
         if entry.seq:
             self._journal.amend(entry)
+        return trace
 
     def _trace(self, exchange: Exchange) -> Trace:
         wire, sent, call, plan, answer = exchange.wire, exchange.sent, exchange.call, exchange.plan, exchange.answer

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -26,7 +27,9 @@ from emulator.server.listen import Listeners, PortInUse, number_ports
 from emulator.server.log import AccessLog, configure_logging
 from emulator.server.patience import TimeLimits
 from emulator.server.serving import with_vendor_mistakes
+from emulator.server.spans import Spans
 from emulator.server.tls import Tls, open_tls
+from emulator.server.tracing import open_spans
 from emulator.server.warm import warm_up
 from emulator.server.watch import Stamps, Watcher, read_stamps
 from emulator.settings import LAST_PORT, Settings, SettingsError
@@ -39,11 +42,11 @@ log = logging.getLogger("emulator")
 def run(settings: Settings) -> int:
     """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
     allow_connections()
-    with stoppable(), PortFile(settings.port_file) as port_file:
-        return _run(settings, port_file)
+    with stoppable(), PortFile(settings.port_file) as port_file, open_spans(os.environ) as spans:
+        return _run(settings, port_file, spans)
 
 
-def _run(settings: Settings, port_file: PortFile) -> int:
+def _run(settings: Settings, port_file: PortFile, spans: Spans | None) -> int:
     stamps = read_stamps(settings.paths)
     try:
         with with_vendor_mistakes(VENDORS):
@@ -57,6 +60,7 @@ def _run(settings: Settings, port_file: PortFile) -> int:
             header_faults=settings.header_faults,
             state_url=settings.state_url,
             state_loss=settings.state_loss,
+            spans=spans,
         )
     except StoreError as error:
         raise SettingsError(f"--state-url: {error}") from None

@@ -21,6 +21,7 @@ from emulator.server.metrics import VendorMetrics
 from emulator.server.overrides import Overrides
 from emulator.server.serving import with_vendor_mistakes
 from emulator.server.sessions import IDLE, Session, Sessions
+from emulator.server.spans import Spans
 from emulator.server.steering import Steering
 from emulator.server.tail import SharedJournal
 from emulator.state import open_store
@@ -39,6 +40,7 @@ class Runtime:
         library: Mapping[str, LoadedScenario],
         overrides: Overrides,
         vendors: Vendors,
+        spans: Spans | None = None,
     ) -> None:
         self.vendors = vendors
         self.library = library
@@ -58,7 +60,7 @@ class Runtime:
         self._began = time.monotonic()
         self._metrics = {name: VendorMetrics(partial(_name_provider, vendors, name)) for name in vendors}
         self._builder = Builder(
-            vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing
+            vendors, overrides, self.store, self.journal, self.timing, self._metrics, self.urls, self.closing, spans
         )
         self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)

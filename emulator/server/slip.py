@@ -14,7 +14,7 @@ from emulator.core.call import Deployment
 from emulator.core.plan import Choice
 from emulator.core.wire import Headers, WireRequest
 from emulator.server.known import Head
-from emulator.server.trace import keep
+from emulator.server.trace import keep, read_traceparent
 
 
 @dataclass(slots=True, eq=False)
@@ -199,6 +199,7 @@ class Slip:
             whole=True,
             lateness=self.lateness,
             events=self.events,
+            traceparent=read_traceparent(self.head.headers),
             bytes_in=self.bytes_in,
             bytes_out=self.bytes_out,
         )

@@ -18,6 +18,7 @@ from emulator.server.pump import Sent
 TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
 _NUMBER = 32  # bytes of a time in a list
 AROUND = 1024  # bytes of what holds all this
+_LONGEST_TRACEPARENT = 64  # characters; one of the known version has 55
 _PAIR = 2 * 49  # bytes of two texts beside their letters
 
 
@@ -80,6 +81,7 @@ class Trace:
     request_cut: bool = False
     verdicts: tuple[Verdict, ...] = ()
     entry: Entry | None = None
+    traceparent: str | None = None
     left: bool = False
     over: bool = False
 
@@ -183,6 +185,7 @@ class Trace:
             self.entry.forget()
 
     def _empty(self) -> None:
+        self.traceparent = self._find_traceparent()
         self.wire.forget()
         self.headers = self.extra = ()
         self.choice = self.body = self.raw = None
@@ -237,7 +240,11 @@ class Trace:
             events=sent.events,
             bytes_in=self.bytes_in,
             bytes_out=sent.size,
+            traceparent=self._find_traceparent(),
         )
+
+    def _find_traceparent(self) -> str | None:
+        return self.traceparent or read_traceparent(self.wire.headers)
 
     def _keep(self) -> Kept:
         kept = keep(self.wire, (*self.headers, *self.extra), self.body, self.choice, self.most)
@@ -261,6 +268,12 @@ def keep(wire: WireRequest, headers: Headers, body: bytes | None, choice: Choice
         kept.response_cut = len(text) > most
     kept.response_cut |= body is not None and len(body) > most
     return kept
+
+
+def read_traceparent(headers: Mapping[str, str]) -> str | None:
+    """What the client says of its trace."""
+    value = headers.get("traceparent")
+    return None if value is None else value[:_LONGEST_TRACEPARENT]
 
 
 def cut_credentials(wire: WireRequest) -> None:

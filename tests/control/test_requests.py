@@ -18,7 +18,7 @@ from tests.wire import Running
 CONTRACT = (
     "id seq time vendor session principal method path operation deployment stream status attempt retry_of retries rule "
     "faults error finish_reason prompt_tokens completion_tokens sent_tokens planned_ttft ttft planned_end last_token "
-    "duration lateness_p99 whole client_left summary"
+    "duration lateness_p99 whole client_left traceparent summary"
 )
 RULES = """
 rules:
@@ -184,6 +184,20 @@ async def test_a_client_that_leaves_waits_no_longer(toy: Running) -> None:
     waiting.cancel()
     while toy.built.journal.watchers:
         await asyncio.sleep(0.001)
+
+
+TRACE = f"00-{7:032x}-{8:016x}-01"
+
+
+@pytest.mark.parametrize("scenario", [pytest.param("", id="kept"), pytest.param("journal: {bodies: none}\n", id="not")])
+async def test_the_trace_that_a_client_names_is_told_also_without_headers(start: Start, scenario: str) -> None:
+    running = await start(scenario, vendors=[TOY])
+    for headers in ({"traceparent": TRACE}, {"traceparent": "x" * 4000}, {}):
+        await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={**KEY, **headers})
+    told = [entry["traceparent"] for entry in (await control(running, "GET", "/requests")).json()["requests"]]
+    assert told == [TRACE, "x" * 64, None]
+    (found,) = (await control(running, "GET", f"/requests?traceparent={TRACE}")).json()["requests"]
+    assert found["seq"] == 1
 
 
 # Whole

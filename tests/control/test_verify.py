@@ -47,6 +47,26 @@ async def mismatch(running: Running, **body: JSON) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("traceparent", "traced"),
+    [
+        pytest.param("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", True, id="a trace"),
+        pytest.param("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what", True, id="of a later version"),
+        pytest.param(None, False, id="none"),
+        pytest.param("00-00000000000000000000000000000000-b7ad6b7169203331-01", False, id="no trace's id"),
+        pytest.param("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", False, id="no span's id"),
+        pytest.param("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", False, id="no version"),
+        pytest.param("nonsense", False, id="nonsense"),
+    ],
+)
+async def test_that_a_client_sent_a_trace_can_be_asked_for(toy: Running, traceparent: str | None, traced: bool) -> None:
+    headers = {} if traceparent is None else {"traceparent": traceparent}
+    await toy.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={**KEY, **headers})
+    assert (await verify(toy, calls={"traced": traced})).status == 200
+    (line,) = [line for line in await mismatch(toy, calls={"traced": not traced}) if "traced ✗" in line]
+    assert f"traced ✗ {str(not traced).lower()}" in line
+
+
+@pytest.mark.parametrize(
     ("calls", "count"),
     [
         pytest.param({}, 4, id="every call"),

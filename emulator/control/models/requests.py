@@ -42,6 +42,7 @@ class RequestEntry(Given):
     lateness_p99: float | None = Field(description="Seconds that 99 % of the writes were late at most.")
     whole: bool = Field(description="The answer reached the client to its end.")
     client_left: bool = Field(description="The client did not wait for the end.")
+    traceparent: str | None = Field(description="The trace that the client named.")
     summary: str = Field(description="Which rule took it, or why none did, in one line.")
 
 
@@ -93,6 +94,7 @@ class Filters(Taken):
     lateness_p99: float | None = None
     whole: Flag | None = None
     client_left: Flag | None = None
+    traceparent: str | None = None
     summary: str | None = None
     fault: str | None = Field(default=None, description="A fault among those that bent the answer.")
     matched: Flag | None = Field(default=None, description="Whether a rule took the call.")

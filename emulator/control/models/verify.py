@@ -20,6 +20,7 @@ class Calls(When):
     retries: Number | None = Field(default=None, description="How many equal requests came after.")
     whole: bool | None = Field(default=None, description="The answer reached the client to its end.")
     client_left: bool | None = Field(default=None, description="The client did not wait for the end.")
+    traced: bool | None = Field(default=None, description="The client sent a `traceparent` that names a trace.")
     finish_reason: Names | None = Field(default=None, description="Why the answer ends.", examples=["length"])
     completion_tokens: Number | None = Field(default=None, description="Tokens of the answer as planned.")
 
