@@ -64,7 +64,7 @@ async def pour(
 
     ``before_end`` is called when all is known of the answer and its last byte is still to be written.
     """
-    transport, sent.reached = http.transport, 0.0
+    transport = http.transport
     sent.dues, sent.lateness = dues, lateness = list[float](), list[float]()
     batch = next(batches, None)
     while batch is not None:
@@ -73,7 +73,7 @@ async def pour(
         if transport is None or transport.is_closing():
             return False
         now = clock.now()
-        sent.first = sent.first or now
+        sent.first, sent.reached = sent.first or now, 0.0
         sent.size, sent.events = sent.size + size, sent.events + count
         dues.append(0.0)
         lateness.append(max(0.0, now - started))

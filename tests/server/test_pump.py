@@ -2,6 +2,8 @@
 
 import pytest
 
+from emulator.core.clock import FrozenClock
+from emulator.server.pump import Sent, pour
 from tests.conftest import Start
 
 _INSTANT = "version: 1\nname: pump\nclock: instant\n"
@@ -30,3 +32,21 @@ async def test_pacing_changes_nothing_but_time(start: Start, vendor: str, tokens
         assert entry.bytes_out == len(answer.body)
         seen.append((answer.head, answer.chunks, told))
     assert seen[0] == seen[1]
+
+
+class _Left:
+    """The connection of a client that is no longer there."""
+
+    def is_closing(self) -> bool:
+        return True
+
+
+class _Request:
+    transport = _Left()
+
+
+async def test_nothing_was_sent_to_a_client_that_left_before() -> None:
+    sent, ended = Sent(), list[bool]()
+    batches = iter([(b"1\r\na\r\n", 1, 1)])
+    whole = await pour(_Request(), FrozenClock(), 0.0, b"", batches, sent, lambda: ended.append(True))  # type: ignore[arg-type]  # all it asks
+    assert (whole, ended, sent) == (False, [], Sent(dues=[], lateness=[]))
