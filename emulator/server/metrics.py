@@ -77,21 +77,24 @@ class VendorMetrics:
         """Count those that wait; nothing of them is held any longer."""
         waiting, self._waiting = self._waiting, []
         self._requests += len(waiting)
-        names, figures, answered = self._names, self._figures, self._by_deployment
+        names, extend, answered = self._names, self._figures.extend, self._by_deployment
+        asked = said = 0
         for call in waiting:
-            status, deployment, served = call.status, call.deployment, call.served
+            status, deployment = call.status, call.deployment
             if not 200 <= status < 400:
                 self._errors[call.error or ""] += 1
             if deployment is None:
                 continue
+            served, prompt, completion, ttft = call.served, call.prompt_tokens, call.completion_tokens, call.ttft
             answered[deployment, served, status // 100] += 1
-            asked, said, ttft = call.prompt_tokens, call.completion_tokens, call.ttft
-            self._prompt_tokens += asked
-            self._completion_tokens += said
-            who = names.setdefault(deployment, len(names)), names.setdefault(served, len(names))
-            figures.extend((*who, call.duration, nan if ttft is None else ttft, asked, said, call.events))
-        if len(figures) > _LATEST * _WIDTH:
-            del figures[: -_LATEST * _WIDTH]
+            asked += prompt
+            said += completion
+            place = names.setdefault(deployment, len(names))
+            at = names.setdefault(served, len(names))
+            extend((place, at, call.duration, nan if ttft is None else ttft, prompt, completion, call.events))
+        self._prompt_tokens += asked
+        self._completion_tokens += said
+        del self._figures[: -_LATEST * _WIDTH]
         self._note_ends(
             {(call.deployment, call.session): call.ended for call in waiting if call.deployment is not None}
         )

@@ -20,7 +20,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "bodies": ("emulator/control/entry.py:_keep", "emulator/server/record.py:_keep"),
     "metrics": ("emulator/server/metrics",),
 }
-_ROAD = "emulator/server/listen.py"  # where every request comes in
+_ROADS = ("emulator/server/listen.py:serve", "emulator/server/lane.py:answer")  # where requests come in
 
 
 def measure(side: Side, load: Load, loader: Loader, seconds: float) -> Figures:
@@ -39,7 +39,7 @@ def read_profile(stats: pstats.Stats) -> Figures:
         f"{Path(path).as_posix()}:{name}": (own, whole)
         for (path, _, name), (_, _, own, whole, _) in stats.stats.items()  # type: ignore[attr-defined]
     }
-    road = sum(whole for place, (_, whole) in times.items() if _ROAD in place and place.endswith(":serve"))
+    road = sum(whole for place, (_, whole) in times.items() if place.endswith(_ROADS))
     return {
         feature: sum(own for place, (own, _) in times.items() if any(part in place for part in parts)) / road
         for feature, parts in FEATURES.items()
