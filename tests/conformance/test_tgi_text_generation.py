@@ -160,3 +160,29 @@ def test_old_release(live_with: Callable[[str], Running]) -> None:
     answer = client.generate(PROMPT, max_new_tokens=4, decoder_input_details=True)
     assert answer.details.prefill[0].logprob is None
     assert list(client.generate_stream(PROMPT, max_new_tokens=4))[-1].generated_text == answer.generated_text
+
+
+SMALL = "vendors: {tgi: {max_total_tokens: 1000, max_input_tokens: 500}}\n"
+
+
+async def test_a_length_there_is_no_room_for(live_with: Callable[[str], Running]) -> None:
+    running = live_with(SMALL)
+    client = text_generation.Client(running.urls["tgi"], headers(running))
+    with pytest.raises(errors.ValidationError):
+        client.generate("test", max_new_tokens=10_000)
+    with pytest.raises(errors.ValidationError):
+        list(client.generate_stream("test", max_new_tokens=10_000))
+    waiting = text_generation.AsyncClient(running.urls["tgi"], headers(running))
+    with pytest.raises(errors.ValidationError):
+        await waiting.generate("test", max_new_tokens=10_000)
+
+
+async def test_a_model_that_is_not_there(server: Running) -> None:
+    url = server.urls["mindie"] + "/v2/models/fake/generate"
+    client = text_generation.Client(url, headers(server))
+    with pytest.raises(errors.NotFoundError):
+        client.generate("test")
+    with pytest.raises(errors.NotFoundError):
+        list(client.generate_stream("test"))
+    with pytest.raises(errors.NotFoundError):
+        await text_generation.AsyncClient(url, headers(server)).generate("test")

@@ -12,9 +12,9 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.tgi import check_ready, count_running, count_waiting, find_served, spell
-from emulator.vendors.mindie.decoder import read_boolean, read_string, refusal
+from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
-from emulator.vendors.mindie.request import find_model, read_body
+from emulator.vendors.mindie.request import NO_JSON, find_model, read_body
 from emulator.vendors.mindie.settings import BLOCK_SIZE, MindieService, MindieSettings
 from emulator.vendors.mindie.state import (
     NORMAL,
@@ -266,16 +266,15 @@ def show_running_status(request: WireRequest, service: MindieService) -> WireRes
 
 
 def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:
-    """``POST /v1/tokenizer``: how many tokens a text has, and which; wording of refusals unverified."""
-    fields = read_body(request, service.settings)
-    text = read_string(fields, "inputs")
-    if not text:
-        raise refusal("Request should contain 'inputs' and the type should be string.", "inputs")
-    decode = read_boolean(fields, "do_decode")
+    """``POST /v1/tokenizer``: how many tokens a text has, and which."""
+    fields = read_body(request, service.settings, NO_JSON)
+    text = fields.get("inputs")
+    if not isinstance(text, str):
+        raise refusal("Inputs in request body is invalid.", "inputs")
+    length, most = count_units(text), service.settings.max_input_chars
+    if not 0 < length <= most:
+        raise refusal(f"Inputs data length in [0, {most}], but the length of inputs is {length}", "inputs")
     tokenizer = service.tokenizer(check_ready(find_served(service)))
-    ids = tokenizer.encode(text)
-    shown = {"tokens": tokenizer.pieces(text)} if decode is not False else {}
     special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])
-    if shown:
-        shown = {"tokens": [*special, *shown["tokens"]]}
-    return answer(request, {"token_number": len(ids) + len(special), **shown})
+    shown = [] if fields.get("do_decode") is False else [*special, *tokenizer.pieces(text)]
+    return answer(request, {"token_number": len(tokenizer.encode(text)) + len(special), "tokens": shown})

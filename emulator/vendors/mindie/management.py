@@ -15,6 +15,7 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.tgi import find_served
 from emulator.vendors.mindie.decoder import refusal
 from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.request import NO_JSON
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 from emulator.vendors.mindie.state import (
     ENGINE,
@@ -33,7 +34,6 @@ from emulator.vendors.mindie.state import (
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _PATH = re.compile(r"(?:/(?:[\w\-.]+/)*[\w\-.]*/?)?|(?:[\w\-.]+/)*[\w\-.]*/?", re.ASCII)
 _DEVICES = 4  # of the configuration as it is shipped
-_NO_JSON = "Req body converts to json fail."
 _APART = "Multi Lora does not support PD separation!"
 _BAD_COMMAND = (
     '{"Error": "cmd_type must be necessary and data type must be integer.",\n'
@@ -127,7 +127,7 @@ def _read_adapter(request: WireRequest) -> tuple[str, str, str] | WireResponse:
     try:
         body = request.json()
     except ValueError:
-        return _say(request, _NO_JSON)
+        return _say(request, NO_JSON)
     fields = body if isinstance(body, dict) else {"lora_name": None}
     name, path, parent = (fields.get(key, "") for key in ("lora_name", "lora_path", "master_model"))
     if not (isinstance(name, str) and isinstance(path, str) and isinstance(parent, str)):
@@ -194,7 +194,7 @@ def switch_role(request: WireRequest, service: MindieService) -> Change:
 
 def _role_refusal(settings: MindieSettings) -> EmulatedError:
     """Its class has small letters, unlike that of every other refusal."""
-    text = f"{_NO_JSON} Reset to previous node status."
+    text = f"{NO_JSON} Reset to previous node status."
     body: JSON = {"error": text, "error_type": "Input validation error"}
     return EmulatedError(ErrorKind.INVALID_PARAMETER, message=text, status=422, body=body)
 

@@ -15,7 +15,16 @@ from emulator.dialects.sse import quote
 from emulator.dialects.tgi import find_served
 from emulator.dialects.walk import PLAIN
 from emulator.vendors.mindie.answer import ENDED, clean, quote_so_far
-from emulator.vendors.mindie.decoder import Fields, read_boolean, read_object, read_unsigned, refusal, show
+from emulator.vendors.mindie.decoder import (
+    MAX_INT32,
+    Fields,
+    read_boolean,
+    read_float,
+    read_object,
+    read_unsigned,
+    refusal,
+    show,
+)
 from emulator.vendors.mindie.generate.fields import (
     Parameters,
     read_max_new_tokens,
@@ -95,20 +104,39 @@ def _read_ids(value: JSON) -> tuple[int, ...]:
     return tuple(value)
 
 
-def read_native_parameters(fields: Fields, *, triton: bool = False) -> Parameters:
-    """``parameters`` of the native and Triton forms; ``triton``: ``top_k`` may be 0 and ``top_p`` 1."""
+@record(frozen=True, slots=True)
+class Form:
+    """How one of the server's own forms differs from the others in its ``parameters``.
+
+    Fields:
+        triton: ``top_k`` may be 0 and ``top_p`` 1.
+        typical: ``typical_p`` is looked at.
+        last: what is checked after the others, in order.
+    """
+
+    triton: bool = True
+    typical: bool = True
+    last: tuple[str, ...] = ()
+
+
+_NATIVE = Form(triton=False, last=("timeout", "details"))
+
+
+def read_native_parameters(fields: Fields, form: Form = _NATIVE) -> Parameters:
+    """``parameters`` of the native and Triton forms."""
     temperature = read_temperature(fields)
-    top_k = read_top_k(fields, zero=triton)
-    top_p = read_top_p(fields, one=triton)
-    read_typical_p(fields)
+    top_k = read_top_k(fields, zero=form.triton)
+    top_p = read_top_p(fields, one=form.triton)
+    if form.typical:
+        read_typical_p(fields)
     do_sample = read_boolean(fields, "do_sample")
     seed = read_seed(fields)
     repetition_penalty = read_repetition_penalty(fields)
     read_boolean(fields, "watermark")
     _check_range(fields, "priority", MAX_PRIORITY, "Parameter priority must be in [1,5], got {}.")
     max_new_tokens = read_max_new_tokens(fields)
-    words = "Parameter timeout must be strictly positive and small than 65535 seconds, got {}."
-    _check_range(fields, "timeout", MAX_TIMEOUT, words)
+    for key in form.last:
+        _CHECKS[key](fields)
     return Parameters(
         temperature=temperature,
         top_k=top_k or None,
@@ -117,8 +145,28 @@ def read_native_parameters(fields: Fields, *, triton: bool = False) -> Parameter
         seed=seed,
         repetition_penalty=repetition_penalty,
         max_new_tokens=max_new_tokens,
-        details=read_boolean(fields, "details") or False,
+        details=fields.get("details") is True,
     )
+
+
+def _check_timeout(fields: Fields) -> None:
+    words = "Parameter timeout must be strictly positive and small than 65535 seconds, got {}."
+    _check_range(fields, "timeout", MAX_TIMEOUT, words)
+
+
+def _check_details(fields: Fields) -> None:
+    read_boolean(fields, "details")
+
+
+def _check_batch_size(fields: Fields) -> None:
+    """``batch_size`` has no effect."""
+    value = read_float(fields, "batch_size")
+    if value is not None and (value != int(value) or not 1 <= value <= MAX_INT32):
+        text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {show(fields['batch_size'])}."
+        raise refusal(text, "batch_size")
+
+
+_CHECKS = {"timeout": _check_timeout, "details": _check_details, "batch_size": _check_batch_size}
 
 
 def _check_range(fields: Fields, key: str, most: int, words: str) -> None:

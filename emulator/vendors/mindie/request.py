@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON
+from emulator.core.json import JSON, check_values, parse_json
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import WireRequest
@@ -17,7 +17,9 @@ from emulator.vendors.mindie.settings import MindieService, MindieSettings
 from emulator.vendors.mindie.state import find_bounds, read_role
 
 MAX_PROMPT_TOKENS = 1048576
+BOM = b"\xef\xbb\xbf"  # the server's parser skips it
 _NO_PREFILL = "DMI inference requests can be sent only to the prefill node or p_percentage of the flex node == 0"
+NO_JSON = "Req body converts to json fail."  # words of the service itself, not of a form
 BROKEN_REQUEST = "Failed to parse request context to json"
 _REQUEST_ID = re.compile(r"[0-9a-fA-F]{1,1024}")
 _TARGET = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:;\d{1,5})?")
@@ -52,13 +54,20 @@ def read_body(request: WireRequest, settings: MindieSettings, broken: str = BROK
         raise EmulatedError(ErrorKind.PAYLOAD_TOO_LARGE)
     max_depth = settings.max_json_depth
     try:
-        body = request.json()
+        body = _parse_marked(request) if request.body.startswith(BOM) else request.json()
     except ValueError:
         raise format_refusal() if settings.coordinator else refusal(broken) from None
     brackets = request.body.count(b"{") + request.body.count(b"[")
     if brackets > max_depth and _is_deeper(body, max_depth):
         raise refusal(broken)
     return body if isinstance(body, dict) else {}
+
+
+def _parse_marked(request: WireRequest) -> JSON:
+    """A body behind a mark of its byte order."""
+    rest = request.body[len(BOM) :]
+    check_values(rest, request.most_values)
+    return parse_json(rest)
 
 
 def _is_deeper(value: JSON, limit: int) -> bool:
@@ -105,10 +114,11 @@ class Lengths:
     answer: int
 
 
-def check_tokens(count: int) -> None:
-    """A prompt has 1 to 1048576 tokens."""
+def check_tokens(count: int, name: str = "inputs") -> None:
+    """A prompt, which a form calls ``name``, has 1 to 1048576 tokens."""
     if not 0 < count <= MAX_PROMPT_TOKENS:
-        raise refusal(f"Inputs token length must be in (0, {MAX_PROMPT_TOKENS}], but got {count}", "inputs")
+        shown = "Inputs" if name == "inputs" else name
+        raise refusal(f"{shown} token length must be in (0, {MAX_PROMPT_TOKENS}], but got {count}", name)
 
 
 def measure_lengths(service: MindieService, deployment: Deployment, count: int, asked: int) -> Lengths:

@@ -17,13 +17,13 @@ from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import PLAIN
 from emulator.vendors.mindie.answer import ENDED, quote_so_far
-from emulator.vendors.mindie.decoder import MAX_INT32, Fields, read_boolean, read_float, read_object, refusal, show
+from emulator.vendors.mindie.decoder import Fields, read_boolean, read_object, refusal
 from emulator.vendors.mindie.generate.fields import shape_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.shapes import name_finish
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
 from emulator.vendors.mindie.ids import RequestId, read_id
-from emulator.vendors.mindie.native import read_native_parameters, show_times
+from emulator.vendors.mindie.native import Form, read_native_parameters, show_times
 from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
     Lengths,
@@ -38,6 +38,8 @@ from emulator.vendors.mindie.settings import MindieService, MindieSettings
 from emulator.vendors.mindie.state import check_serving, find_bounds
 
 MAX_NAME = 256
+_TEXT = Form(last=("details", "batch_size", "timeout"))
+_TENSOR = Form(typical=False, last=("timeout", "details", "batch_size"))
 
 
 def parse_text(request: WireRequest, service: MindieService, *, stream: bool) -> Call:
@@ -49,10 +51,15 @@ def parse_text(request: WireRequest, service: MindieService, *, stream: bool) ->
     value = fields.get("text_input")
     if value is None:
         raise refusal("The text_input not found", "text_input")
+    if not isinstance(value, str | list):
+        name = request_id.names(request.key)[0]
+        raise refusal(f"The type of text_input is abnormal. The requestId is {name}", "text_input")
+    if value == []:
+        raise refusal("Parameter text_input arr is empty", "text_input")
     inputs = read_inputs(value, service.settings.max_input_chars, "text_input" + TOO_LONG, "text_input")
     prompt = CompletionAsk(prompts=(inputs.prompt,), media=inputs.media)
     given = read_object(fields, "parameters")
-    ask, details, lengths = _read_parameters(service, deployment, prompt, given)
+    ask, details, lengths = _read_parameters(service, deployment, prompt, given, _TEXT)
     codec = TextCodec(
         id=request_id,
         model=deployment.name,
@@ -92,7 +99,7 @@ def parse_token(request: WireRequest, service: MindieService) -> Call:
     codec = TensorCodec(id=request_id, output=_read_output(fields.get("outputs")))
     check_ids(ids, service.tokenizer(deployment), "inputs")
     given = read_object(tensor, "parameters") or read_object(fields, "parameters")
-    ask, _, lengths = _read_parameters(service, deployment, CompletionAsk(prompts=(ids,)), given)
+    ask, _, lengths = _read_parameters(service, deployment, CompletionAsk(prompts=(ids,)), given, _TENSOR)
     return Call(
         deployment=deployment,
         ask=ask,
@@ -104,25 +111,16 @@ def parse_token(request: WireRequest, service: MindieService) -> Call:
 
 
 def _read_parameters(
-    service: MindieService, deployment: Deployment, ask: CompletionAsk, fields: Fields
+    service: MindieService, deployment: Deployment, ask: CompletionAsk, fields: Fields, form: Form
 ) -> tuple[CompletionAsk, bool, Lengths]:
     """The ask with its sampling, whether details are wanted, and how long prompt and answer may be."""
     (count,) = service.count_prompt(ask, deployment)
-    check_tokens(count)
-    parameters = read_native_parameters(fields, triton=True)
-    _check_batch_size(fields)
+    check_tokens(count, "text_input" if form is _TEXT else "inputs")
+    parameters = read_native_parameters(fields, form)
     asked = parameters.max_new_tokens or find_bounds(service, deployment).default_answer
     lengths = measure_lengths(service, deployment, count, asked)
     sampling = shape_sampling(parameters, lengths.answer, service.tokenizer(deployment))
     return replace(ask, sampling=sampling), parameters.details, lengths
-
-
-def _check_batch_size(fields: Fields) -> None:
-    """``batch_size`` has no effect."""
-    value = read_float(fields, "batch_size")
-    if value is not None and (value != int(value) or not 1 <= value <= MAX_INT32):
-        text = f"Parameter batch_size must be in (0,{MAX_INT32}], got {show(fields['batch_size'])}."
-        raise refusal(text, "batch_size")
 
 
 def _read_tensor(tensor: Fields) -> tuple[int, ...]:

@@ -54,7 +54,7 @@ def put(path: str, body: JSON | bytes, section: str = "", **headers: str) -> Cal
         return VENDOR.render_error(error, request, service(section))
 
 
-def accepted(path: str, body: JSON, section: str = "") -> Call:
+def accepted(path: str, body: JSON | bytes, section: str = "") -> Call:
     """The call of a request that must be taken."""
     outcome = put(path, body, section)
     assert isinstance(outcome, Call), outcome.body

@@ -119,3 +119,29 @@ async def test_probes_of_the_coordinator(start: Start, path: str, loading: int) 
     busy = await start(f"{motor}deployments: [{{name: m, vendor: mindie, state: loading}}]\n")
     assert (await busy.ask("mindie", path)).status == loading
     assert (await (await start()).ask("mindie", path)).status == 404
+
+
+COUNTED = "/v1/tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        pytest.param(b"{", "Req body converts to json fail.", id="no JSON"),
+        pytest.param({}, "Inputs in request body is invalid.", id="none"),
+        pytest.param({"inputs": ["a"]}, "Inputs in request body is invalid.", id="a list"),
+        pytest.param({"inputs": ""}, "Inputs data length in [0, 4], but the length of inputs is 0", id="empty"),
+        pytest.param({"inputs": "a😀bc"}, "Inputs data length in [0, 4], but the length of inputs is 5", id="long"),
+    ],
+)
+async def test_what_cannot_be_counted(start: Start, body: JSON | bytes, text: str) -> None:
+    running = await start("vendors: {mindie: {max_input_chars: 4}}\n")
+    answer = await running.ask("mindie", COUNTED, body)
+    assert (answer.status, answer.json()) == (422, {"error": text, "error_type": "Input Validation Error"})
+
+
+@pytest.mark.parametrize(("decode", "shown"), [(None, True), (1, True), ("no", True), (True, True), (False, False)])
+async def test_tokens_are_always_a_list(start: Start, decode: JSON, shown: bool) -> None:
+    answer = (await (await start()).ask("mindie", COUNTED, {"inputs": PROMPT, "do_decode": decode})).json()
+    assert bool(answer["tokens"]) is shown
+    assert answer["token_number"] > 0

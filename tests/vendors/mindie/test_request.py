@@ -7,6 +7,9 @@ import pytest
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
+    CHAT,
+    HELLO,
+    MODEL,
     PROMPT,
     accepted,
     ask,
@@ -141,3 +144,10 @@ async def test_node_behind_a_coordinator_asks_for_headers(start: Start, headers:
     if status == 400:
         text = "DMI request must have req-type, req-id, d-target headers"
         assert answer.json() == {"error": text, "error_type": "Bad Request"}
+
+
+@pytest.mark.parametrize("path", ["/", "/infer", CHAT])
+def test_a_mark_of_byte_order_is_skipped(path: str) -> None:
+    body = {"model": MODEL, "messages": HELLO} if path == CHAT else {"inputs": PROMPT}
+    assert accepted(path, b"\xef\xbb\xbf" + json.dumps(body).encode())
+    assert refused(path, b"\xef\xbb{}").status == 422

@@ -10,6 +10,7 @@ from tests.vendors.mindie.direct import (
     MODEL,
     PROMPT,
     REPLY,
+    accepted,
     error_of,
 )
 
@@ -87,3 +88,50 @@ async def test_statistics_have_each_token_and_its_time(start: Start) -> None:
 def test_statistics_are_true_or_false() -> None:
     body = {"text_input": PROMPT, "parameters": {"perf_stat": "yes"}}
     assert error_of(f"/v2/models/{MODEL}/generate", body) == "perf_stat must be boolean type."
+
+
+TEXT = f"/v2/models/{MODEL}/generate"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        pytest.param({"text_input": []}, "Parameter text_input arr is empty", id="an empty list"),
+        pytest.param({"text_input": True}, "endpoint_common_", id="no text"),
+        pytest.param(
+            {"text_input": [{"type": "text"}]},
+            "[InferTokenizer::DownloadUrl] Download fail: KeyError: 'text'",
+            id="an element without its text",
+        ),
+    ],
+)
+def test_text_of_another_kind(body: JSON, text: str) -> None:
+    assert text in error_of(TEXT, body)
+
+
+async def test_a_refusal_names_the_request(start: Start) -> None:
+    answer = await (await start()).ask("mindie", TEXT, {"id": "a", "text_input": 3}, headers={"req-id": "ab12"})
+    assert answer.json()["error"] == "The type of text_input is abnormal. The requestId is ab12"
+
+
+BAD = {"details": 1, "batch_size": 0, "timeout": 0, "typical_p": 2}
+DETAILS, BATCH = "details must be boolean type.", "Parameter batch_size must be in (0,2147483647], got 0."
+TIMEOUT = "Parameter timeout must be strictly positive and small than 65535 seconds, got 0."
+TYPICAL = "Parameter typical_p must be in (0.0,1.0], got 2."
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "order"),
+    [
+        pytest.param(TEXT, {"text_input": "x"}, (TYPICAL, DETAILS, BATCH, TIMEOUT), id="text"),
+        pytest.param(INFER, {"inputs": [TENSOR], "outputs": OUTPUTS}, (TIMEOUT, DETAILS, BATCH), id="tensor"),
+        pytest.param("/infer", {"inputs": "x"}, (TYPICAL, TIMEOUT, DETAILS), id="the server's own"),
+    ],
+)
+def test_the_first_wrong_parameter_is_told(path: str, body: dict[str, JSON], order: tuple[str, ...]) -> None:
+    wrong = dict(BAD)
+    fields = {TYPICAL: "typical_p", DETAILS: "details", BATCH: "batch_size", TIMEOUT: "timeout"}
+    for text in order:
+        assert error_of(path, {**body, "parameters": wrong}) == text
+        del wrong[fields[text]]
+    assert accepted(path, {**body, "parameters": wrong})
