@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field, fields
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -249,6 +250,17 @@ def compare(world: World, body: JSON | bytes) -> None:
     if call.names is not None and whole.names is not None:
         assert call.names(request.key) == whole.names(request.key)
     assert say(call, request) == say(whole, request)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_model_is_asked_alike(world: World) -> None:
+    """Of short prompts and of long ones, within every bound and beyond."""
+    texts = ("Tell me about the tides.", "tide " * 60)
+    for model, text, more in product(
+        world.models, texts, ({}, {"max_tokens": 5}, {"max_tokens": 10}, {"max_tokens": 11})
+    ):
+        compare(world, {"model": model, "messages": [{"role": "user", "content": text}], **more})
+    compare(world, {"model": world.models[0], "messages": [{"role": "user", "content": "x"}], "stream": True})
 
 
 PLAIN = [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o"), _openvino(), _mindie(), _tgi()]
