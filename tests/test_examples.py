@@ -12,8 +12,11 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TRACES = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
 SHOWN = [
-    block for text in (PAGE, README) for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    block
+    for text in (PAGE, README, TRACES)
+    for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 ]
 
 __all__ = ["suite"]  # a fixture

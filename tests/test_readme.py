@@ -1,4 +1,4 @@
-"""What the README says, done."""
+"""What the README says, and what was too long for it, done."""
 
 import re
 import shlex
@@ -15,12 +15,14 @@ from emulator.settings import Settings, variable
 from emulator.vendors import VENDORS
 from tests.wire import Running
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("vendors", "ci", "settings")}
 NAMES = ("front", *VENDORS)
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def aim(text: str, live: Running) -> str:
@@ -39,7 +41,8 @@ def test_the_first_example_works_as_it_is_copied(live: Running) -> None:
         assert b'"object":"chat.completion"' in answer.read()
 
 
-SCRIPTS = [block for block in blocks("python") if "def test_" not in block]  # tests are in docs/testing.md, too
+SHOWN = [*blocks("python"), *blocks("python", PAGES["vendors"])]
+SCRIPTS = [block for block in SHOWN if "def test_" not in block]  # tests are in docs/testing.md, too
 
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=lambda block: block.split()[1])
@@ -57,17 +60,16 @@ def test_every_scenario_is_served(block: str) -> None:
 
 
 def test_the_hook_and_the_action_are_used_as_they_are_declared() -> None:
-    hook, action = (yaml.safe_load(block) for block in blocks("yaml") if "version: 1" not in block)
-    root = Path(__file__).parent.parent
-    declared = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    hook, action = (yaml.safe_load(block) for block in blocks("yaml", PAGES["ci"]))
+    declared = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert {used["id"] for used in hook["repos"][0]["hooks"]} <= {known["id"] for known in declared}
-    inputs = yaml.safe_load((root / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
     assert action["steps"][-1]["with"].keys() <= inputs.keys()
 
 
 def test_every_setting_is_listed() -> None:
     names = [f.name for f in fields(Settings) if f.name not in ("paths", "unknown")]
-    missing = [name for name in names if f"`{variable(name)}`" not in README]
+    missing = [name for name in names if f"`{variable(name)}`" not in PAGES["settings"]]
     assert not missing
 
 

@@ -134,6 +134,12 @@ def test_calls_are_found_by_field_and_word(
     assert sorted(map(int, re.findall(r"#(\d+) ", labels))) == seqs
 
 
+def test_without_sessions_the_server_s_own_calls_are_shown(look: Open, emulator_at_work: EmulatorClient) -> None:
+    page = look(console(emulator_at_work))
+    page.locator("#session option", has_text="the server's").wait_for(state="attached")
+    assert page.locator("#session option").count() == 1
+
+
 def test_a_session_shows_its_own_calls_alone(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "Hello")
     chat(emulator_at_work, "rivers", "tides", session="a")
