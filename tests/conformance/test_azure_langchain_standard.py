@@ -36,6 +36,12 @@ rules:
 """
 
 
+CLIENTS = {
+    "TestChatOpenAI": "langchain-openai",
+    "TestAzureChatOpenAI": "langchain-openai",
+    "TestAzureAI": "langchain-azure-ai",
+    "TestInference": "langchain-azure-ai",
+}
 # What the class over azure-ai-inference, which its makers no longer mend, does not pass.
 REASONS = {
     "test_agent_loop": "it sends LangChain's `tool_call` parts as they are",
@@ -68,6 +74,8 @@ class Standard(standard.ChatModelIntegrationTests):  # type: ignore[misc, name-d
 
 
 class TestChatOpenAI(Standard):
+    """LangChain's standard tests of ChatOpenAI."""
+
     @property
     def chat_model_class(self) -> JSON:
         return langchain_openai.ChatOpenAI
@@ -78,12 +86,16 @@ class TestChatOpenAI(Standard):
 
 
 class TestChatOpenAIResponses(TestChatOpenAI):
+    """LangChain's standard tests of ChatOpenAI over Responses."""
+
     @property
     def chat_model_params(self) -> JSON:
         return {"model": "gpt-4o", "base_url": f"{self.url}/openai/v1/", "api_key": self.key, "use_responses_api": True}
 
 
 class TestAzureChatOpenAI(Standard):
+    """LangChain's standard tests of AzureChatOpenAI."""
+
     @property
     def chat_model_class(self) -> JSON:
         return langchain_openai.AzureChatOpenAI
@@ -100,6 +112,8 @@ class TestAzureChatOpenAI(Standard):
 
 
 class TestAzureAI(Standard):
+    """LangChain's standard tests of AzureAIOpenAIApiChatModel."""
+
     @property
     def chat_model_class(self) -> JSON:
         return pytest.importorskip("langchain_azure_ai.chat_models").AzureAIOpenAIApiChatModel
@@ -110,7 +124,7 @@ class TestAzureAI(Standard):
 
 
 class TestInference(Standard):
-    """The class over azure-ai-inference; what fails is its own doing."""
+    """LangChain's standard tests of AzureAIChatCompletionsModel."""
 
     @pytest.fixture(autouse=True)
     def _expect(self, request: pytest.FixtureRequest) -> None:
