@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
@@ -26,6 +27,10 @@ Operation: ``None``: no model was asked. Model: a deployment's name, if it is kn
 
 class Counted(Protocol):
     """A call that is over, as far as it is counted; :class:`Entry` says what its figures mean."""
+
+    @property
+    def kind(self) -> Hashable:
+        """Calls with an equal one differ in nothing that is counted but tokens and times."""
 
     @property
     def operation(self) -> str | None: ...
@@ -103,18 +108,24 @@ class Series:
     first_token: Histogram = field(default_factory=lambda: Histogram(FIRST_TOKENS))
     per_token: Histogram = field(default_factory=lambda: Histogram(PER_TOKEN))
 
-    def add(self, call: Counted) -> None:
-        """Count one; its first token, too, if it is a stream that succeeded."""
-        self.count += 1
-        self.prompt_tokens += call.prompt_tokens
-        self.sent_tokens += call.sent_tokens
-        self.duration.waiting.append(call.duration)
-        if call.stream and not call.failure and call.ttft is not None:
-            self.first_token.waiting.append(call.ttft)
-            if call.sent_tokens > 1:
-                self.per_token.waiting.append((call.duration - call.ttft) / (call.sent_tokens - 1))
-        if not self.count % _TOGETHER:
+    def add(self, calls: Sequence[Counted]) -> None:
+        """Count some, as equal as :attr:`Counted.kind` says; their first tokens, too, if they are streams."""
+        self.count += len(calls)
+        self.prompt_tokens += sum([call.prompt_tokens for call in calls])
+        self.sent_tokens += sum([call.sent_tokens for call in calls])
+        self.duration.waiting += [call.duration for call in calls]
+        if calls[0].stream and not calls[0].failure:
+            self._add_times(calls)
+        if len(self.duration.waiting) >= _TOGETHER:
             self.settle()
+
+    def _add_times(self, calls: Sequence[Counted]) -> None:
+        """Count the times of streams that succeeded."""
+        for call in calls:
+            if call.ttft is not None:
+                self.first_token.waiting.append(call.ttft)
+                if call.sent_tokens > 1:
+                    self.per_token.waiting.append((call.duration - call.ttft) / (call.sent_tokens - 1))
 
     def settle(self) -> None:
         """Count what waits."""
@@ -130,17 +141,18 @@ class Totals:
     faults: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
 
-    def add(self, call: Counted, labels: Labels) -> None:
-        """Count one."""
+    def add(self, calls: Sequence[Counted], labels: Labels) -> None:
+        """Count some of one kind."""
         series = self.series.get(labels)
         if series is None:
             series = self.series[labels] = Series()
-        series.add(call)
-        rule = call.rule
+        series.add(calls)
+        rule, faults = calls[0].rule, calls[0].faults
         if rule is not None:
-            self.rules[rule if rule in self.rules or len(self.rules) < _MOST_NAMES else OTHER] += 1
-        if call.faults:
-            self.faults.update(call.faults)
+            name = rule if rule in self.rules or len(self.rules) < _MOST_NAMES else OTHER
+            self.rules[name] += len(calls)
+        for fault in faults:
+            self.faults[fault] += len(calls)
 
     def settle(self) -> None:
         """Count what waits."""

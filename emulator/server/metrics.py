@@ -1,8 +1,9 @@
 """Running totals of one vendor."""
 
 from array import array
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import repeat
 from math import nan
 from typing import Protocol
 
@@ -76,29 +77,36 @@ class VendorMetrics:
     def catch_up(self) -> None:
         """Count those that wait; nothing of them is held any longer."""
         waiting, self._waiting = self._waiting, []
-        self._requests += len(waiting)
-        names, extend, answered = self._names, self._figures.extend, self._by_deployment
-        asked = said = 0
+        if not waiting:
+            return
+        kinds: defaultdict[Hashable, list[Answered]] = defaultdict(list)
         for call in waiting:
-            status, deployment = call.status, call.deployment
-            if not 200 <= status < 400:
-                self._errors[call.error or ""] += 1
-            if deployment is None:
-                continue
-            served, prompt, completion, ttft = call.served, call.prompt_tokens, call.completion_tokens, call.ttft
-            answered[deployment, served, status // 100] += 1
-            asked += prompt
-            said += completion
-            place = names.setdefault(deployment, len(names))
-            at = names.setdefault(served, len(names))
-            extend((place, at, call.duration, nan if ttft is None else ttft, prompt, completion, call.events))
-        self._prompt_tokens += asked
-        self._completion_tokens += said
+            kinds[call.kind].append(call)
+        self._requests += len(waiting)
+        for alike in kinds.values():
+            self._count(alike)
         del self._figures[: -_LATEST * _WIDTH]
-        self._note_ends(
-            {(call.deployment, call.session): call.ended for call in waiting if call.deployment is not None}
-        )
-        self._sums.add(waiting)
+        self._sums.add(kinds.values())
+
+    def _count(self, calls: Sequence[Answered]) -> None:
+        """Count some of one kind."""
+        first, count = calls[0], len(calls)
+        deployment, served, status = first.deployment, first.served, first.status
+        if not 200 <= status < 400:
+            self._errors[first.error or ""] += count
+        if deployment is None:
+            return
+        self._by_deployment[deployment, served, status // 100] += count
+        self._note_end(deployment, first.session, calls[-1].ended)
+        asked, said = [call.prompt_tokens for call in calls], [call.completion_tokens for call in calls]
+        self._prompt_tokens += sum(asked)
+        self._completion_tokens += sum(said)
+        names = self._names
+        places = names.setdefault(deployment, len(names)), names.setdefault(served, len(names))
+        times = [call.duration for call in calls], [nan if call.ttft is None else call.ttft for call in calls]
+        events = [call.events for call in calls]
+        for row in zip(*map(repeat, places), *times, asked, said, events, strict=False):
+            self._figures.extend(row)
 
     def know(self, names: Iterable[str]) -> None:
         """These deployments are counted by their names from now on."""
@@ -148,13 +156,13 @@ class VendorMetrics:
         values = (_read(row, name) for row in rows if all(row[column] == number for column, number in wanted))
         return tuple(value for value in values if value == value)
 
-    def _note_ends(self, ends: Mapping[tuple[str, str], float]) -> None:
-        """When deployments were asked last in a session, the sessions of long ago forgotten."""
-        for key, ended in ends.items():
-            self._last.pop(key, None)
-            self._last[key] = ended
-            if len(self._last) > _SESSIONS:
-                del self._last[next(iter(self._last))]
+    def _note_end(self, deployment: str, session: str, ended: float) -> None:
+        """When a deployment was asked last in a session, the sessions of long ago forgotten."""
+        key = (deployment, session)
+        self._last.pop(key, None)
+        self._last[key] = ended
+        if len(self._last) > _SESSIONS:
+            del self._last[next(iter(self._last))]
 
     def last(self, deployment: str, session: str) -> float | None:
         self.catch_up()

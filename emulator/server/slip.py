@@ -5,7 +5,7 @@ The answer itself is made once more should somebody read it: the same request ge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -95,6 +95,10 @@ class Slip:
     @property
     def path(self) -> str:
         return self.head.path
+
+    @property
+    def kind(self) -> Hashable:
+        return self.head, self.asked.name, self.served, self.status, self.events > 0
 
     @property
     def operation(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from emulator.control.totals import OTHER, Counted, Totals
@@ -33,7 +33,7 @@ class Sums:
         self._known: dict[str | None, str] = {None: ""}
         self._all = Totals()
         self._sessions: OrderedDict[str, Totals] = OrderedDict()
-        self._open: list[Ended] = []
+        self._open: list[Sequence[Ended]] = []
 
     def know(self, names: Iterable[str]) -> None:
         """These deployments are counted by their names from now on."""
@@ -41,22 +41,23 @@ class Sums:
             if len(self._known) < _MOST_KNOWN:
                 self._known[name] = name
 
-    def add(self, calls: Iterable[Ended]) -> None:
-        """Count some; those that are not over wait."""
-        some, self._open = [*self._open, *calls], []
-        for call in some:
-            if call.over:
-                self._count(call)
+    def add(self, kinds: Iterable[Sequence[Ended]]) -> None:
+        """Count some, each sequence of one kind; those that are not over wait."""
+        some, self._open = [*self._open, *kinds], []
+        for alike in some:
+            if alike[0].over:
+                self._count(alike)
             else:
-                self._open.append(call)
+                self._open.append(alike)
 
-    def _count(self, call: Ended) -> None:
+    def _count(self, calls: Sequence[Ended]) -> None:
+        """Count some of one kind."""
+        call = calls[0]
         model = self._known.get(call.deployment, OTHER)
         labels = call.operation, self._provider(call.path), model, call.status, call.failure
-        self._all.add(call, labels)
-        session = call.session
-        if session:
-            self._take(session).add(call, labels)
+        self._all.add(calls, labels)
+        if call.session:
+            self._take(call.session).add(calls, labels)
 
     def _take(self, session: str) -> Totals:
         totals = self._sessions.get(session)

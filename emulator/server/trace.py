@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from multidict import CIMultiDict
@@ -107,6 +107,10 @@ class Trace:
         if match is None or not match.outcome.faults:
             return ()
         return tuple([fault.type for fault in match.outcome.faults])
+
+    @property
+    def kind(self) -> Hashable:
+        return self
 
     @property
     def failure(self) -> str:

@@ -18,7 +18,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "limits": ("emulator/limits/", "emulator/core/quota", "emulator/state/accounts"),
     "faults": ("emulator/faults/", "emulator/core/delivery"),
     "bodies": ("emulator/control/entry.py:_keep", "emulator/server/record.py:_keep"),
-    "metrics": ("emulator/server/metrics",),
+    "metrics": ("emulator/server/metrics", "emulator/server/sums", "emulator/control/totals"),
 }
 _ROADS = ("emulator/server/listen.py:serve", "emulator/server/lane.py:answer")  # where requests come in
 

@@ -25,6 +25,10 @@ class Counted:
     ttft: float | None = 0.5
     stream: bool = True
 
+    @property
+    def kind(self) -> object:
+        return id(self)
+
 
 @pytest.mark.parametrize(
     ("value", "bucket"),
@@ -59,7 +63,7 @@ def test_buckets_are_those_of_the_conventions() -> None:
 )
 def test_first_tokens_are_those_of_streams_that_succeeded(call: Counted, firsts: int) -> None:
     totals = Totals()
-    totals.add(call, LABELS)
+    totals.add([call], LABELS)
     totals.settle()
     series = totals.series[LABELS]
     assert (sum(series.duration.counts), sum(series.first_token.counts)) == (1, firsts)
@@ -68,7 +72,7 @@ def test_first_tokens_are_those_of_streams_that_succeeded(call: Counted, firsts:
 def test_what_waits_to_be_counted_is_bounded() -> None:
     totals = Totals()
     for _ in range(1000):
-        totals.add(Counted(), LABELS)
+        totals.add([Counted()], LABELS)
     series = totals.series[LABELS]
     assert len(series.duration.waiting) < 256
     totals.settle()
@@ -88,5 +92,5 @@ def test_histograms_of_calls_with_other_statuses_are_one() -> None:
 def test_rules_have_names_up_to_a_bound() -> None:
     totals = Totals()
     for number in range(1100):
-        totals.add(Counted(rule=f"rule {number}"), LABELS)
+        totals.add([Counted(rule=f"rule {number}")], LABELS)
     assert (len(totals.rules), totals.rules[OTHER], totals.rules["rule 1"]) == (1001, 100, 1)

@@ -16,6 +16,11 @@ class Ended(Counted):
     session: str = ""
 
 
+def alone(*calls: Ended) -> list[list[Ended]]:
+    """Each of a kind of its own."""
+    return [[call] for call in calls]
+
+
 def make() -> Sums:
     sums = Sums(lambda path: f"of {path}")
     sums.know(["m"])
@@ -28,19 +33,19 @@ def models(sums: Sums, session: str | None = None) -> dict[str, int]:
 
 def test_a_model_has_a_name_only_where_it_is_known() -> None:
     sums = make()
-    sums.add([Ended(), Ended(deployment="invented"), Ended(deployment="another"), Ended(deployment=None)])
+    sums.add(alone(Ended(), Ended(deployment="invented"), Ended(deployment="another"), Ended(deployment=None)))
     assert models(sums) == {"m": 1, OTHER: 2, "": 1}
 
 
 def test_the_provider_is_found_by_the_path() -> None:
     sums = make()
-    sums.add([Ended(path="/a"), Ended(path="/b")])
+    sums.add(alone(Ended(path="/a"), Ended(path="/b")))
     assert [provider for _, provider, _, _, _ in sums.of(None).series] == ["of /a", "of /b"]
 
 
 def test_a_call_that_is_not_over_waits() -> None:
     sums, call = make(), Ended(over=False)
-    sums.add([call, Ended()])
+    sums.add(alone(call, Ended()))
     assert models(sums) == {"m": 1}
     call.over = True
     assert models(sums) == {"m": 2}
@@ -49,13 +54,13 @@ def test_a_call_that_is_not_over_waits() -> None:
 
 def test_sessions_have_sums_up_to_a_bound_and_the_whole_keeps_all() -> None:
     sums = make()
-    sums.add(Ended(session=f"s{number}") for number in range(1100))
-    sums.add([Ended(session="s1099")])
+    sums.add(alone(*[Ended(session=f"s{number}") for number in range(1100)]))
+    sums.add(alone(Ended(session="s1099")))
     assert (models(sums, "s0"), models(sums, "s1099"), models(sums)) == ({}, {"m": 2}, {"m": 1101})
 
 
 def test_a_session_that_is_over_has_none() -> None:
     sums = make()
-    sums.add([Ended(session="a")])
+    sums.add(alone(Ended(session="a")))
     sums.forget("a")
     assert (models(sums, "a"), models(sums)) == ({}, {"m": 1})
