@@ -86,6 +86,7 @@ def _openvino(**switches: JSON) -> World:
         {"name": "stock", "traits": {"chat_template": "stock"}},
         {"name": "seeing", "kind": "vision"},
         {"name": "short", "traits": {"max_tokens_limit": 12, "max_prompt_len": 40}},
+        {"name": "tight", "context": 60, "traits": {"max_tokens_limit": 100}},
         {"name": "stateful", "traits": {"stateful": True, "tool_parser": "none"}},
     ]
     return World(
@@ -255,12 +256,14 @@ def compare(world: World, body: JSON | bytes) -> None:
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_model_is_asked_alike(world: World) -> None:
     """Of short prompts and of long ones, within every bound and beyond."""
-    texts = ("Tell me about the tides.", "tide " * 60)
-    for model, text, more in product(
-        world.models, texts, ({}, {"max_tokens": 5}, {"max_tokens": 10}, {"max_tokens": 11})
-    ):
+    texts = ("Tell me about the tides.", "tide " * 30, "tide " * 300, "I'm <ov_genai_image_0>")
+    limits = (None, 5, 10, 11, 12, 64)
+    for model, text, limit in product(world.models, texts, limits):
+        more = {} if limit is None else {"max_tokens": limit}
         compare(world, {"model": model, "messages": [{"role": "user", "content": text}], **more})
-    compare(world, {"model": world.models[0], "messages": [{"role": "user", "content": "x"}], "stream": True})
+    for model, stream in product(world.models, (True, False)):
+        said: JSON = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "x"}]
+        compare(world, {"model": model, "messages": said, "stream": stream})
 
 
 PLAIN = [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o"), _openvino(), _mindie(), _tgi()]

@@ -57,7 +57,9 @@ as its exporters write them for Prometheus, and their buckets are that document'
 def render() -> str:
     """The whole page."""
     buckets = {"request_duration": DURATIONS, "time_to_first_token": FIRST_TOKENS, "time_per_output_token": PER_TOKEN}
-    rows = [f"| `gen_ai_server_{name}_seconds` | {', '.join(f'{b:g}' for b in some)} |" for name, some in buckets.items()]
+    rows = [
+        f"| `gen_ai_server_{name}_seconds` | {', '.join(f'{b:g}' for b in some)} |" for name, some in buckets.items()
+    ]
     return "".join([_HEAD, *(f"{_tell(family)}\n" for family in FAMILIES), _REST, *(f"{row}\n" for row in rows)])
 
 

@@ -52,11 +52,7 @@ class ChatCodec:
             return WireResponse(200, fill(plan, habits), headers)
         if habits.blocking and any(choice.finish_reason == "content_filter" for choice in plan.choices):
             return WireResponse(400, dump_json(_shape_blocked(plan)), headers)
-        if habits.openai:
-            return WireResponse(200, _render_openai(plan, self), headers)
-        if habits.profile == "seed":
-            return WireResponse(200, _render_seed(plan, self), headers)
-        return WireResponse(200, _render_serverless(plan, self), headers)
+        return WireResponse(200, render_whole(plan, self), headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
         events = stream_chat(
@@ -69,6 +65,13 @@ class ChatCodec:
             audio=self.audio,
         )
         return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
+
+
+def render_whole(plan: Plan, codec: ChatCodec) -> bytes:
+    """The answer, put together of its parts."""
+    if codec.habits.openai:
+        return _render_openai(plan, codec)
+    return _render_seed(plan, codec) if codec.habits.profile == "seed" else _render_serverless(plan, codec)
 
 
 def _render_seed(plan: Plan, codec: ChatCodec) -> bytes:
