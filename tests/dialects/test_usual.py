@@ -266,6 +266,25 @@ def test_every_model_is_asked_alike(world: World) -> None:
         compare(world, {"model": model, "messages": said, "stream": stream})
 
 
+def say_all(turns: str) -> JSON:
+    """``u:text|a:`` and so on."""
+    roles = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
+    return [{"role": roles[turn[0]], "content": turn[2:]} for turn in turns.split("|")]
+
+
+CONVERSATIONS = (
+    *("u:Hi|a:Was ist das?|u:More", "s:Be brief.|u:Hi", "u:Hi|s:Be brief.|u:More", "s:Be brief.|s:Be kind.|u:Hi"),
+    *("u:Hi|a:Was ist das?", "a:Was ist das?", "s:Be brief.", "u:", "s:|u:Hi", "u:Hi|a:|u:More", "u:Hi|u:More"),
+    *("u:Hi|a:So|a:And|u:More", "t:x", "u:Hi|t:x|u:More"),
+)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_conversation_is_read_alike(world: World) -> None:
+    for turns in CONVERSATIONS:
+        compare(world, {"model": world.models[0], "messages": say_all(turns)})
+
+
 PLAIN = [_databricks(), _azure(), _azure("/openai/deployments/gpt-4o"), _openvino(), _mindie(), _tgi()]
 
 
