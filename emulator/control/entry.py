@@ -11,6 +11,8 @@ from emulator.core.wire import Headers, WireRequest
 from emulator.faults import Strike
 from emulator.scenario.match import Facts, Match, Verdict
 
+UNTAKEN = "No rule takes it."
+_FORGOTTEN = "No rule takes it; the request is no longer kept."
 _MOST_WRITES = 200  # of one call that are told
 
 
@@ -242,12 +244,19 @@ class Entry:
     @property
     def summary(self) -> str:
         """What became of it, in one line."""
+        gist = self.gist
+        if gist is not None:
+            return gist
+        verdicts = self.explain()
+        return f"{UNTAKEN} {describe_nearest(verdicts)}" if verdicts else _FORGOTTEN
+
+    @property
+    def gist(self) -> str | None:
+        """The same without asking any rule again; ``None``: no rule took it."""
         if self.hint:
             return self.hint
         if self.rule is not None:
             return f"{self.rule!r} took it."
         if self.evidence is not None and self.evidence.match is None:
             return f"Refused before any rule was asked: {self.error}." if self.error else "No rule was asked."
-        verdicts = self.explain()
-        nearest = f". {describe_nearest(verdicts)}" if verdicts else "; the request is no longer kept."
-        return f"No rule takes it{nearest}"
+        return None

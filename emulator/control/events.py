@@ -7,17 +7,21 @@ from collections.abc import Iterator
 
 from aiohttp import web
 
-from emulator.control.entry import Entry, Recorded
+from emulator.control.entry import UNTAKEN, Entry, Recorded
 from emulator.control.filters import compile_filters
 from emulator.control.models import EventsQuery, RequestEntry
 from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.target import Target
+from emulator.core.json import dump_json
 
 EVENTS_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 _HEADERS = {"Content-Type": EVENTS_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _AT_ONCE = 100  # events in one write
+_PAUSE = 0.05  # seconds between two looks at what is new: to be told of each by itself costs more than the calls
+_MANY = 20  # calls between two looks, of which it is no longer said which rule came nearest
+_FIELDS = [name for name in RequestEntry.model_fields if name != "summary"]  # which is the last
 
 
 async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuery) -> web.StreamResponse:
@@ -43,12 +47,14 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
         while not news.over:
             new = journal.since(latest)
             latest = new[-1].seq if new else latest
+            brief = len(new) > _MANY
             again, changed = list(changed.values()), {}
             for entries in _parts(new, again):
                 told = ((call.read(), numbered) for call, numbered in entries)
-                events = [_render(entry, numbered) for entry, numbered in told if matches(entry)]
+                events = [_render(entry, brief, numbered) for entry, numbered in told if matches(entry)]
                 await response.write(b"".join(events))
                 await asyncio.sleep(0)
+            await asyncio.sleep(_PAUSE)
             if not await news.wait(KEEP_ALIVE) and not news.over:
                 await response.write(b": still here\n\n")
     return response
@@ -61,9 +67,12 @@ def _parts(new: list[Recorded], again: list[Entry]) -> Iterator[list[tuple[Recor
         yield calls[start : start + _AT_ONCE]
 
 
-def _render(entry: Entry, numbered: bool) -> bytes:
-    number = f"id: {entry.seq}\n" if numbered else ""
-    return f"{number}data: {RequestEntry.model_validate(entry).model_dump_json()}\n\n".encode()
+def _render(entry: Entry, brief: bool, numbered: bool) -> bytes:
+    """One event; a model for each costs five times as much. ``brief``: without looking for the nearest rule."""
+    shown = {name: getattr(entry, name) for name in _FIELDS}
+    shown["summary"] = (entry.gist or UNTAKEN) if brief else entry.summary
+    number = b"id: %d\n" % entry.seq if numbered else b""
+    return b"%bdata: %b\n\n" % (number, dump_json(shown))
 
 
 def _read_last_id(http: web.BaseRequest) -> int | None:

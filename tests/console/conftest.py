@@ -13,8 +13,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 Page = Any  # playwright's; it is no dependency of the types
 Open = Callable[..., Page]
-_CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-_QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
 SCENARIO = """
 version: 1
@@ -36,10 +36,10 @@ def find_stranger(url: str, home: str) -> list[str]:
 
 @pytest.fixture(scope="module")  # no longer: meanwhile its driver keeps the thread's event loop
 def browser() -> Iterator[Any]:
-    if _CHROMIUM is None:
+    if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=_CHROMIUM, args=list(_QUIET))
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
         yield browser
         browser.close()
 

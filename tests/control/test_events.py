@@ -158,3 +158,29 @@ async def test_the_head_can_be_had_alone(toy: Running) -> None:
     assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 200 OK")
     writer.close()
     await writer.wait_closed()
+
+
+async def test_an_event_is_the_entry_of_the_list(start: Start) -> None:
+    running = await start(RULES, vendors=[TOY])
+    async with Viewer(running, "?since=0") as viewer:
+        for prompt in ("Hello", "Bye"):
+            await ask(running, prompt)
+            _, entry = await viewer.event()
+            (listed,) = (await control(running, "GET", f"/requests?seq={entry['seq']}")).json()["requests"]
+            assert list(entry.items()) == list(listed.items())
+
+
+@pytest.mark.parametrize(
+    ("calls", "brief"), [pytest.param(3, False, id="a few"), pytest.param(30, True, id="many at once")]
+)
+async def test_of_many_at_once_it_is_not_said_which_rule_came_nearest(start: Start, calls: int, brief: bool) -> None:
+    running = await start(RULES, vendors=[TOY])
+    for number in range(calls):
+        await ask(running, f"Bye {number}")
+    await ask(running, "Hello")
+    async with Viewer(running, "?since=0") as viewer:
+        told = [(await viewer.event())[1]["summary"] for _ in range(calls + 1)]
+    nearest = "" if brief else " The nearest is 'greets': prompt does not hold"
+    assert all(str(text).startswith(f"No rule takes it.{nearest}") for text in told[:-1])
+    assert all(("nearest" in str(text)) != brief for text in told[:-1])
+    assert told[-1] == "'greets' took it."

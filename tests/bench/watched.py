@@ -1,0 +1,155 @@
+"""What it costs that somebody looks: ``python -m tests.bench.watched``, a minute and a half on a quiet machine.
+
+A server is held to about a thousand calls a second, first with nobody looking, then with the console open in a browser,
+then with it closed again. At the end a report of ten thousand calls is opened without a network.
+"""
+
+import http.client
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import sync_playwright
+
+from tests.bench.load import Load, Loader, loader
+from tests.bench.servers import LOAD_CORE, SERVER_CORE, Running, cpu_seconds, pinned
+from tests.console.conftest import CHROMIUM, QUIET, Page
+
+SCENARIO = """
+version: 1
+name: watched
+latency: {ttft: 31ms}
+rules:
+  - {name: busy, when: {prompt: {contains: "7 "}}, error: {kind: rate_limited}}
+  - {name: bent, when: {prompt: {contains: "5 "}}, faults: [{type: stall, after_tokens: 1, for: 1ms}]}
+"""
+PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
+BODY = {"messages": [{"role": "user", "content": "call ######## please"}], "max_tokens": 16}
+CALLS = 10_000
+_HEAP = "JSHeapUsedSize"
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[tuple[Running, str]]:
+    """A server of its own, and the URL of its front."""
+    scenario, ports = folder / "watched.yaml", folder / "ports.json"
+    scenario.write_text(SCENARIO, encoding="utf-8")
+    command = [sys.executable, "-m", "emulator", "serve", str(scenario), "--port", "0", "--port-file", str(ports)]
+    process = subprocess.Popen(pinned([*command, "--log-level", "error"], SERVER_CORE), stderr=subprocess.DEVNULL)
+    try:
+        while not ports.exists():
+            time.sleep(0.05)
+        urls = json.loads(ports.read_text(encoding="utf-8"))
+        yield Running(urlsplit(urls["databricks"]).port or 0, PATH, process.pid, 0.0), urls["front"]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def ask(front: str, method: str, path: str, body: bytes = b"") -> Any:
+    """What the control plane answers, parsed where it is JSON."""
+    connection = http.client.HTTPConnection(urlsplit(front).netloc)
+    connection.request(method, f"/_emulator{path}", body, {"content-type": "application/json"})
+    answer = connection.getresponse().read()
+    connection.close()
+    return json.loads(answer) if answer[:1] == b"{" else answer
+
+
+def count(front: str) -> int:
+    return sum(row["requests"] for row in ask(front, "GET", "/status")["vendors"])
+
+
+def load_for(load: Loader, server: Running, front: str, seconds: float, page: Page = None) -> None:
+    """Load it for a while, and say what a call cost, and how the page was meanwhile."""
+    paced = Load(body=BODY, connections=36, warm=0.1)
+    with load.start(paced, server, seconds + 2) as process:
+        time.sleep(1)
+        calls, cpu, began = count(front), cpu_seconds(server.pid), time.perf_counter()
+        for _ in range(3):
+            time.sleep(seconds / 3)
+            if page is not None:
+                say_page(page, front)
+        took = time.perf_counter() - began
+        calls, cpu = count(front) - calls, cpu_seconds(server.pid) - cpu
+        process.communicate()
+    print(f"  {calls / took:.0f} calls/s, {cpu / calls * 1e6:.0f} µs of the processor each, {cpu / took:.1%} of one")
+
+
+def say_page(page: Page, front: str) -> None:
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    metrics = {row["name"]: row["value"] for row in session.send("Performance.getMetrics")["metrics"]}
+    newest = page.evaluate("store.calls.at(-1)?.seq ?? 0")
+    behind = ask(front, "GET", "/requests?limit=1")["requests"][0]["seq"] - newest
+    rows = page.evaluate("document.querySelectorAll('#list [role=option]').length")
+    held = page.evaluate("store.calls.length")
+    print(f"  page: {held} calls held, {rows} rows, {metrics[_HEAP] / 2**20:.0f} MiB of heap, {behind} calls behind")
+
+
+def open_report(browser: Any, file: Path) -> None:
+    """Ten thousand calls, without a network."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.context.set_offline(True)
+    wait = "n => document.getElementById('found')?.textContent.startsWith(n)"
+    began = time.perf_counter()
+    page.goto(file.as_uri())
+    page.wait_for_function(wait, arg="10,000 of")
+    print(f"report: {file.stat().st_size / 2**20:.1f} MiB, opened in {time.perf_counter() - began:.2f} s")
+    for words in ("session:s1", "rule:busy", "00000042"):
+        before = page.inner_text("#found")
+        began = time.perf_counter()
+        page.fill("#filter", words)
+        page.wait_for_function("before => document.getElementById('found').textContent !== before", arg=before)
+        print(f"  {words}: {page.inner_text('#found')}, {time.perf_counter() - began:.2f} s")
+    page.close()
+
+
+def make_report(server: Running, front: str, file: Path) -> None:
+    """So many calls, one of them in a session."""
+    ask(front, "POST", "/reset")
+    ask(front, "POST", "/clock", b'{"clock": "instant"}')
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    for number in range(CALLS):
+        body = json.dumps(BODY).replace("########", f"{number:08}")
+        headers = {"authorization": "Bearer k", **({"x-emulator-session": "s1"} if number % 100 == 0 else {})}
+        connection.request("POST", PATH, body, headers)
+        connection.getresponse().read()
+    file.write_bytes(ask(front, "POST", "/report", b"{}"))
+
+
+def main() -> None:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        serve(Path(name)) as (server, front),
+        loader() as load,
+        sync_playwright() as driver,
+    ):
+        print("nobody has looked yet:")
+        load_for(load, server, front, 12)
+        starter = Path(name) / "chromium"  # the browser has the load's processor
+        starter.write_text("#!/bin/sh\nexec " + " ".join(pinned([str(CHROMIUM)], LOAD_CORE)) + ' "$@"\n')
+        starter.chmod(0o755)
+        browser = driver.chromium.launch(executable_path=str(starter), args=list(QUIET))
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(f"{front}/_emulator/#calls")
+        print("the console is open:")
+        load_for(load, server, front, 30, page)
+        page.close()
+        time.sleep(1)
+        print("it is closed again:")
+        load_for(load, server, front, 12)
+        report = Path(name) / "run.html"
+        make_report(server, front, report)
+        open_report(browser, report)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
