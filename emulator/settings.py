@@ -3,6 +3,7 @@
 import difflib
 import os
 import re
+import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf
@@ -14,6 +15,7 @@ from emulator.core.duration import parse_duration
 PREFIX = "EMULATOR_"
 FRONT_PORT = 4010
 LAST_PORT = 65535
+MOST_WORKERS = 64
 
 
 class SettingsError(Exception):
@@ -31,6 +33,7 @@ class Settings:
         tls_name: more names for a certificate of our own.
         allow_host: names under which the control plane may be asked for, and pages that may ask it.
         control_token: what it takes to steer; absent: nothing, from private addresses.
+        workers: processes that share the ports.
         drain: seconds that open answers get after SIGTERM.
         head_timeout, body_timeout, idle_timeout: seconds that clients get; infinite: no limit.
     """
@@ -47,6 +50,7 @@ class Settings:
     ttft: str | None = None
     itl: str | None = None
     header_faults: bool = True
+    workers: int = 1
     state_url: str = "memory://"
     state_loss: Literal["refuse", "local"] = "refuse"
     log_level: str = "info"
@@ -74,6 +78,7 @@ _SWITCHES = {"header_faults", "strict", "tls", "watch"}
 _LISTS = {"allow_host", "tls_name"}
 _DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout"}
 _PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
+_NUMBERS = {"port": (0, LAST_PORT), "seed": (0, 2**63 - 1), "workers": (1, MOST_WORKERS)}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -104,6 +109,7 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str] = 
     settings = Settings(**values)  # type: ignore[arg-type]
     _check_tls(settings)
     _check_hosts(settings.allow_host)
+    _check_workers(settings)
     return settings
 
 
@@ -127,8 +133,8 @@ def _convert(name: str, value: object, source: str) -> object:
         return _token(text, source)
     if name in _DURATIONS:
         return _seconds(text, source, unlimited=name != "drain")
-    if name in ("port", "seed"):
-        return _integer(text, source, LAST_PORT if name == "port" else 2**63 - 1)
+    if name in _NUMBERS:
+        return _integer(text, source, *_NUMBERS[name])
     if name in _SWITCHES:
         if text.lower() not in _BOOLEANS:
             raise SettingsError(f"{source} takes 1, 0, true or false, not {text!r}")
@@ -139,11 +145,16 @@ def _convert(name: str, value: object, source: str) -> object:
     return Path(text) if name in _PATHS else text
 
 
-def _integer(text: str, source: str, most: int) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) > most:
+def _integer(text: str, source: str, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
         hint = "; 0 takes free ports" if most == LAST_PORT else ""
-        raise SettingsError(f"{source} takes a whole number from 0 to {most}, not {text!r}{hint}")
+        raise SettingsError(f"{source} takes a whole number from {least} to {most}, not {text!r}{hint}")
     return int(text)
+
+
+def _check_workers(settings: Settings) -> None:
+    if settings.workers > 1 and not hasattr(socket, "SO_REUSEPORT"):
+        raise SettingsError("--workers: processes cannot share a port on this system")
 
 
 def _token(text: str, source: str) -> str | None:

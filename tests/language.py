@@ -307,6 +307,7 @@ CONTROL: Rows = {
     "GET /clock": f"{_API}test_every_clock_can_be_moved",
     "POST /clock": f"{_API}test_every_clock_can_be_moved",
     "GET /metrics": f"{_API}test_metrics_count_what_was_answered",
+    "GET /replicas/metrics": "tests/server/test_replica.py::test_metrics_are_told_by_replica",
     "GET /ca.pem": f"{_API}test_the_authority_is_given_to_whoever_asks_where_there_is_one",
     "GET /openapi.json": f"{_API}test_what_is_answered_is_what_is_documented",
 }

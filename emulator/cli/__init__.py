@@ -129,6 +129,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     text = _text("what it takes to steer it", "control_token", "none: a private address")
     flag("--control-token", metavar="TOKEN", help=text)
     _add_times(flag)
+    flag("--workers", metavar="N", help=_text("processes that share the ports", "workers", "1"))
     flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
     text = _text("calls while that store is away: refused, or counted here alone", "state_loss", "refuse")
     flag("--state-loss", choices=STATE_LOSSES, help=text)

@@ -91,7 +91,7 @@ class Actions(RequestActions, LookActions):
 
     async def list_sessions(self, query: models.NoQuery, body: bytes, name: str) -> models.SessionList:
         found: dict[str, models.SessionState] = {}
-        for told in await self._target.steering.gather("sessions"):
+        for told in (await self._target.steering.gather("sessions")).values():
             for state in map(models.SessionState.model_validate, as_array(told)):
                 found[state.name] = _join(found.get(state.name), state)
         sessions = sorted(found.values(), key=lambda state: -state.idle_seconds)

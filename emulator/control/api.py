@@ -13,6 +13,7 @@ from emulator.control.console import PAGE_HEADERS, read_page
 from emulator.control.entry import Entry
 from emulator.control.events import stream_events
 from emulator.control.guard import Guard
+from emulator.control.merging import add_metrics, join_metrics
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.problem import ProblemError, problem_response, scenario_problem, tell_mistakes
 from emulator.control.report import ReportActions
@@ -20,7 +21,7 @@ from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, TooManyValues, check_values, parse_json
+from emulator.core.json import JSON, TooManyValues, as_text, check_values, parse_json
 from emulator.core.seed import derive
 from emulator.core.state import StoreLostError
 from emulator.core.unpack import unpack
@@ -31,6 +32,8 @@ from emulator.scenario.mistakes import Row, explain_errors
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
 MOST_VALUES = 10_000  # in a request that is no scenario
+_METRICS, _EACH = "/metrics", "/replicas/metrics"
+Result = BaseModel | bytes | str
 _LARGEST = 16 * 1024**2  # bytes of a scenario
 
 
@@ -44,6 +47,7 @@ class ControlPlane:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._actions = ReportActions(target)
+        target.tellers["metrics"] = self._tell_metrics
         self._wall = RealClock()  # uptime is the process's, whatever the scenario does with time
         self._started = self._wall.now()
         self.ready = False
@@ -113,13 +117,31 @@ class ControlPlane:
         if route.path == "/ca.pem":
             return self._trusted(route)
         taken = _read_json(body, route.takes) if route.takes else body
-        result = await getattr(self._actions, route.action)(query, taken, name)
+        result = await self._act(route, query, taken, name)
         if route.action == "put_scenario":
             await self.follow()
         if isinstance(result, str):
             media = METRICS_TYPE if route.media == "text/plain" else f"{route.media}; charset=utf-8"
             return web.Response(body=result.encode(), headers={"Content-Type": media})
         return _json(result)
+
+    async def _act(
+        self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str
+    ) -> BaseModel | bytes | str:
+        """Do what is asked; of metrics those of all workers are told, or of each replica."""
+        steering, asked = self._target.steering, query.model_dump()
+        if route.path == _EACH:
+            return join_metrics(_by_replica(await steering.gather("metrics")))
+        if route.path == _METRICS and not steering.counts_for_all:
+            return add_metrics(_by_replica(await steering.gather("metrics", asked)))
+        result: Result = await getattr(self._actions, route.action)(query, taken, name)
+        return result
+
+    async def _tell_metrics(self, about: JSON) -> JSON:
+        """Those of this process."""
+        route, _ = find_route("GET", _METRICS)
+        text: str = await getattr(self._actions, route.action)(route.query.model_validate(about or {}), b"", "")
+        return text
 
     async def _prepare(self, http: web.BaseRequest, route: Route) -> bytes:
         """The body, once all is known that is asked for."""
@@ -149,6 +171,11 @@ class ControlPlane:
             detail = "This server has no authority of its own: it speaks plain HTTP or was given its certificate."
             raise ProblemError(404, "No authority", detail)
         return web.Response(body=self.authority, content_type=route.media)
+
+
+def _by_replica(texts: Mapping[str, JSON]) -> Mapping[str, str]:
+    """What each told, by the end of its name."""
+    return {name.rpartition(":")[2]: as_text(text) for name, text in texts.items()}
 
 
 async def _stay() -> None:

@@ -250,6 +250,12 @@ ROUTES = (
     ),
     Route(
         method="GET",
+        path="/replicas/metrics",
+        summary="The same of each process that shares the store, with a label `replica`.",
+        media="text/plain",
+    ),
+    Route(
+        method="GET",
         path="/ca.pem",
         summary="The certificate of the local authority, which clients trust.",
         media="application/pem-certificate-chain",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from emulator.control.journal import Journal
@@ -16,6 +16,7 @@ from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import Row
 from emulator.scenario.schema import Clock
 
+Teller = Callable[[JSON], Awaitable[JSON]]
 Finding = tuple[Literal["error", "warning"], Row]
 
 
@@ -92,8 +93,12 @@ class Steering(Protocol):
     async def end_session(self, session: str) -> bool:
         """Forget a session; false if there is none of the name."""
 
-    async def gather(self, what: str) -> Sequence[JSON]:
-        """What each of those who answer as one knows of it alone."""
+    @property
+    def counts_for_all(self) -> bool:
+        """Limits and what rules count are those of all."""
+
+    async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
+        """What each of those who answer as one knows of it alone, by its name; a teller of the target says it."""
 
     async def catch_up(self) -> None:
         """Have in the journal what all have answered until now."""
@@ -146,6 +151,10 @@ class Target(Protocol):
 
     @property
     def steering(self) -> Steering: ...
+
+    @property
+    def tellers(self) -> dict[str, Teller]:
+        """What this process tells others, by what they may ask for."""
 
     async def listen(self, session: str, vendor: str) -> str:
         """The base URL of a vendor on a port that is the session's own."""

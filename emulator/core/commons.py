@@ -35,6 +35,10 @@ class Commons(Protocol):
     """
 
     @property
+    def outlives(self) -> bool:
+        """What it keeps may be wanted by others when this process is gone; else it is told once somebody asks."""
+
+    @property
     def replica(self) -> str:
         """What this process is called among them."""
 

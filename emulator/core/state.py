@@ -16,6 +16,10 @@ class Store(Protocol):
     """Where states are kept, each a world of its own; every process that reaches the same store shares them."""
 
     @property
+    def counts_for_all(self) -> bool:
+        """Its counters, quotas and documents are those of every process that answers as one with this one."""
+
+    @property
     def commons(self) -> Commons | None:
         """Where the processes that share it tell one another of changes; ``None``: there is but one."""
 

@@ -11,6 +11,7 @@ from emulator.core.secret import make_keyring
 from emulator.core.state import State, Store
 from emulator.core.vendor import AnyPlane, AnyVendor, Vendors
 from emulator.pipeline import Emulator
+from emulator.scenario.counted import refuse_counted
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.schema import Scenario
 from emulator.server.active import ActiveScenario, Apps
@@ -64,6 +65,8 @@ class Builder:
             ScenarioError: it does not fit.
         """
         scenario = self.overrides.apply(loaded.scenario)
+        if not self.store.counts_for_all:
+            refuse_counted(loaded, scenario)
         served = check_vendors(loaded, self.vendors)
         seed = scenario.seed if seed is None else seed
         world = f"{loaded.digest}.{seed}.{era}" if era else f"{loaded.digest}.{seed}"

@@ -55,15 +55,22 @@ class Listeners:
 
     ``urls``: base URL by name, ``front`` first, once :meth:`open` has returned.
     ``drain``: seconds that open answers get at the end; ``limits``: that clients get.
-    ``chores``: done every few seconds.
+    ``chores``: done every few seconds. ``shares_ports``: other processes listen on the same.
     """
 
     def __init__(
-        self, runtime: Runtime, control: ControlPlane, drain: float = DRAIN, limits: TimeLimits | None = None
+        self,
+        runtime: Runtime,
+        control: ControlPlane,
+        drain: float = DRAIN,
+        limits: TimeLimits | None = None,
+        *,
+        shares_ports: bool = False,
     ) -> None:
         self.runtime = runtime
         self.control = control
         self._drain = drain
+        self._shares_ports = shares_ports
         self._limits = limits or TimeLimits()
         self._patience = Patience(self._limits)
         self.chores: list[Callable[[], None]] = [self._look_at_clients, runtime.sessions.forget_idle]
@@ -153,6 +160,7 @@ class Listeners:
             number,
             ssl=context,
             backlog=_BACKLOG,
+            reuse_port=self._shares_ports and number > 0,  # a free one is a session's own
             ssl_handshake_timeout=shake,
             ssl_shutdown_timeout=farewell,
         )

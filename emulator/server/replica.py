@@ -24,10 +24,11 @@ from emulator.server.runtime import Runtime
 from emulator.server.sessions import IDLE
 from emulator.server.steering import Steering
 from emulator.server.tail import SharedJournal
-from emulator.server.travel import read_clock, read_scenario, write_clock, write_scenario
+from emulator.server.travel import read_clock, read_scenario, write_world
 
 log = logging.getLogger("emulator")
 _PATIENCE = 2.0  # real seconds that a change waits for those who do not say that they have it
+_LONG_PATIENCE = 15.0  # the same for calls: those of workers are written once somebody reads them
 _SILENCE = 10.0  # real seconds for which nobody waits for them then
 _AGAIN = 0.1  # real seconds until a store that is away is asked once more
 _TRIES = 20  # changes that others may make in the meantime
@@ -114,13 +115,17 @@ class Replica(Steering):
         replies = await self._change(session, lambda: ({"op": "end"}, None))
         return any(as_object(reply).get("found") for reply in replies)
 
-    async def gather(self, what: str) -> Sequence[JSON]:
-        replies = await self._collect(await self._commons.post({"op": "tell", "what": what}))
-        return [as_object(reply)["told"] for reply in replies]
+    @property
+    def counts_for_all(self) -> bool:  # type: ignore[override]
+        return self._here.store.counts_for_all
+
+    async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
+        replies = await self._collect(await self._commons.post({"op": "tell", "what": what, "about": about}))
+        return {name: as_object(reply)["told"] for name, reply in replies.items()}
 
     async def catch_up(self) -> None:
         try:
-            await self._collect(await self._commons.post({"op": "send"}))
+            await self._collect(await self._commons.post({"op": "send"}), _LONG_PATIENCE)
             await self._journal.read_new()
         except StoreLostError as error:  # what is known here is better than nothing
             log.warning("calls of other replicas are missing, as the store does not answer: %s", error)
@@ -131,7 +136,7 @@ class Replica(Steering):
         if not any(now - session.used > IDLE for session in self._here.sessions):
             return
         idle: dict[str, float] = {}
-        for told in await self.gather("sessions"):
+        for told in (await self.gather("sessions")).values():
             for session in map(as_object, as_array(told)):
                 name, seconds = as_text(session["name"]), as_number(session["idle_seconds"])
                 idle[name] = min(seconds, idle.get(name, seconds))
@@ -162,22 +167,22 @@ class Replica(Steering):
             await state.reset(name)
         if what["op"] in ("reset", "end"):
             await self._commons.clear(session or None, None if what["op"] == "end" else posted.number)
-        for reply in map(as_object, replies):
+        for reply in map(as_object, replies.values()):
             if "error" in reply:
                 raise ProblemError(409, "Replicas differ", as_text(reply["error"]))
-        return replies
+        return [*replies.values()]
 
-    async def _collect(self, posted: Posted) -> Sequence[JSON]:
+    async def _collect(self, posted: Posted, patience: float = _PATIENCE) -> Mapping[str, JSON]:
         """What those who live say of a change; who says nothing is not waited for a second time."""
         now = time.monotonic()
         silent = {name for name, until in self._silent.items() if until > now}
-        replies = await self._commons.collect(Posted(posted.number, posted.replicas - silent), _PATIENCE)
+        replies = await self._commons.collect(Posted(posted.number, posted.replicas - silent), patience)
         for name in posted.replicas - silent - replies.keys():
             log.warning("the replica %s does not answer", name)
             self._silent[name] = now + _SILENCE
         if self._commons.replica not in posted.replicas:
             await self._enter_again()
-        return list(replies.values())
+        return replies
 
     async def _enter_again(self) -> None:
         """Find out what was missed; of a store that came back empty nothing was, and it is told how all stands."""
@@ -201,7 +206,7 @@ class Replica(Steering):
             await self._journal.send()
             return {}
         if change["op"] == "tell":
-            return {"told": self.tell(as_text(change["what"]))}
+            return {"told": await self.tell(as_text(change["what"]), change["about"])}
         session, document = as_text(change["session"]), change.get("world")
         if document is not None:
             self._worlds[session] = World(number, document)
@@ -266,17 +271,7 @@ class Replica(Steering):
     def _write(
         self, active: ActiveScenario, clock: Clock | None, *, started: float | None = None, era: str | None = None
     ) -> Object:
-        """How a world stands; a scenario of files is known to all by its digest."""
-        loaded, emulator = active.loaded, active.emulator
-        is_file = bool(loaded.sources) or loaded.data is None
-        return {
-            "scenario": None if is_file else write_scenario(loaded),
-            "digest": loaded.digest,
-            "seed": emulator.seed,
-            "started": emulator.started if started is None else started,
-            "era": active.era if era is None else era,
-            "clock": None if clock is None else write_clock(clock, self._commons.now()),
-        }
+        return write_world(active, clock, self._commons.now(), started=started, era=era)
 
     def _own_clock(self, active: ActiveScenario, session: str) -> Clock | None:
         """The clock of a world; ``None``: a session's that is the server's."""

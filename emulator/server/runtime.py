@@ -7,6 +7,7 @@ from functools import partial
 from math import inf
 
 from emulator.control.journal import Journal
+from emulator.control.target import Teller
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock
 from emulator.core.secret import make_keyring
@@ -22,7 +23,7 @@ from emulator.server.overrides import Overrides
 from emulator.server.serving import with_vendor_mistakes
 from emulator.server.sessions import IDLE, Session, Sessions
 from emulator.server.spans import Spans
-from emulator.server.steering import Steering
+from emulator.server.steering import Steering, list_sessions
 from emulator.server.tail import SharedJournal
 from emulator.state import open_store
 
@@ -65,6 +66,7 @@ class Runtime:
         self.active = self._builder.build(loaded, make_clock(loaded.scenario.clock))
         self.timing.hold(loaded.scenario.timing.invalid_above)
         self.steering: Steering = Steering(self)
+        self.tellers: dict[str, Teller] = {"sessions": lambda about: list_sessions(self)}
 
     @property
     def uptime(self) -> float:
@@ -239,7 +241,7 @@ class Runtime:
     def _forget(self, session: Session[ActiveScenario]) -> None:
         self.journal.clear(session.name)
         self._retire(session.world, self.active)
-        if self.store.commons is None:  # else whoever told all to forget it does it once
+        if self.store.commons is None or not self.store.counts_for_all:  # else whoever tells the others does it once
             task = asyncio.ensure_future(self.active.emulator.state.reset(session.name))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from emulator.control.target import SessionRecord
+from emulator.control.target import SessionRecord, Teller
 from emulator.core.clock import Clock
 from emulator.core.json import JSON
 from emulator.scenario.loaded import LoadedScenario
@@ -17,6 +17,9 @@ from emulator.server.clocks import make_clock
 
 class Steered(Protocol):
     """What is at work in this process, as :class:`emulator.server.runtime.Runtime` has it."""
+
+    @property
+    def tellers(self) -> Mapping[str, Teller]: ...
 
     @property
     def sessions(self) -> Iterable[SessionRecord]: ...
@@ -42,6 +45,7 @@ class Steering:
     """Changes what this process does; there is nobody to tell."""
 
     is_shared = False
+    counts_for_all = True
 
     def __init__(self, runtime: Steered) -> None:
         self._runtime = runtime
@@ -65,20 +69,18 @@ class Steering:
     async def end_session(self, session: str) -> bool:
         return self._runtime.end_session(session)
 
-    async def gather(self, what: str) -> Sequence[JSON]:
-        return [self.tell(what)]
+    async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
+        return {"": await self.tell(what, about)}
 
     async def catch_up(self) -> None:
         """All calls are in the journal of this process anyway."""
 
-    def tell(self, what: str) -> JSON:
+    async def tell(self, what: str, about: JSON) -> JSON:
         """What this process alone knows."""
-        if what == "sessions":
-            return list_sessions(self._runtime)
-        raise LookupError(what)
+        return await self._runtime.tellers[what](about)
 
 
-def list_sessions(runtime: Steered) -> JSON:
+async def list_sessions(runtime: Steered) -> JSON:
     """Those that exist here, as the control plane shows them."""
     now = time.monotonic()
     return [

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from emulator.control.entry import Attempts, Entry, Recorded
 from emulator.control.journal import LATEST, Journal
@@ -17,12 +18,13 @@ from emulator.core.seed import derive
 from emulator.core.state import StoreLostError
 from emulator.server.active import ActiveScenario
 from emulator.server.pages import AMENDED, Known, read_entry, write_entry
+from emulator.server.slip import Slip
 from emulator.server.trace import Trace
 
 log = logging.getLogger("emulator")
 _SOON = 0.05  # real seconds until what came is sent: many calls go together
 _MOST_OWN = 2000  # calls of this process that wait to be read with those of others
-_MOST_WAITING = 20_000  # calls that wait for a store that is away
+_MOST_WAITING = 10_000  # calls that wait to be asked for, or for a store that is away
 _MOST_ERAS = 20_000  # sessions that were cleared, of which calls may still come
 _AT_ONCE = 100  # calls that are written before others have their turn
 
@@ -78,7 +80,7 @@ class SharedJournal(Journal):
         self._arrivals = _tell_time()
         self._commons = commons
         self._peek = peek
-        self._waiting: list[tuple[Recorded, int, int]] = []
+        self._waiting: deque[tuple[Recorded, int, int]] = deque()
         self._amended: list[Entry] = []
         self._own: dict[int, Recorded] = {}
         self._read_to = 0
@@ -95,21 +97,21 @@ class SharedJournal(Journal):
         for listen in self.listeners:
             listen(call.read())
         self._waiting.append((call, most, self._era_of(call.session)))
-        self._came.set()
+        if self._commons.outlives:
+            self._came.set()
         if len(self._waiting) > _MOST_WAITING:
-            self._waiting.pop(0)
+            self._waiting.popleft()
             self.forgotten += 1
 
     def amend(self, entry: Entry) -> None:
         """Tell the others, too, of a call that they know already."""
         if entry.seq:
             self._amended.append(entry)
-            self._came.set()
         super().amend(entry)
 
     def clear(self, session: str | None = None) -> None:
         super().clear(session)
-        self._waiting = [row for row in self._waiting if session is not None and row[0].session != session]
+        self._waiting = deque(row for row in self._waiting if session is not None and row[0].session != session)
         self._own = {seq: call for seq, call in self._own.items() if session is not None and call.session != session}
 
     def begin_era(self, session: str, number: int) -> None:
@@ -145,7 +147,7 @@ class SharedJournal(Journal):
         async with self._sending:
             self._came.clear()
             while self._waiting:
-                await self._send_some(self._waiting[:_AT_ONCE])
+                await self._send_some([*islice(self._waiting, _AT_ONCE)])
             while self._amended:
                 entry = self._amended[0]
                 head = self._head(entry.session, self._era_of(entry.session))
@@ -171,7 +173,7 @@ class SharedJournal(Journal):
                 if _read_amended(entry) != fields:
                     self._amended.append(entry)
             sent = set(map(id, calls))
-            self._waiting = [row for row in self._waiting if id(row[0]) not in sent]
+            self._waiting = deque(row for row in self._waiting if id(row[0]) not in sent)
 
     async def read_new(self) -> None:
         """Enter the calls that came since the last time, of all replicas.
@@ -246,7 +248,7 @@ def _write(call: Recorded, head: Object, seed: int) -> bytes:
     """What all know of a call by its first line, and the call."""
     entry = call.read()
     identity = entry.attempts.identity if isinstance(entry.attempts, _Pending) else b""
-    attempt = call.attempt if isinstance(call, Trace) else -1
+    attempt = call.attempt if isinstance(call, Trace | Slip) else -1
     line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": identity.hex()}
     line["number"] = attempt + 1
     line["retry_of"] = derive(seed, "answer", identity, attempt - 1).hex() if attempt > 0 else None

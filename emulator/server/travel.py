@@ -14,8 +14,31 @@ from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath, Location, Locations
 from emulator.scenario.schema import Scenario
+from emulator.server.active import ActiveScenario
 
 _TELLING = 6  # letters that are hardly anything but a credential
+
+
+def write_world(
+    active: ActiveScenario, clock: Clock | None, wall: float, *, started: float | None = None, era: str | None = None
+) -> Object:
+    """How a world stands; a scenario of files is known to all by its digest.
+
+    Args:
+        clock: its own; ``None``: a session's that is the server's.
+        wall: what the clock says that all replicas share.
+        started, era: in place of its own.
+    """
+    loaded, emulator = active.loaded, active.emulator
+    is_file = bool(loaded.sources) or loaded.data is None
+    return {
+        "scenario": None if is_file else write_scenario(loaded),
+        "digest": loaded.digest,
+        "seed": emulator.seed,
+        "started": emulator.started if started is None else started,
+        "era": active.era if era is None else era,
+        "clock": None if clock is None else write_clock(clock, wall),
+    }
 
 
 def write_scenario(loaded: LoadedScenario) -> Object:

@@ -8,6 +8,7 @@ from emulator.state.guarded import Guarded, Loss
 from emulator.state.memory import open_memory
 
 DEFAULT = "memory://"
+HUB = "hub://"  # with the path of a socket; without, it is not reached
 
 
 def _open_redis(url: SplitResult) -> Store:
@@ -16,14 +17,21 @@ def _open_redis(url: SplitResult) -> Store:
     return open_redis(url)
 
 
+def _open_hub(url: SplitResult) -> Store:
+    from emulator.state.hub import open_hub  # workers alone need it
+
+    return open_hub(url)
+
+
 STORES: Mapping[str, Callable[[SplitResult], Store]] = {
     "memory": open_memory,
     "redis": _open_redis,
     "rediss": _open_redis,
+    "hub": _open_hub,  # of workers, for whom it is chosen
 }
 
 
-__all__ = ["DEFAULT", "STORES", "Loss", "StoreError", "open_store"]
+__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "StoreError", "open_store"]
 
 
 class StoreError(ValueError):
@@ -42,10 +50,10 @@ def open_store(url: str = DEFAULT, loss: Loss = "refuse") -> Store:
     parts = urlsplit(url)
     opener = STORES.get(parts.scheme)
     if opener is None:
-        known = ", ".join(f"{scheme}://" for scheme in STORES)
+        known = ", ".join(f"{scheme}://" for scheme in STORES if scheme != "hub")
         raise StoreError(f"no store has the URL {url!r}; there are {known}")
     try:
         store = opener(parts)
     except ValueError as error:
         raise StoreError(str(error)) from None
-    return store if opener is open_memory else Guarded(store, loss)
+    return store if opener in (open_memory, _open_hub) else Guarded(store, loss)

@@ -27,6 +27,10 @@ class Guarded:
         self._away = False
 
     @property
+    def counts_for_all(self) -> bool:
+        return self._store.counts_for_all
+
+    @property
     def commons(self) -> Commons | None:
         return self._store.commons
 

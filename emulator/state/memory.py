@@ -23,6 +23,7 @@ def open_memory(url: SplitResult) -> "MemoryStore":
 class MemoryStore:
     """Every world it opens is a new one."""
 
+    counts_for_all = True
     commons = None
 
     def open(self, world: str) -> "MemoryState":

@@ -1,6 +1,7 @@
 """What is changed on one replica is changed on all."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -109,6 +110,16 @@ async def test_a_session_ends_on_all_wherever_it_was_used(three: list[Running]) 
         assert (await steer(three[2], "DELETE", f"/sessions/{name}")).status == 404
     assert [(await steer(replica, "GET", "/sessions")).json()["sessions"] for replica in three] == [[]] * 3
     assert await rule_of(three[1], **{"x-emulator-session": "a"}) is None
+
+
+async def test_metrics_are_told_by_replica(three: list[Running]) -> None:
+    for number, replica in enumerate(three):
+        for n in range(number):
+            await chat(replica, f"{n}")
+    text = (await steer(three[0], "GET", "/replicas/metrics")).body.decode()
+    counts = re.findall(r'^emulator_requests_total{replica="\w+",[^}]*"toy"[^}]*} (.+)$', text, re.MULTILINE)
+    assert sorted(count for count in map(float, counts) if count) == [1, 2]
+    assert len(set(re.findall(r'replica="(\w+)"', text))) == 3
 
 
 async def test_one_that_comes_later_stands_where_the_others_stand(url: str) -> None:

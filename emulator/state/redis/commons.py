@@ -30,6 +30,8 @@ class RedisCommons:
         owner: the key that names this process.
     """
 
+    outlives = True
+
     def __init__(self, server: Server, prefix: str, owner: str) -> None:
         self._server = server
         self._prefix = prefix

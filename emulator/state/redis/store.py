@@ -70,6 +70,8 @@ class RedisStore:
         owner: names this process.
     """
 
+    counts_for_all = True
+
     def __init__(self, server: Server, prefix: str, owner: str | None = None) -> None:
         self.server = server
         self.prefix = prefix
