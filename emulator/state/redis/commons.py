@@ -10,7 +10,7 @@ from urllib.parse import quote
 from emulator.core.commons import Posted, World
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.state import StoreLostError
-from emulator.state.redis.server import LEASE, Server, ask, read_script
+from emulator.state.redis.server import LEASE, Server, ask, read_text
 
 _SCRIPTS = ("enter", "post", "append", "read", "clear")
 _LISTEN = 0.5  # real seconds that one question for changes waits
@@ -38,7 +38,7 @@ class RedisCommons:
         self._owner = owner
         self.skew = 0.0
         self.missed = False
-        self._scripts = {name: read_script(server, name) for name in _SCRIPTS}
+        self._scripts = {name: server.register_script(read_text(name)) for name in _SCRIPTS}
 
     @property
     def replica(self) -> str:

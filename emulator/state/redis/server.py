@@ -61,10 +61,10 @@ class Server(Protocol):
     async def aclose(self) -> None: ...
 
 
-def read_script(server: Server, *names: str) -> Script:
-    """A script of this folder, with what stands before it in other files."""
+def read_text(*names: str) -> str:
+    """Scripts of this folder, one after the other."""
     folder = files(__package__)
-    return server.register_script("\n".join(folder.joinpath(f"{n}.lua").read_text(encoding="utf-8") for n in names))
+    return "\n".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names)
 
 
 async def ask(question: Awaitable[T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -15,7 +16,8 @@ from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
 from emulator.core.state import StoreLostError
 from emulator.state.redis.commons import RedisCommons
-from emulator.state.redis.server import LEASE, Script, Server, ask, read_script
+from emulator.state.redis.line import Line, digest_of
+from emulator.state.redis.server import LEASE, Server, ask, read_text
 
 MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
 _A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
@@ -59,26 +61,36 @@ def open_redis(url: SplitResult) -> RedisStore:
         url._replace(query="").geturl(), max_connections=_CONNECTIONS, timeout=_TURN, decode_responses=True, **patience
     )
     connect: Callable[..., Server] = Redis.from_pool  # type: ignore[assignment]  # its types know no decoded answers
-    return RedisStore(connect(pool), prefix)
+    return RedisStore(connect(pool), Line(url, _PATIENCE), prefix)
 
 
 class RedisStore:
     """One server, and what this process is called among those that share it.
 
+    ``orphans``: charges of which this process does not know whether they were made; they are given back.
+
     Args:
+        server: for what is asked now and then; ``line``: for what every call asks.
         prefix: how every key begins.
         owner: names this process.
     """
 
     counts_for_all = True
 
-    def __init__(self, server: Server, prefix: str, owner: str | None = None) -> None:
+    def __init__(self, server: Server, line: Line, prefix: str, owner: str | None = None) -> None:
         self.server = server
+        self.line = line
+        self.orphans: list[tuple[str, str, int]] = []
         self.prefix = prefix
         self.owner = f"{prefix}:owner:{owner or os.urandom(8).hex()}"
         self._began: dict[str, str] = {}
         self.commons = RedisCommons(server, prefix, self.owner)
-        self.scripts: Mapping[str, Script] = {name: read_script(server, "accounts", name) for name in _SCRIPTS}
+        texts = {name: read_text("accounts", name) for name in _SCRIPTS}
+        self._scripts = {name: (text, digest_of(text)) for name, text in texts.items()}
+
+    async def run(self, script: str, base: str, *words: str) -> list[str]:
+        """What a script of this folder makes of a session's keys."""
+        return await self.line.run(*self._scripts[script], base, words)
 
     def open(self, world: str) -> RedisState:
         return RedisState(self, f"{self.prefix}:world:{world}")
@@ -102,6 +114,10 @@ class RedisStore:
         await ask(server.set(f"{self.owner}:alive", "1", px=int(LEASE * 1000)))
         if await ask(server.sadd(f"{self.prefix}:owners", self.owner)):
             self.commons.missed = True
+        while self.orphans:
+            base, ticket, count = self.orphans[-1]
+            await self.run("settle", base, ticket, "0", canonical_json([0] * count).decode(), self.owner)
+            self.orphans.pop()
         for owner in await ask(server.smembers(f"{self.prefix}:owners")):
             if not await ask(server.exists(f"{owner}:alive")):
                 await self._bury(owner)
@@ -111,7 +127,7 @@ class RedisStore:
         """Take back what a process held that has died."""
         for record, base in (await ask(self.server.hgetall(owner))).items():
             ticket = record.removeprefix(f"{base}:ticket:")
-            await ask(self.scripts["settle"](keys=[base], args=[ticket, "", "", owner]))
+            await self.run("settle", base, ticket, "", "", owner)
         await ask(self.server.delete(f"{owner}:inbox"))
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
 
@@ -122,6 +138,7 @@ class RedisStore:
         with suppress(StoreLostError):
             await ask(self.server.delete(f"{self.owner}:alive"))
             await self._bury(self.owner)
+        await self.line.close()
         await self.server.aclose()
 
 
@@ -139,7 +156,12 @@ class RedisState:
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
         shares = [_write(charge) for charge in charges]
         each = [json.dumps(share) for share in shares]
-        answer = await self._run("spend", session, ticket.hex(), now, f"[{','.join(each)}]", self._store.owner, *each)
+        bill = f"[{','.join(each)}]"
+        try:
+            answer = await self._run("spend", session, ticket.hex(), now, bill, self._store.owner, *each)
+        except (asyncio.CancelledError, StoreLostError):
+            self._store.orphans.append((self._base(session), ticket.hex(), len(charges)))
+            raise
         balances = zip(charges, answer[::2], answer[1::2], strict=True)
         return tuple(Balance(charge.quota, int(left), _read_wait(wait)) for charge, left, wait in balances)
 
@@ -154,7 +176,9 @@ class RedisState:
         return [_read_level(*row) for row in zip(answer[::3], answer[1::3], answer[2::3], strict=True)]
 
     async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        found = await ask(self._store.server.hgetall(f"{self._base(session)}:shelf:{shelf}"))
+        answer = await self._store.line.ask("HGETALL", f"{self._base(session)}:shelf:{shelf}")
+        rows = answer if isinstance(answer, list) else []
+        found = dict(zip(rows[::2], rows[1::2], strict=True))
         numbered = {key: text.split(" ", 1) for key, text in found.items()}
         order = sorted(numbered, key=lambda key: int(numbered[key][0]))
         return {key: parse_json(numbered[key][1]) for key in order}
@@ -169,14 +193,14 @@ class RedisState:
             await self._run("reset", session)
             return
         async for key in self._store.server.scan_iter(f"{self._root}:session:*:keys"):
-            await ask(self._store.scripts["reset"](keys=[key.removesuffix(":keys")]))
+            await self._store.run("reset", key.removesuffix(":keys"))
 
     def _base(self, session: str) -> str:
         return f"{self._root}:session:{quote(session, safe='')}"
 
     async def _run(self, script: str, session: str, *arguments: str | float) -> list[str]:
-        values = [argument if isinstance(argument, str) else repr(float(argument)) for argument in arguments]
-        return await ask(self._store.scripts[script](keys=[self._base(session)], args=values))
+        words = [argument if isinstance(argument, str) else repr(float(argument)) for argument in arguments]
+        return await self._store.run(script, self._base(session), *words)
 
 
 def _write(charge: Charge) -> _Share:
