@@ -53,5 +53,9 @@ class EmulatedError(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, JSON] = field(default_factory=dict)
 
+    def let_go(self) -> None:
+        """Hold no longer on to where and why it was raised, and so to the request: cycles wait for the collector."""
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"

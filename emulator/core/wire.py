@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from enum import IntFlag
 from typing import TypeVar, overload
@@ -75,7 +76,7 @@ class WireRequest:
         if isinstance(value, _Unread):
             value = self._json = self._read()
         if isinstance(value, ValueError):
-            raise value
+            raise copy(value)  # one that is raised holds on to the request, and the request would to it
         return value
 
     def _read(self) -> JSON | ValueError:
@@ -84,6 +85,7 @@ class WireRequest:
                 check_values(self.body, self.most_values)
             return parse_json(self.body)
         except ValueError as error:
+            error.__traceback__ = error.__context__ = error.__cause__ = None
             return error
 
     def forget_json(self) -> None:

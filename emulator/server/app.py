@@ -159,6 +159,7 @@ class VendorApp:
             exchange.plan = None
             await self._name(exchange)
             response = await self._decider.refuse(error, exchange)
+            error.let_go()
         except AskedError as error:
             exchange.error, exchange.hint = "asked", str(error)
             await self._name(exchange)

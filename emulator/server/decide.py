@@ -168,10 +168,11 @@ class Decider:
 
     def _bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> Delivery:
         delivery = measure(answer, plan=exchange.plan, fields=self._vendor.fields)
+        wire, streamed = exchange.wire, delivery.streamed  # the exchange holds the delivery, which must not hold it
 
         def word_error(error: EmulatedError) -> bytes:
-            whole = b"" if delivery.streamed else self._vendor.render_error(error, exchange.wire, self._service).body
-            return whole or self._vendor.render_late_error(error, exchange.wire, self._service)
+            whole = b"" if streamed else self._vendor.render_error(error, wire, self._service).body
+            return whole or self._vendor.render_late_error(error, wire, self._service)
 
         bounds = self._emulator.bounds
         delivery = replace(delivery, word_error=word_error, room=bounds.added, writes=bounds.writes)

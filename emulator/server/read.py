@@ -43,6 +43,7 @@ class Reader:
             endpoint, wire.params = self._router.resolve(wire.method, wire.path)
         except EmulatedError as error:
             missing = error
+            missing.let_go()
         if endpoint is None or not endpoint.open:
             wire.principal = self._vendor.authenticate(wire, self._service)
         if self._vendor.keeps or (endpoint is not None and endpoint.keeps):
