@@ -39,6 +39,7 @@ class Call:
         keep: what is kept of the answer, a key and a document, once it is decided.
         at_once: the answer says only that it will be kept, so it does not wait for the model.
         names: under which it may be stopped while it is answered, from the answer's key.
+        heavy: its answer is large however small the request, so it is worded beside the event loop.
     """
 
     deployment: Deployment
@@ -54,6 +55,7 @@ class Call:
     keep: Callable[[Plan, WireRequest], tuple[str, JSON]] | None = None
     at_once: bool = False
     names: Callable[[bytes], Collection[str]] | None = None
+    heavy: bool = False
 
 
 @record(frozen=True, slots=True, eq=False)

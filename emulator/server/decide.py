@@ -188,7 +188,7 @@ async def _word(call: Call, plan: Plan, wire: WireRequest) -> WireResponse | Wir
     codec = call.codec
     if call.stream:
         return codec.stream(plan, wire)
-    if is_long(call.ask, call.deployment):
+    if call.heavy or is_long(call.ask, call.deployment):
         return await aside(codec.render, plan, wire)
     return codec.render(plan, wire)
 

@@ -1,9 +1,14 @@
 """Changes of what a vendor keeps: when they take effect, and for whom."""
 
+import threading
+
 import pytest
 
+from emulator.core.call import CompletionAsk
 from emulator.core.clock import FrozenClock
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.plan import Plan
+from emulator.core.vendor import Call
+from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.pipeline import Emulator
 from emulator.scenario.schema import Scenario
 from emulator.server.decide import Decider
@@ -77,3 +82,26 @@ async def test_a_change_is_made_again_if_another_came_between() -> None:
     answer = await Decider(TOY, service, emulator, Hints({"toy": TOY}, ["toy"], {})).decide(exchange)
     assert isinstance(answer, WireResponse)
     assert answer.body == b"3"
+
+
+class Witness:
+    """Words nothing, and notes on which thread."""
+
+    def __init__(self) -> None:
+        self.threads: list[str] = []
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        self.threads.append(threading.current_thread().name)
+        return WireResponse(200, b"", ())
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("heavy", [True, False])
+async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heavy: bool) -> None:
+    app = (await start(vendors=[TOY])).built.apps[0]
+    wire, codec = WireRequest(method="POST", path="/chat"), Witness()
+    call = Call(deployment=app.service.deployments["toy"], ask=CompletionAsk(prompts=("a",)), codec=codec, heavy=heavy)
+    await Decider(TOY, app.service, app.emulator, Hints({}, [], {})).decide(Exchange(wire, 0.0, parsed=call))
+    assert (codec.threads == [threading.current_thread().name]) is not heavy

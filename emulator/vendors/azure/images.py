@@ -108,6 +108,7 @@ def parse_images(request: WireRequest, service: AzureService) -> Call:
     prompt_tokens = service.count_prompt(EmbeddingAsk(inputs=(wire.prompt,)), query.deployment)
     return Call(
         deployment=query.deployment,
+        heavy=True,
         ask=EmbeddingAsk(inputs=(wire.prompt,) * count, dimensions=_DIMENSIONS),
         codec=ImageCodec(
             habits=query.habits,

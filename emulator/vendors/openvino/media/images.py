@@ -89,6 +89,7 @@ def parse_images(accepted: Accepted) -> Call:
         raise refusal("Error during images generation", word="INTERNAL")
     return Call(
         deployment=accepted.deployment,
+        heavy=True,
         ask=CompletionAsk(prompts=(prompt,), known=""),
         codec=ImagesCodec(
             headers=accepted.settings.json_headers,

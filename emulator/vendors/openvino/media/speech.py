@@ -64,6 +64,7 @@ def parse_speech(accepted: Accepted) -> Call:
         _check_voice(accepted, voice, "Requested voice '%s' not found in available voices")
     return Call(
         deployment=accepted.deployment,
+        heavy=True,
         ask=CompletionAsk(prompts=(text,), known=""),
         codec=SpeechCodec(accepted.settings.json_headers, text, voice, speed),
         served=accepted.method,
