@@ -33,7 +33,8 @@ def instruction(name: str) -> list[str]:
 
 def test_the_entry_point_is_the_console_script() -> None:
     assert instruction("ENTRYPOINT") == ["emulator"]
-    assert PROJECT["scripts"]["emulator"] == "emulator.cli:main"
+    assert PROJECT["scripts"] == {"emulator": "emulator.cli:main", "llm-emulator": "emulator.cli:main"}
+    assert PROJECT["name"] == "llm-emulator"  # the other is taken, on the index and by another's command
 
 
 def test_the_image_serves_its_scenarios_to_everyone() -> None:

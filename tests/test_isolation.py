@@ -56,6 +56,8 @@ def test_it(emulator, number):
     assert len(calls) == number % 4 + 2
     folder = pathlib.Path(os.environ["JOURNALS"])
     (folder / f"{{number}}.json").write_text(json.dumps([read(call) for call in calls], sort_keys=True))
+    with open(folder / f"{{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}}.fronts", "a") as fronts:
+        print(emulator.front, file=fronts)
 """
 
 
@@ -66,7 +68,12 @@ def journals(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str,
     suite.makeconftest(_CONFTEST.format(order=len(name)))
     plugins = ("-p", "emulator.pytest_plugin", "-p", "xdist.plugin", "-p", "no:cacheprovider")
     suite.runpytest_subprocess(*plugins, *arguments).assert_outcomes(passed=COUNT)
-    return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+    return {path.name: json.loads(path.read_text()) for path in folder.glob("*.json")}
+
+
+def fronts(suite: pytest.Pytester, name: str) -> list[set[str]]:
+    """The servers that each process of a run has asked."""
+    return [set(path.read_text().split()) for path in (suite.path / name).glob("*.fronts")]
 
 
 def test_journals_are_those_of_the_serial_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,4 +88,8 @@ def test_journals_are_those_of_the_serial_run(pytester: pytest.Pytester, monkeyp
         assert len(serial) == COUNT
         assert journals(pytester, monkeypatch, "one_server", shared, spread) == serial
         assert elsewhere.requests() == []
+        assert fronts(pytester, "one_server") == [{elsewhere.front}] * WORKERS
     assert journals(pytester, monkeypatch, "a_server_each", spread) == serial
+    asked = fronts(pytester, "a_server_each")
+    assert [len(each) for each in asked] == [1] * WORKERS
+    assert len(set.union(*asked)) == WORKERS

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 
 import pytest
+from pydantic import BaseModel
 
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
 from emulator.scenario.errors import ScenarioError
@@ -28,6 +29,44 @@ def test_both_have_the_same_methods() -> None:
     assert {name for name in awaiting if not inspect.iscoroutinefunction(getattr(AsyncEmulatorClient, name))} == {
         "session"
     }
+
+
+WORDS = [
+    ("url", "vendor, via=None"),
+    ("env", "vendor, via=None"),
+    ("load", "*sources, **keys"),
+    ("add_rule", "rule, first=True"),
+    ("reset", ""),
+    ("advance", "duration"),
+    ("clock", ""),
+    ("requests", "**filters"),
+    ("last", "**filters"),
+    ("wait_for", "within='5s', **calls"),
+    ("verify", "*, calls=None, order=None, times=None, within=None"),
+    ("assert_called", "times=None, at_least=None, at_most=None, within=None, **calls"),
+    ("assert_not_called", "within=None, **calls"),
+    ("assert_order", "order, within=None"),
+    ("explain", "request"),
+    ("metrics", ""),
+    ("close", ""),
+    ("session", "name"),
+]
+
+
+@pytest.mark.parametrize("kind", [EmulatorClient, AsyncEmulatorClient])
+@pytest.mark.parametrize(("method", "words"), WORDS)
+def test_a_method_takes_what_it_has_always_taken(kind: type, method: str, words: str) -> None:
+    """Names are public: more may be added at the end, none goes and none changes its default."""
+    _, *taken = inspect.signature(getattr(kind, method)).parameters.values()
+    plain = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in taken])
+    assert str(plain).strip("()").replace("/, ", "") == words
+
+
+def test_answers_are_models(client: EmulatorClient) -> None:
+    ask(client.url("databricks"))
+    answers = (client.last(), client.clock(), client.scenario(), client.assert_called(), *client.requests())
+    assert all(isinstance(answer, BaseModel) for answer in answers)
+    assert type(client.last()).model_validate_json(client.last().model_dump_json()) == client.last()
 
 
 def test_every_method_says_what_it_does() -> None:

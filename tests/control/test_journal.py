@@ -98,6 +98,15 @@ def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
     assert (large.explain(), bool(small.explain())) == ((), True)
 
 
+def test_of_bodies_32_mebibytes_are_kept_in_all() -> None:
+    journal = Journal()
+    calls = [Call(str(number), 2**20) for number in range(33)]
+    for call in calls:
+        journal.add(call)
+    assert [call.size > 0 for call in calls] == [False] + [True] * 32
+    assert (journal.size, journal.emptied, len(journal)) == (32 * 2**20, 1, 33)
+
+
 def test_one_session_is_forgotten_alone() -> None:
     journal = Journal(most_kept=100)
     for name, session in (("1", "a"), ("2", "b"), ("3", "a")):

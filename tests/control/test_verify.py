@@ -83,6 +83,10 @@ async def test_that_a_client_sent_a_trace_can_be_asked_for(toy: Running, tracepa
         pytest.param({"completion_tokens": {"below": 3}, "status": 200}, 2, id="tokens"),
         pytest.param({"header.x-key": "k", "body.max": 3}, 4, id="what was sent"),
         pytest.param({"body.prompt": {"not": "refuse"}}, 3, id="not"),
+        pytest.param({"any": [{"prompt": "bend"}, {"prompt": "refuse"}]}, 2, id="any of two groups"),
+        pytest.param({"not": {"prompt": "Hello"}}, 2, id="not a group"),
+        pytest.param({"prompt": {"contains": "HELLO", "ignore_case": True}}, 2, id="in any case"),
+        pytest.param({"messages.last.role": "user"}, 4, id="the role of the last message"),
     ],
 )
 async def test_what_was_asked_for_holds(toy: Running, calls: Object, count: int) -> None:

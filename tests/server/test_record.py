@@ -1,9 +1,16 @@
 """What the journal knows of a call by the time its client has the answer."""
 
+import asyncio
+import socket
+from urllib.parse import urlsplit
+
 import pytest
 
 from emulator.control.entry import Entry
+from emulator.server.slip import Slip
 from tests.conftest import Start
+from tests.parsed import JSON
+from tests.server.test_lane import HEAD, chat, warm
 from tests.server.toy import TOY
 from tests.wire import Running
 
@@ -28,6 +35,67 @@ async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, strea
     assert (entry.kept.body is None) == stream
     assert entry.events == (3 if stream else 0)
     assert entry.bytes_in == len(entry.kept.request.body)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
+@pytest.mark.parametrize("road", ["long", "short"])
+async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start, road: str, stream: bool) -> None:
+    """When the entry is made, the client's end of the connection does not hold the end of the answer."""
+    running = await start()
+    head = HEAD + ("Connection: keep-alive\r\n" if road == "long" else "")
+    await warm(running, head)
+    url, body = urlsplit(running.urls["databricks"]), chat(stream=stream)
+    seen: list[tuple[Entry, bool, bytes]] = []
+    with socket.create_connection((url.hostname, url.port)) as client:
+        client.setblocking(False)
+
+        def look(entry: Entry) -> None:
+            try:
+                come = client.recv(2**20, socket.MSG_PEEK)
+            except BlockingIOError:
+                come = b""
+            seen.append((entry, entry.whole, come))
+
+        running.built.journal.listeners.append(look)
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(
+            client, f"{head}Host: {url.netloc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        )
+        end = b"0\r\n\r\n" if stream else b'"total_tokens":'
+        received = b""
+        while end not in received:
+            received += await loop.sock_recv(client, 2**20)
+    ((entry, whole, come),) = seen
+    assert isinstance(running.built.journal.list_calls()[-1], Slip) == (road == "short")
+    assert (whole, entry.status, entry.finish_reason, entry.client_left) == (True, 200, "stop", False)
+    assert end not in come
+    assert len(come) < len(received)
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        pytest.param(b'{"model": "a', '{"model": "a', id="half an object"),
+        pytest.param(b"Hello", "Hello", id="text"),
+        pytest.param(b"[]", [], id="no object"),
+        pytest.param(b'{"messages": 3}', {"messages": 3}, id="a field of another type"),
+    ],
+)
+async def test_a_malformed_call_is_entered_as_it_came(start: Start, body: bytes, shown: JSON) -> None:
+    running = await start()
+    answer = await running.send("databricks", HEAD.encode(), body)
+    (row,) = (await running.ask("front", "/_emulator/requests?detail=true")).json()["requests"]
+    assert (row["status"], row["request"]["body"]) == (answer.status, shown)
+    assert 400 <= answer.status < 500
+    assert row["error"] is not None
+    assert row["id"] == answer.header("x-emulator-request-id")
+
+
+async def test_events_are_counted_with_the_one_that_ends_them(start: Start) -> None:
+    running = await start("rules: [{name: fixed, reply: {text: one two three}}]\n")
+    answer = await running.send("databricks", HEAD.encode(), chat(stream=True))
+    assert answer.events()[-1] == "[DONE]"
+    assert [entry.events for entry in running.built.journal] == [len(answer.events())]
 
 
 async def test_attempts_are_joined_in_a_session(start: Start) -> None:
