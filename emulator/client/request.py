@@ -63,11 +63,20 @@ class Reply:
         """What was asked for.
 
         Raises:
-            EmulatorError: the emulator says no.
+            EmulatorError: the emulator says no, or something that this client does not know.
         """
         if not self.is_success:
             raise self.to_error()
-        return model.model_validate_json(self.body)
+        try:
+            return model.model_validate_json(self.body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise EmulatorError(
+                "the emulator answers in a form that this client does not know; are both of one release? "
+                f"{place}: {first['msg'].lower()}",
+                self.status,
+            ) from error
 
     def read_text(self) -> str:
         """A document that is no JSON.

@@ -42,7 +42,7 @@ class RequestEntry(Given):
     lateness_p99: float | None = Field(description="Seconds that 99 % of the writes were late at most.")
     whole: bool = Field(description="The answer reached the client to its end.")
     client_left: bool = Field(description="The client did not wait for the end.")
-    traceparent: str | None = Field(description="The trace that the client named.")
+    traceparent: str | None = Field(default=None, description="The trace that the client named.")
     summary: str = Field(description="Which rule took it, or why none did, in one line.")
 
 

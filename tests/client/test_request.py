@@ -1,0 +1,21 @@
+"""What a client reads of an answer."""
+
+import pytest
+
+from emulator.client.request import EmulatorError, Reply
+from emulator.control.models import ClockState, RequestEntry
+from emulator.core.json import dump_json
+from tests.control.test_journal import make_entry
+
+
+def test_an_answer_of_another_release_is_named_in_one_line() -> None:
+    with pytest.raises(EmulatorError, match="are both of one release") as refused:
+        Reply(200, b'{"kind": "real", "scale": 1, "now": 0, "time": ""}').read(ClockState)
+    assert str(refused.value).endswith("since_start: field required")
+    assert "\n" not in str(refused.value)
+
+
+def test_an_emulator_that_knows_no_traces_is_read() -> None:
+    shown = RequestEntry.model_validate(make_entry("1")).model_dump()
+    del shown["traceparent"]
+    assert Reply(200, dump_json(shown)).read(RequestEntry).traceparent is None
