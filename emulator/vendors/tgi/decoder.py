@@ -6,6 +6,7 @@ Source: serde_json 1, ``src/de.rs`` and ``src/error.rs``; serde_path_to_error 0.
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from functools import partial
 from typing import TypeVar
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json
+from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.wire import WireRequest
-from emulator.vendors.tgi.places import Path, place, spell
+from emulator.vendors.tgi.places import Path, end_first, find_open, lead, place
 
 T = TypeVar("T")
 Type = Callable[[JSON], T]
@@ -23,6 +24,7 @@ Members = Mapping[str, object]
 _BLANKS = b" \t\r\n"
 MAX_U32 = 2**32 - 1
 MAX_U64 = 2**64 - 1
+_TOO_LARGE = "number out of range"
 
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json")
 
@@ -69,18 +71,33 @@ def read(request: WireRequest, target: Type[T]) -> T:
     kind = request.headers.get("Content-Type", "")
     if kind != "application/json" and not _JSON_TYPE.fullmatch(kind.partition(";")[0].strip().lower()):
         raise _refusal(415, "Expected request with `Content-Type: application/json`")
+    body, raw = _parse(request)
     try:
-        body = request.json()
-    except ValueError as error:
-        raise _refusal(400, f"Failed to parse the request body as JSON: {error}") from None
-    try:
-        return target(_keep_repeated(body, request.body))
+        return target(_keep_repeated(body, raw))
     except Mismatch as mismatch:
         path = mismatch.path
-        found = place(request.body, path, inside=mismatch.inside, repeated=mismatch.repeated)
-        where = f"{spell(path)}: " if path else ""
-        text = f"Failed to deserialize the JSON body into the target type: {where}{mismatch.text} at {found}"
+        found = place(raw, path, inside=mismatch.inside, repeated=mismatch.repeated)
+        if mismatch.text == _TOO_LARGE:
+            raise _no_json(f"{_TOO_LARGE} at {found}", path) from None
+        text = f"Failed to deserialize the JSON body into the target type: {lead(path)}{mismatch.text} at {found}"
         raise _refusal(422, text) from None
+
+
+def _parse(request: WireRequest) -> tuple[JSON, bytes]:
+    """The body's first document, and its bytes: what comes after it nobody reads."""
+    raw = request.body
+    try:
+        return request.json(), raw
+    except ValueError as error:
+        text = str(error)
+        if not text.startswith("trailing characters"):
+            raise _no_json(text, find_open(raw, text)) from None
+    first = raw[: end_first(raw)]
+    return parse_json(first), first
+
+
+def _no_json(text: str, path: Path) -> EmulatedError:
+    return _refusal(400, f"Failed to parse the request body as JSON: {lead(path)}{text}")
 
 
 def _keep_repeated(body: JSON, raw: bytes) -> JSON:
@@ -127,6 +144,8 @@ def unexpected(value: JSON) -> str:
 
 def mismatch(value: JSON, expected: str) -> Mismatch:
     """A value of another type than ``expected``."""
+    if _is_too_large(value):
+        return Mismatch(_TOO_LARGE)
     text = f"invalid type: {unexpected(value)}, expected {expected}"
     return Mismatch(text, inside=not isinstance(value, list | dict))
 
@@ -153,7 +172,14 @@ def f32(value: JSON) -> float:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise mismatch(value, "f32")
+    if _is_too_large(value):
+        raise Mismatch(_TOO_LARGE)
     return min(max(value, -1e39), 1e39) * 1.0
+
+
+def _is_too_large(value: JSON) -> bool:
+    """A number no double can hold, which serde takes for none."""
+    return isinstance(value, int | float) and abs(value) > sys.float_info.max
 
 
 def _integer(name: str, low: int, high: int, value: JSON) -> int:

@@ -13,13 +13,17 @@ _SCALAR = re.compile(rb"[^\s,\]}]+")
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _SPACE = re.compile(rb"[\s,:]*")
 _BLANK = re.compile(rb"\s*")
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+_WHOLE = re.compile(rb'true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|".*"', re.DOTALL)
+_AT = re.compile(r" at line (\d+) column (\d+)$")
 
 
-def spell(path: Path) -> str:
+def lead(path: Path) -> str:
+    """The path of a value as it goes before an error; the whole body has none."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
+    return f"{text}: " if path else ""
 
 
 def place(body: bytes, path: Path, *, inside: bool, repeated: str | None = None) -> str:
@@ -37,6 +41,48 @@ def place(body: bytes, path: Path, *, inside: bool, repeated: str | None = None)
     line = body.count(b"\n", 0, offset) + 1
     column = offset - body.rfind(b"\n", 0, offset) - 1
     return f"line {line} column {column}"
+
+
+def end_first(body: bytes) -> int:
+    """Where the first document of several ends."""
+    return _skip(body, _next(body, 0))
+
+
+def find_open(body: bytes, error: str) -> Path:
+    """Which value the parser had begun when it met what is no JSON, by the words of the error."""
+    match = _AT.search(error)
+    if match is None:
+        return ()
+    start = 0
+    for _ in range(int(match[1]) - 1):
+        start = body.find(b"\n", start) + 1
+    read = start + int(match[2]) + error.startswith("EOF")
+    path: list[str | int | None] = []  # a list's index; an object's key, None before its next one
+    before = b""
+    for token in _TOKEN.finditer(body):
+        if token.end() >= read:
+            break
+        text = token[0]
+        if text[:1] == b'"' and before in (b"{", b",") and path and path[-1] is None:
+            path[-1] = json.loads(text)
+        else:
+            _take(text, path)
+        before = text
+    return tuple([step for step in path if step is not None])
+
+
+def _take(text: bytes, path: list[str | int | None]) -> None:
+    """One token that is no key."""
+    if text in (b"{", b"["):
+        path.append(None if text == b"{" else 0)
+        return
+    if text in (b"}", b"]"):
+        del path[-1:]
+    elif not _WHOLE.fullmatch(text):
+        return
+    if path:  # a value is read
+        last = path[-1]
+        path[-1] = last + 1 if isinstance(last, int) else None
 
 
 def _find_second(body: bytes, start: int, name: str) -> int:

@@ -100,13 +100,44 @@ def test_mismatch(raw: bytes, text: str) -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"{", b'{"inputs": NaN}', b'{"inputs":"\xff"}', b"{} x"],
-    ids=["empty", "half", "NaN", "no UTF-8", "more"],
+    [b"", b"{", b'{"inputs": NaN}', b'{"inputs":"\xff"}'],
+    ids=["empty", "half", "NaN", "no UTF-8"],
 )
 def test_no_json(raw: bytes) -> None:
     answer = refused("/generate", raw)
     assert answer.status == 400
     assert answer.body.decode().startswith("Failed to parse the request body as JSON: ")
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b'{"inputs":', "inputs: EOF while parsing a value at line 1 column 10"),
+        (b'{"inputs":"a', "inputs: EOF while parsing a string at line 1 column 12"),
+        (b'{"inputs":"a"', "EOF while parsing an object at line 1 column 13"),
+        (b'{"inputs" "a"}', "inputs: expected `:` at line 1 column 11"),
+        (b'{"inputs":"a",}', "trailing comma at line 1 column 15"),
+        (b'{"inputs":"a" "b"}', "expected `,` or `}` at line 1 column 15"),
+        (b'{"inputs":"\\ud800"}', "inputs: unexpected end of hex escape at line 1 column 18"),
+        (
+            b'{"inputs":"a",\n"parameters":{"details":true,"temperature":NaN}}',
+            "parameters.temperature: expected value at line 2 column 44",
+        ),
+        (b'{"parameters":{"stop":["a","b"', "parameters.stop[2]: EOF while parsing a list at line 1 column 30"),
+        (b'{"parameters":{"temperature":1e400}}', "parameters.temperature: number out of range at line 1 column 34"),
+        (b'{"inputs":-1e999}', "inputs: number out of range at line 1 column 16"),
+    ],
+)
+def test_where_the_body_is_no_json(raw: bytes, text: str) -> None:
+    answer = refused("/generate", raw)
+    assert (answer.status, answer.body.decode()) == (400, f"Failed to parse the request body as JSON: {text}")
+
+
+@pytest.mark.parametrize("rest", [b" x", b"}", b"{}", b"\xff"])
+def test_what_comes_after_the_body_is_not_read(rest: bytes) -> None:
+    assert accepted("/generate", b'{"inputs":"a"}' + rest)
+    answer = refused("/generate", b"{}" + rest)
+    assert (answer.status, answer.body.decode()) == (422, FIT + "missing field `inputs` at line 1 column 2")
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded"])
