@@ -36,13 +36,13 @@ class Mismatch(Exception):
     Fields:
         inside: the fault was found at the end of the value.
         path: where it stands; every container on the way adds its step.
-        repeated: the field that the value has twice.
+        repeated: the names of the field that the value has twice.
     """
 
     text: str
     inside: bool = True
     path: Path = ()
-    repeated: str | None = None
+    repeated: Sequence[str] = ()
 
 
 class Repeating(dict[str, JSON]):
@@ -267,7 +267,7 @@ def _refuse_repeated(known: Mapping[str, Type[object]], value: Mapping[str, JSON
     seen = set()
     for key, inner in value.pairs:
         if key in seen:
-            raise Mismatch(f"duplicate field `{key}`", repeated=key)
+            raise Mismatch(f"duplicate field `{key}`", repeated=(key,))
         if key in known:
             at(key, known[key], inner)
             seen.add(key)

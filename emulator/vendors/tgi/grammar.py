@@ -48,7 +48,7 @@ def _variant(value: JSON) -> str:
     if not isinstance(value, str):
         raise serde.mismatch(value, "variant identifier")
     if value not in _VARIANTS:
-        expected = ", ".join(f"`{variant}`" for variant in ("json", "regex", "json_schema"))
+        expected = ", ".join(f"`{variant}`" for variant in _VARIANTS)
         raise Mismatch(f"unknown variant `{value}`, expected one of {expected}")
     return value
 

@@ -5,6 +5,7 @@ Source: serde_json 1, ``src/read.rs`` and ``src/de.rs`` (position, fix_position)
 
 import json
 import re
+from collections.abc import Sequence
 
 Path = tuple[str | int, ...]
 
@@ -26,17 +27,17 @@ def lead(path: Path) -> str:
     return f"{text}: " if path else ""
 
 
-def place(body: bytes, path: Path, *, inside: bool, repeated: str | None = None) -> str:
+def place(body: bytes, path: Path, *, inside: bool, repeated: Sequence[str] = ()) -> str:
     """``line 1 column 11``: how far the parser had read.
 
     Args:
         path: of the value.
         inside: up to the end of the value; else to its start.
-        repeated: up to where this member of the value came a second time.
+        repeated: up to where the member of the value that has these names came a second time.
     """
     start, end = _locate(body, path)
     offset = end if inside else start
-    if repeated is not None:
+    if repeated:
         offset = _find_second(body, start, repeated)
     line = body.count(b"\n", 0, offset) + 1
     column = offset - body.rfind(b"\n", 0, offset) - 1
@@ -85,13 +86,13 @@ def _take(text: bytes, path: list[str | int | None]) -> None:
         path[-1] = last + 1 if isinstance(last, int) else None
 
 
-def _find_second(body: bytes, start: int, name: str) -> int:
-    """Where the colon after the second member of that name stands, in the object that starts at ``start``."""
+def _find_second(body: bytes, start: int, names: Sequence[str]) -> int:
+    """Where the colon after the second member of these names stands, in the object that starts at ``start``."""
     position = _next(body, start + 1)
     seen = 0
     while position < len(body):
         end = _skip(body, position)
-        seen += json.loads(body[position:end]) == name
+        seen += json.loads(body[position:end]) in names
         if seen == 2:
             blank = _BLANK.match(body, end)
             return blank.end() if blank else end

@@ -45,7 +45,9 @@ _FUNCTION = serde.struct(
 
 def _function(value: JSON) -> serde.Members:
     """``FunctionDefinition``: ``arguments``, which may be called ``parameters``."""
-    if isinstance(value, dict) and "parameters" in value and "arguments" not in value:
+    if isinstance(value, dict) and "parameters" in value:
+        if "arguments" in value:
+            raise serde.Mismatch("duplicate field `arguments`", repeated=("arguments", "parameters"))
         value = {("arguments" if key == "parameters" else key): inner for key, inner in value.items()}
     return _FUNCTION(value)
 

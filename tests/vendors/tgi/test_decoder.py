@@ -220,3 +220,30 @@ def test_a_name_that_nobody_knows_may_come_twice() -> None:
 @pytest.mark.parametrize("depth", [10, 300, 900])
 def test_what_nobody_reads_may_be_nested(depth: int) -> None:
     assert isinstance(put("/generate", b'{"inputs":"a","x":' + b"[" * depth + b"]" * depth + b"}"), Call)
+
+
+@pytest.mark.parametrize(
+    ("members", "text"),
+    [
+        (
+            '"max_completion_tokens":1,"max_tokens":2',
+            "duplicate field `max_tokens` at line 1 column 53",
+        ),
+        (
+            '"max_tokens":1,"seed":-1,"max_completion_tokens":2',
+            "seed: invalid value: integer `-1`, expected u64 at line 1 column 39",
+        ),
+        (
+            '"tools":[{"type":"function","function":{"name":"f","parameters":{},"arguments":{}}}]',
+            "tools[0].function: duplicate field `arguments` at line 1 column 93",
+        ),
+        (
+            '"response_format":{"type":"text"}',
+            "response_format.type: unknown variant `text`, expected one of "
+            "`json`, `json_object`, `regex`, `json_schema` at line 1 column 47",
+        ),
+    ],
+)
+def test_fields_and_variants_of_several_names(members: str, text: str) -> None:
+    answer = refused("/v1/chat/completions", f'{{"messages":[],{members}}}'.encode())
+    assert (answer.status, answer.body.decode()) == (422, FIT + text)

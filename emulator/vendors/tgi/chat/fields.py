@@ -6,7 +6,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest).
 from collections.abc import Sequence
 
 from emulator.core.call import Tool
-from emulator.core.json import Object
+from emulator.core.json import JSON, Object
 from emulator.core.record import record
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.messages import message
@@ -48,8 +48,9 @@ class ChatRequest:
     stream_options: StreamOptions = StreamOptions()
 
 
+_NAMES = ("max_tokens", "max_completion_tokens")
 _STREAM_OPTIONS = serde.build(StreamOptions, serde.struct("StreamOptions", (Field("include_usage", serde.boolean),)))
-CHAT_REQUEST = serde.build(
+_MEMBERS = serde.build(
     ChatRequest,
     serde.struct(
         "ChatRequest",
@@ -77,3 +78,19 @@ CHAT_REQUEST = serde.build(
         ),
     ),
 )
+
+
+def _read_chat(value: JSON) -> ChatRequest:
+    """``ChatRequest``, whose field ``max_tokens`` has two names."""
+    if not isinstance(value, dict) or not value.keys() >= set(_NAMES):
+        return _MEMBERS(value)
+    before: Object = {}
+    for key, inner in value.items():
+        if key in _NAMES and before.keys() & set(_NAMES):
+            break
+        before[key] = inner
+    _MEMBERS({"messages": [], **before})
+    raise serde.Mismatch("duplicate field `max_tokens`", repeated=_NAMES)
+
+
+CHAT_REQUEST: serde.Type[ChatRequest] = _read_chat
