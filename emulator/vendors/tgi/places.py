@@ -14,8 +14,9 @@ _SCALAR = re.compile(rb"[^\s,\]}]+")
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _SPACE = re.compile(rb"[\s,:]*")
 _BLANK = re.compile(rb"\s*")
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
 _WHOLE = re.compile(rb'true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|".*"', re.DOTALL)
+_FAR = 2**16  # what is wrong after so many bytes is told without its field
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 
 
@@ -54,22 +55,32 @@ def find_open(body: bytes, error: str) -> Path:
     match = _AT.search(error)
     if match is None:
         return ()
-    start = 0
-    for _ in range(int(match[1]) - 1):
-        start = body.find(b"\n", start) + 1
-    read = start + int(match[2]) + error.startswith("EOF")
+    line, column = int(match[1]), int(match[2])
+    rows = body[:_FAR].split(b"\n", line - 1)
+    read = sum(map(len, rows[: line - 1])) + line - 1 + column
+    if len(rows) < line or read > _FAR:
+        return ()
+    read += error.startswith("EOF") and "string" not in error
     path: list[str | int | None] = []  # a list's index; an object's key, None before its next one
     before = b""
-    for token in _TOKEN.finditer(body):
+    for token in _TOKEN.finditer(body, 0, min(len(body), _FAR)):
         if token.end() >= read:
             break
         text = token[0]
         if text[:1] == b'"' and before in (b"{", b",") and path and path[-1] is None:
-            path[-1] = json.loads(text)
+            path[-1] = _read_key(text)
         else:
             _take(text, path)
         before = text
     return tuple([step for step in path if step is not None])
+
+
+def _read_key(text: bytes) -> str | None:
+    """A key; ``None`` if it is what is wrong."""
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return None
 
 
 def _take(text: bytes, path: list[str | int | None]) -> None:

@@ -1,5 +1,7 @@
 """Bodies that do not fit: status, path, words and place, as the deserialiser gives them."""
 
+import time
+
 import pytest
 
 from emulator.core.vendor import Call
@@ -247,3 +249,21 @@ def test_what_nobody_reads_may_be_nested(depth: int) -> None:
 def test_fields_and_variants_of_several_names(members: str, text: str) -> None:
     answer = refused("/v1/chat/completions", f'{{"messages":[],{members}}}'.encode())
     assert (answer.status, answer.body.decode()) == (422, FIT + text)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b'"' + b'\\"' * 900_000, id="a text that never ends"),
+        pytest.param(b'{"inputs":"' + b'\\"' * 30_000, id="a shorter one"),
+        pytest.param(b"[" * 1_900_000, id="lists in lists"),
+        pytest.param(b"\n" * 1_900_000 + b"{", id="lines"),
+        pytest.param(b'{"a":1,' * 200_000, id="members"),
+        pytest.param(b'{"a\\', id="half a key"),
+        pytest.param(b'{"a\xff":1}', id="a key that is no text"),
+    ],
+)
+def test_it_is_told_at_once(raw: bytes) -> None:
+    before = time.process_time()
+    assert refused("/generate", raw).status == 400
+    assert time.process_time() - before < 2
