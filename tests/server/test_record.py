@@ -42,7 +42,7 @@ async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, strea
 async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start, road: str, stream: bool) -> None:
     """When the entry is made, the client's end of the connection does not hold the end of the answer."""
     running = await start()
-    head = HEAD + ("Connection: keep-alive\r\n" if road == "long" else "")
+    head = HEAD + ("Upgrade: h2c\r\n" if road == "long" else "")
     await warm(running, head)
     url, body = urlsplit(running.urls["databricks"]), chat(stream=stream)
     seen: list[tuple[Entry, bool, bytes]] = []
