@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from emulator.core.vendor import AnyEndpoint, Call
+from emulator.core.vendor import AnyEndpoint
 from emulator.core.wire import WireRequest
 from emulator.server.trace import size_of
 
@@ -38,7 +38,6 @@ class Head:
         answers: who answers.
         headers: without the session; ``seen``: of them what a parser sees.
         keeps: the vendor may keep documents that have a say.
-        calls: that came more than once, by body: identity, who asked, and what.
         misses: calls in a row that the short road was not for.
         size: bytes of headers and query as the journal counts them.
     """
@@ -57,7 +56,6 @@ class Head:
     session: str
     key_suffix: str
     keeps: bool
-    calls: dict[bytes, tuple[bytes, str, Call]] = field(default_factory=dict)
     misses: int = 0
     size: int = field(init=False)
 

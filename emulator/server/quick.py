@@ -22,7 +22,8 @@ from emulator.server.read import identify
 from emulator.server.slip import Said, Slip
 from emulator.server.trace import AROUND, TOKEN, cut_credentials
 
-_MOST_CALLS = 128  # of one head that came more than once
+_MOST_CALLS = 512  # that came more than once
+_LARGEST = 8192  # bytes of the body of one of them
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -64,6 +65,7 @@ class Quick:
         self.most = emulator.journal.bodies
         self._scale = emulator.clock.scale if isinstance(emulator.clock, RealClock) else 0.0
         self._entries = emulator.journal.entries
+        self._calls: dict[tuple[Head, bytes], tuple[bytes, str, Call]] = {}  # and the identity of each, and who asks
 
     def answer(self, head: Head, body: bytes) -> Written | None:
         """The whole answer, entered in the journal; ``None``: it takes the long road.
@@ -81,7 +83,7 @@ class Quick:
             return None
         wire.most_values = emulator.bounds.values
         wire.principal = self._vendor.authenticate(wire, self._service)
-        known = head.calls.get(body)
+        known = self._calls.get((head, body))
         if known is None or known[1] != wire.principal:
             known, identity = None, identify(self.vendor, wire)
         else:
@@ -95,14 +97,20 @@ class Quick:
         answer = self._pour(call.codec.stream(plan, wire)) if call.stream else self._word(call.codec.render(plan, wire))
         if answer is None:
             return None
-        if attempt and known is None and len(head.calls) < _MOST_CALLS:
-            head.calls[body] = identity, wire.principal, call
+        if attempt and known is None and len(body) <= _LARGEST:
+            self._remember(head, body, (identity, wire.principal, call))
         state.count_now(session, "attempt", identity)
         self._record(head, wire, call, plan, answer, identity)
         headers = (*answer.headers, ("x-emulator-request-id", key.hex()))
         goes_on = answer.goes_on
         opening = word_head(self._vendor, answer.status, headers, answer.framing, started, keep_alive=goes_on)
         return opening + answer.body, goes_on
+
+    def _remember(self, head: Head, body: bytes, known: tuple[bytes, str, Call]) -> None:
+        """Read an equal call the same way should it come again; the oldest is forgotten first."""
+        if len(self._calls) >= _MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
+        self._calls[head, body] = known
 
     def _read(self, head: Head, wire: WireRequest) -> Call | None:
         """The call, if the short road is for it."""

@@ -139,6 +139,17 @@ async def test_attempts_are_counted_over_both_roads(start: Start) -> None:
     assert len({answer.json()["choices"][0]["message"]["content"] for answer in answers}) == 1
 
 
+async def test_calls_that_come_again_are_remembered_up_to_a_bound(start: Start) -> None:
+    running = await start()
+    await warm(running)
+    for number in range(600):
+        for _ in range(2):
+            await running.send("databricks", HEAD.encode(), chat(f"Again {number}", max_tokens=1))
+    quick = running.built.runtime.active.apps["databricks"]._quick
+    assert quick is not None
+    assert len(quick._calls) == 512
+
+
 async def test_what_is_never_for_it_is_tried_no_longer(start: Start) -> None:
     running = await start()
     await warm(running)
