@@ -22,7 +22,7 @@ class Apps(Mapping[str, VendorApp]):
     def __init__(
         self,
         names: Sequence[str],
-        mount: Callable[[str], VendorApp],
+        mount: Callable[[str, Apps], VendorApp],
         planes: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self._names = tuple(names)
@@ -35,7 +35,7 @@ class Apps(Mapping[str, VendorApp]):
         if app is None:
             if name not in self:
                 raise KeyError(name)
-            app = self._mounted[name] = self._mount(name)
+            app = self._mounted[name] = self._mount(name, self)
         return app
 
     def __contains__(self, name: object) -> bool:

@@ -80,7 +80,7 @@ class Builder:
         )
         hints = Hints(self.vendors, served, self.urls)
         planes = self._find_planes(served, scenario)
-        apps = Apps(served, lambda name: self._mount(name, scenario, emulator, hints, apps), planes)
+        apps = Apps(served, lambda name, apps: self._mount(name, scenario, emulator, hints, apps), planes)
         keys = make_keyring((key.token, key.principal) for key in scenario.keys or ())
         return ActiveScenario(loaded, emulator, apps, keys, hints, world, era)
 
