@@ -35,6 +35,10 @@ def chat(text: str = "Tell me about boats.") -> ChatAsk:
     return ChatAsk(messages=(Message(role="user", text=text),))
 
 
+def talk(before: Message) -> ChatAsk:
+    return ChatAsk((before, *chat().messages))
+
+
 PARIS = replace(chat("What is the weather in Paris?"), tools=(WEATHER,))
 
 
@@ -117,6 +121,21 @@ def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
             id="a knob varies it",
         ),
         pytest.param(chat("One?"), chat("Two?"), False, id="another prompt varies it"),
+        pytest.param(talk(Message("user", "a")), talk(Message("system", "a")), False, id="a role varies it"),
+        pytest.param(talk(Message("user", "a")), talk(Message("user", "a", media=1)), False, id="a picture varies it"),
+        pytest.param(
+            talk(Message("tool", "a", tool_call_id="1")),
+            talk(Message("tool", "a", tool_call_id="2")),
+            False,
+            id="the call that a result is of varies it",
+        ),
+        pytest.param(
+            talk(Message("assistant", "", (ToolCall("1", "find", "{}"),))),
+            talk(Message("assistant", "", (ToolCall("1", "look", "{}"),))),
+            False,
+            id="a call that was made varies it",
+        ),
+        pytest.param(chat(), replace(chat(), language="en_US"), True, id="who tells its language changes nothing"),
         pytest.param(
             chat(), sampled(Sampling(max_tokens=10_000)), True, id="a limit that is not reached changes nothing"
         ),
