@@ -40,6 +40,12 @@ def session_by(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(scope="session")
+def disable_recording() -> bool:
+    """Of pytest-recording, which a client's suite may bring with it: it would stand between a test and its world."""
+    return True
+
+
 @pytest.fixture
 def live(live: Running, session_by: str) -> Iterator[Running]:
     with in_session(live, session_by) as world:

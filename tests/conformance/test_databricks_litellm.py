@@ -89,10 +89,10 @@ def test_responses(litellm: JSON, streamed: bool) -> None:
     assert answer.output[-1].content[0].text
 
 
-def test_it_logs_in_as_an_application(litellm: JSON, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_logs_in_as_an_application(live: Running, litellm: JSON, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABRICKS_API_KEY")
     monkeypatch.setenv("DATABRICKS_CLIENT_ID", "app")
-    monkeypatch.setenv("DATABRICKS_CLIENT_SECRET", "s3cret")
+    monkeypatch.setenv("DATABRICKS_CLIENT_SECRET", live.key("s3cret"))
     assert litellm.completion(model=f"databricks/{CHAT}", messages=USER, max_tokens=5).choices
 
 

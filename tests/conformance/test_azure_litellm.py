@@ -1,0 +1,68 @@
+"""LiteLLM's ``azure/`` and ``azure_ai/`` models."""
+
+import pytest
+
+from tests.parsed import JSON
+from tests.wire import Running
+
+CLIENT = "litellm"
+pytestmark = pytest.mark.filterwarnings("ignore")  # the client warns of itself
+HELLO = [{"role": "user", "content": "Hello"}]
+
+
+@pytest.fixture
+def litellm(monkeypatch: pytest.MonkeyPatch) -> JSON:
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # and for a tokenizer
+    return pytest.importorskip("litellm")
+
+
+@pytest.fixture(params=["azure", "azure_ai"])
+def place(request: pytest.FixtureRequest, live: Running) -> JSON:
+    """Where the models of either provider are."""
+    url, key = live.urls["azure"], live.key("k")
+    if request.param == "azure":
+        return {"model": "azure/gpt-4o", "api_base": url, "api_key": key, "api_version": "2024-10-21"}
+    model = "azure_ai/mistral-small-2503"
+    return {"model": model, "api_base": f"{url}/models?api-version=2024-05-01-preview", "api_key": key}
+
+
+def test_chat_and_stream_usage(litellm: JSON, place: JSON) -> None:
+    answer = litellm.completion(**place, messages=HELLO, max_tokens=5)
+    more = {"stream": True, "stream_options": {"include_usage": True}}
+    chunks = list(litellm.completion(**place, messages=HELLO, max_tokens=5, **more))
+    said = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+    assert (answer.choices[0].message.content, answer.usage.completion_tokens) == (said, 5)
+    assert chunks[-1].usage.completion_tokens == 5
+
+
+def test_tools(litellm: JSON, place: JSON) -> None:
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
+    ask = {"messages": [{"role": "user", "content": "What is the weather in Paris?"}], "tools": [tool]}
+    (call,) = litellm.completion(**place, **ask).choices[0].message.tool_calls
+    assert (call.function.name, call.function.arguments) == ("get_weather", '{"city": "Paris"}')
+
+
+def test_embeddings(litellm: JSON, live: Running) -> None:
+    url, key = live.urls["azure"], live.key("k")
+    first = litellm.embedding(
+        model="azure/text-embedding-3-small", input=["a"], api_base=url, api_key=key, api_version="2024-10-21"
+    )
+    second = litellm.embedding(
+        model="azure_ai/text-embedding-3-small", input=["a"], api_base=f"{url}/openai/v1", api_key=key
+    )
+    assert [len(found.data[0]["embedding"]) for found in (first, second)] == [1536, 1536]
+
+
+def test_responses(litellm: JSON, live: Running) -> None:
+    place = {"model": "azure/gpt-4o", "api_base": live.urls["azure"], "api_key": live.key("k")}
+    answer = litellm.responses(**place, input="Hello", api_version="2025-04-01-preview")
+    events = list(litellm.responses(**place, input="Hello", stream=True, api_version="2025-04-01-preview"))
+    assert answer.status == events[-1].response.status == "completed"
+    assert answer.output[-1].content[0].text
+
+
+def test_errors(litellm: JSON, place: JSON) -> None:
+    with pytest.raises(litellm.BadRequestError):
+        litellm.completion(**place, messages=[], num_retries=0)
