@@ -43,7 +43,9 @@ class RequestEntry(Given):
     whole: bool = Field(description="The answer reached the client to its end.")
     client_left: bool = Field(description="The client did not wait for the end.")
     traceparent: str | None = Field(default=None, description="The trace that the client named.")
-    summary: str = Field(description="Which rule took it, or why none did, in one line.")
+    summary: str = Field(
+        description="Which rule took it, or why none did, in one line; an event among many does not name the nearest."
+    )
 
 
 def _describe_filters(schema: JsonDict) -> None:
