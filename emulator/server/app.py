@@ -25,6 +25,7 @@ from emulator.server.address import Addressed
 from emulator.server.decide import Decider, check_headers, refuse_asked
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
+from emulator.server.head import name_answer
 from emulator.server.hints import Hints
 from emulator.server.known import Head, Name
 from emulator.server.metrics import VendorMetrics
@@ -73,7 +74,7 @@ class VendorApp:
         self._quick: Quick | None = None
         self._spans = spans
         if emulator.is_plain and isinstance(emulator.state, NearState) and spans is None:
-            self._quick = Quick(vendor, service, emulator, emulator.state, journal, timing, metrics, explainer)
+            self._quick = Quick(vendor, service, emulator, emulator.state, self._reader.memo, self._recorder)
         self._closing = closing
         self._journal = journal
 
@@ -187,7 +188,7 @@ class VendorApp:
         endpoint, params = self._reader.find("POST", path)
         if endpoint is None or endpoint.open:
             return None
-        return Head(
+        head = Head(
             name,
             *worlds,
             self._quick,
@@ -202,6 +203,8 @@ class VendorApp:
             found.key_suffix,
             self.vendor.keeps or endpoint.keeps,
         )
+        head.place = self._reader.memo.place(head.open(b""))
+        return head
 
     async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None, str]:
         """What each rule says to a request, the kind of refusal it meets, and why; nothing is sent or recorded."""
@@ -226,6 +229,6 @@ def _has_left(http: web.BaseRequest) -> bool:
 
 
 def _extra(exchange: Exchange) -> Headers:
-    name = ("x-emulator-request-id", exchange.wire.key.hex())
+    name = name_answer(exchange.wire.key)
     rule = exchange.rule
     return (name, ("x-emulator-rule", quote(rule, safe=" !#$&'()*+,/:;=?@[]"))) if rule else (name,)

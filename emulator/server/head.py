@@ -42,6 +42,11 @@ def word_head(
     return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
 
 
+def name_answer(key: bytes) -> tuple[str, str]:
+    """The header that says which answer it is."""
+    return "x-emulator-request-id", key.hex()
+
+
 def frame(status: int, length: int | None) -> str:
     """How the head says where the body ends: after so many bytes, or, without a length, with the last chunk.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -38,6 +38,7 @@ class Head:
         answers: who answers.
         headers: without the session; ``seen``: of them what a parser sees.
         keeps: the vendor may keep documents that have a say.
+        place: as :class:`emulator.server.memo.Memo` has it.
         misses: calls in a row that the short road was not for.
         size: bytes of headers and query as the journal counts them.
     """
@@ -56,6 +57,7 @@ class Head:
     session: str
     key_suffix: str
     keeps: bool
+    place: Hashable = None
     misses: int = 0
     size: int = field(init=False)
 

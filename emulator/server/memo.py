@@ -28,18 +28,18 @@ class Memo:
         self._headers = headers
         self._known: dict[Hashable, Known] = {}
 
-    def find(self, wire: WireRequest) -> Known | None:
-        """What is known of an equal request."""
-        return self._known.get(self._key(wire)) if self._known else None
+    def place(self, wire: WireRequest) -> Hashable:
+        """All of a request that counts here, but its body and who asks."""
+        query = frozenset(wire.query.items()) if wire.query else None
+        return (wire.method, wire.path, query, *[wire.headers.get(name) for name in self._headers])
+
+    def find(self, wire: WireRequest, place: Hashable = None) -> Known | None:
+        """What is known of an equal request; ``place``, if it was found out before."""
+        return self._known.get((place or self.place(wire), wire.body, wire.principal)) if self._known else None
 
     def remember(self, wire: WireRequest, identity: bytes, call: Call) -> None:
         """Keep a call for equal requests to come, if it is one to keep."""
         if call.repeatable and len(wire.body) <= _LARGEST:
             if len(self._known) >= _MOST:
                 del self._known[next(iter(self._known))]
-            self._known[self._key(wire)] = Known(identity, call)
-
-    def _key(self, wire: WireRequest) -> Hashable:
-        query = frozenset(wire.query.items()) if wire.query else None
-        read = [wire.headers.get(name) for name in self._headers]
-        return (wire.method, wire.path, query, wire.body, wire.principal, *read)
+            self._known[self.place(wire), wire.body, wire.principal] = Known(identity, call)

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from multidict import CIMultiDict
 
-from emulator.control.journal import Journal
-from emulator.control.timing import Timing
 from emulator.core.bounds import is_light, is_long, is_open
-from emulator.core.clock import RealClock
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.state import NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import LONG_PROMPT, UNMATCHED, Emulator
-from emulator.server.explain import Explainer
-from emulator.server.head import LAST_CHUNK, chunk, frame, word_head
+from emulator.server.head import LAST_CHUNK, chunk, frame, name_answer, word_head
 from emulator.server.known import Head, Written
-from emulator.server.metrics import VendorMetrics
+from emulator.server.memo import Memo
 from emulator.server.read import identify
+from emulator.server.record import Recorder
 from emulator.server.slip import Said, Slip
 from emulator.server.trace import AROUND, TOKEN, cut_credentials
-
-_MOST_CALLS = 512  # that came more than once
-_LARGEST = 8192  # bytes of the body of one of them
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -48,24 +42,18 @@ class Quick:
         service: AnyService,
         emulator: Emulator,
         state: NearState,
-        journal: Journal,
-        timing: Timing,
-        metrics: VendorMetrics,
-        explainer: Explainer,
+        memo: Memo,
+        recorder: Recorder,
     ) -> None:
         self._vendor = vendor
         self._service = service
         self._emulator = emulator
         self._state = state
-        self._journal = journal
-        self._timing = timing
-        self._metrics = metrics
+        self._memo = memo
+        self._recorder = recorder
         self.vendor = vendor.name
-        self.explainer = explainer
+        self.explainer = recorder.explainer
         self.most = emulator.journal.bodies
-        self._scale = emulator.clock.scale if isinstance(emulator.clock, RealClock) else 0.0
-        self._entries = emulator.journal.entries
-        self._calls: dict[tuple[Head, bytes], tuple[bytes, str, Call]] = {}  # and the identity of each, and who asks
 
     def answer(self, head: Head, body: bytes) -> Written | None:
         """The whole answer, entered in the journal; ``None``: it takes the long road.
@@ -83,51 +71,50 @@ class Quick:
             return None
         wire.most_values = emulator.bounds.values
         wire.principal = self._vendor.authenticate(wire, self._service)
-        known = self._calls.get((head, body))
-        if known is None or known[1] != wire.principal:
-            known, identity = None, identify(self.vendor, wire)
-        else:
-            identity = known[0]
+        known = self._memo.find(wire, head.place)
+        identity = identify(self.vendor, wire) if known is None else known.identity
         wire.attempt = attempt = state.peek(session, "attempt", identity)
         wire.key = key = emulator.name_answer(identity, attempt)
-        call = self._read(head, wire) if known is None else known[2]
-        if call is None:
+        call = self._read(head, wire) if known is None else known.call
+        if call is None or not self._takes(call):
             return None
         plan = emulator.decide(call, UNMATCHED, key, started, None, identity if attempt else None)
         answer = self._pour(call.codec.stream(plan, wire)) if call.stream else self._word(call.codec.render(plan, wire))
         if answer is None:
             return None
-        if attempt and known is None and len(body) <= _LARGEST:
-            self._remember(head, body, (identity, wire.principal, call))
+        if attempt and known is None:
+            self._memo.remember(wire, identity, call)
         state.count_now(session, "attempt", identity)
         self._record(head, wire, call, plan, answer, identity)
-        headers = (*answer.headers, ("x-emulator-request-id", key.hex()))
+        headers = (*answer.headers, name_answer(key))
         goes_on = answer.goes_on
         opening = word_head(self._vendor, answer.status, headers, answer.framing, started, keep_alive=goes_on)
         return opening + answer.body, goes_on
 
-    def _remember(self, head: Head, body: bytes, known: tuple[bytes, str, Call]) -> None:
-        """Read an equal call the same way should it come again; the oldest is forgotten first."""
-        if len(self._calls) >= _MOST_CALLS:
-            del self._calls[next(iter(self._calls))]
-        self._calls[head, body] = known
-
     def _read(self, head: Head, wire: WireRequest) -> Call | None:
-        """The call, if the short road is for it."""
+        """The call, if it is one."""
         wire.headers, whole = head.seen, wire.headers
         parsed = head.endpoint.parse(wire, self._service)
         wire.headers = whole
-        if not isinstance(parsed, Call) or not _is_usual(parsed):
-            return None
-        bounds, ask, deployment = self._emulator.bounds, parsed.ask, parsed.deployment
+        return parsed if isinstance(parsed, Call) else None
+
+    def _takes(self, call: Call) -> bool:
+        """The call changes nothing, waits for nothing, is quickly made, and would be read the same way at any time.
+
+        Raises:
+            EmulatedError: it asks for more than there may be.
+        """
+        if call.keep is not None or call.delay or call.quotas or not call.repeatable:
+            return False
+        bounds, ask, deployment = self._emulator.bounds, call.ask, call.deployment
         if not is_light(ask, bounds.messages):
             if is_open(ask) or is_long(ask, deployment):
-                return None
+                return False
             bounds.check(ask, deployment)
-        return parsed
+        return sum(call.prompt_tokens) <= LONG_PROMPT
 
     def _record(self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes) -> None:
-        journal, usage, ended = self._journal, plan.usage, self._emulator.clock.now()
+        journal, usage, ended = self._recorder.journal, plan.usage, self._emulator.clock.now()
         body, bytes_out, most = wire.body, answer.size, self.most
         size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if most else 0
         attempts, before = journal.follow(wire.session, identity, wire.key.hex())
@@ -156,10 +143,7 @@ class Quick:
             attempts.count,
             before,
         )
-        journal.add(slip, self._entries)
-        self._metrics.add(slip)
-        if self._scale:
-            self._timing.add_at_once(slip.duration / self._scale)
+        self._recorder.enter(slip)
 
     def _word(self, answer: WireResponse) -> _Answer | None:
         """One in one piece."""
@@ -195,13 +179,6 @@ class Quick:
         wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
         cut_credentials(wire)
         wire.forget_json()
-        headers = (*answer.headers, ("x-emulator-request-id", slip.key.hex()))
+        headers = (*answer.headers, name_answer(slip.key))
         body = answer.body if isinstance(answer, WireResponse) else None
         return Said(wire, headers, body, plan.choices[0] if plan.choices else None)
-
-
-def _is_usual(call: Call) -> bool:
-    """It changes nothing, waits for nothing, and would be read the same way whenever it came."""
-    if call.keep is not None or call.delay or call.quotas or not call.repeatable:
-        return False
-    return sum(call.prompt_tokens) <= LONG_PROMPT

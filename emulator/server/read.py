@@ -21,7 +21,7 @@ _LONGEST = 4 * 1024**2  # bytes of a body whose order of keys means nothing; a l
 
 
 class Reader:
-    """Accepts, authenticates and parses the requests to one vendor."""
+    """Accepts, authenticates and parses the requests to one vendor; ``memo``: those that came more than once."""
 
     def __init__(self, vendor: AnyVendor, service: AnyService, emulator: Emulator) -> None:
         self._vendor = vendor
@@ -29,7 +29,7 @@ class Reader:
         self._emulator = emulator
         self._router = Router(vendor.endpoints)
         self._reads = frozenset(name.lower() for name in vendor.reads)
-        self._memo = Memo(vendor.reads)
+        self.memo = Memo(vendor.reads)
 
     async def read(self, exchange: Exchange) -> Parsed:
         """What is asked, or the whole answer; what is known of an equal request is not found out again.
@@ -48,7 +48,7 @@ class Reader:
             wire.principal = self._vendor.authenticate(wire, self._service)
         if self._vendor.keeps or (endpoint is not None and endpoint.keeps):
             wire.documents = await self._emulator.state.fetch(wire.session, self._vendor.name)
-        known = None if wire.documents else self._memo.find(wire)
+        known = None if wire.documents else self.memo.find(wire)
         await self.identify(exchange, known)
         if known is not None:
             return known.call
@@ -58,7 +58,7 @@ class Reader:
         if isinstance(parsed, Call):
             self._emulator.bounds.check(parsed.ask, parsed.deployment)
         if exchange.attempt and isinstance(parsed, Call) and not wire.documents:
-            self._memo.remember(wire, exchange.identity, parsed)
+            self.memo.remember(wire, exchange.identity, parsed)
         return parsed
 
     async def identify(self, exchange: Exchange, known: Known | None = None) -> None:

@@ -13,6 +13,7 @@ from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
 from emulator.server.metrics import VendorMetrics
+from emulator.server.slip import Slip
 from emulator.server.trace import Trace
 
 
@@ -30,12 +31,19 @@ class Recorder:
     ) -> None:
         self._vendor = vendor
         self._emulator = emulator
-        self._journal = journal
+        self.journal = journal
         self._timing = timing
         self._scale = emulator.clock.scale if isinstance(emulator.clock, RealClock) else 0.0
         self._metrics = metrics
-        self._explainer = explainer
+        self.explainer = explainer
         self._settings = emulator.journal
+
+    def enter(self, slip: Slip) -> None:
+        """Enter a call of the short road in journal and metrics."""
+        self.journal.add(slip, self._settings.entries)
+        self._metrics.add(slip)
+        if self._scale:
+            self._timing.add_at_once(slip.duration / self._scale)
 
     async def settle(self, exchange: Exchange, admission: Admission) -> None:
         """Charge what was sent, and give up the slot when the answer was over, however late that is noticed."""
@@ -51,7 +59,7 @@ class Recorder:
         exchange.trace = trace = self._trace(exchange)
         if isinstance(exchange.answer, Delivery):
             trace.raw, trace.strikes = exchange.answer.body, exchange.strikes
-        wire, journal = exchange.wire, self._journal
+        wire, journal = exchange.wire, self.journal
         if exchange.era == journal.era(wire.session):
             if exchange.identity:
                 followed = journal.follow(wire.session, exchange.identity, wire.key.hex())
@@ -85,7 +93,7 @@ class Recorder:
         entry.sent_tokens = trace.sent_tokens
         entry.duration = trace.duration
         if entry.seq:
-            self._journal.amend(entry)
+            self.journal.amend(entry)
         return trace
 
     def _trace(self, exchange: Exchange) -> Trace:
@@ -97,7 +105,7 @@ class Recorder:
             choice = plan.choices[0] if plan.choices else None
         whole = usage is not None and sent.whole and sent.tokens is None
         return Trace(  # in the order of its fields: naming so many costs more than all else here
-            self._explainer,
+            self.explainer,
             self._vendor,
             wire,
             exchange.started,
