@@ -20,6 +20,8 @@ from emulator.server.listen import Listeners, number_ports
 from emulator.server.spans import Spans
 from emulator.server.tls import find_names
 from emulator.vendors import VENDORS
+from tests.state.servers import KINDS, find_server
+from tests.state.servers import running as serving
 from tests.wire import Running
 
 pytest_plugins = ("pytester",)
@@ -90,6 +92,15 @@ async def start() -> AsyncIterator[Start]:
     yield begin
     for context in reversed(opened):
         await context.__aexit__(None, None, None)
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def server_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store of each kind that is installed here, in a process of its own."""
+    if find_server(request.param) is None:
+        pytest.skip(f"{KINDS[request.param]} is not installed")
+    with serving(request.param, tmp_path_factory.mktemp("server")) as url:
+        yield url
 
 
 class LiveServer:

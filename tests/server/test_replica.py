@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -17,19 +17,6 @@ SAID = "version: 1\nname: said\nrules: [{name: said, reply: {text: put}}]\n"
 LIMITED = "version: 1\nlimits: [{unit: requests, amount: 3, window: 1h, strategy: sliding}]\n"
 SECRET = "dapi-very-secret"
 KEYS = f"version: 1\nkeys: [{{token: {SECRET}, principal: search}}]\n"
-
-
-@pytest.fixture(params=KINDS, scope="module")
-def server_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if find_server(request.param) is None:
-        pytest.skip(f"{KINDS[request.param]} is not installed")
-    with running(request.param, tmp_path_factory.mktemp("server")) as url:
-        yield url
-
-
-@pytest.fixture
-def url(server_url: str, request: pytest.FixtureRequest) -> str:
-    return f"{server_url}?prefix={abs(hash(request.node.nodeid))}"
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The journal of several replicas is the same on each."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
@@ -9,7 +9,6 @@ from redis.asyncio import Redis
 
 from tests.parsed import JSON
 from tests.server.shared import chat, open_replica, open_replicas, steer
-from tests.state.servers import KINDS, find_server, running
 from tests.wire import Running
 
 MINE = {"x-emulator-session": "mine"}
@@ -18,19 +17,6 @@ version: 1
 limits: [{unit: requests, amount: 5, window: 1h, strategy: sliding}]
 rules: [{name: rivers, when: {prompt: {contains: rivers}}, times: {nth: 2}, reply: {text: wet}}]
 """
-
-
-@pytest.fixture(params=KINDS, scope="module")
-def server_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if find_server(request.param) is None:
-        pytest.skip(f"{KINDS[request.param]} is not installed")
-    with running(request.param, tmp_path_factory.mktemp("server")) as url:
-        yield url
-
-
-@pytest.fixture
-def url(server_url: str, request: pytest.FixtureRequest) -> str:
-    return f"{server_url}?prefix={abs(hash(request.node.nodeid))}"
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What several processes share through one server, and what becomes of it when one of them or the server dies."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -16,14 +16,6 @@ from tests.state.servers import KINDS, find_server, free_port, running
 
 MINUTE = Quota(name="minute", unit="requests", amount=60, window=60.0)
 EIGHT = Quota(name="eight", unit="concurrency", amount=8)
-
-
-@pytest.fixture(params=KINDS, scope="module")
-def server_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if find_server(request.param) is None:
-        pytest.skip(f"{KINDS[request.param]} is not installed")
-    with running(request.param, tmp_path_factory.mktemp("server")) as url:
-        yield url
 
 
 @pytest.fixture
