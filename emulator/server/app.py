@@ -134,11 +134,11 @@ class VendorApp:
 
     def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
         session, journal = found.session, self._journal
+        span = None if self._spans is None else self._spans.begin(http.method, found.headers)
         wire = WireRequest(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
         wire.key_suffix = found.key_suffix
         exchange = Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
-        if self._spans is not None:
-            exchange.span = self._spans.begin(http.method, found.headers)
+        exchange.span = span
         return exchange
 
     async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:

@@ -1,7 +1,7 @@
 """Taking part in what processes share that have the same store."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 
 from emulator.core.state import Store, StoreLostError
@@ -10,6 +10,7 @@ from emulator.server.runtime import Runtime
 from emulator.server.tail import SharedJournal
 
 _TEND = 3.0  # real seconds between two signs of life
+_AGAIN = 0.1  # real seconds until a task that goes on is cancelled once more
 
 
 @asynccontextmanager
@@ -34,10 +35,21 @@ async def joined(runtime: Runtime) -> AsyncIterator[None]:
         if isinstance(runtime.journal, SharedJournal):
             with suppress(StoreLostError):
                 await runtime.journal.send()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(tasks)
         await store.close()
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks until all are over.
+
+    Once is not enough: before Python 3.12 :func:`asyncio.wait_for`, with which the store's client writes, loses a
+    cancellation that comes as the write ends (python/cpython#86296).
+    """
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=_AGAIN)
 
 
 async def _tend(store: Store, replica: Replica) -> None:

@@ -22,7 +22,7 @@ from emulator.scenario.loaded import LoadedScenario
 from emulator.server import garbage, loop
 from emulator.server.build import Built, build
 from emulator.server.complain import explain_file
-from emulator.server.join import joined
+from emulator.server.join import end_tasks, joined
 from emulator.server.lifetime import stop_signals
 from emulator.server.listen import Listeners, PortInUse
 from emulator.server.log import AccessLog, configure_logging
@@ -174,5 +174,4 @@ async def _watching(settings: Settings, built: Built, listeners: Listeners, stam
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await end_tasks([task])

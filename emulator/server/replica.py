@@ -7,7 +7,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 from emulator.control.problem import ProblemError
 from emulator.core.clock import Clock
@@ -65,20 +64,24 @@ class Replica(Steering):
         await self._commons.change(session, {"op": "begin", "session": session, "world": document}, document, 0)
 
     async def run(self) -> None:
-        """Do what the others do, until cancelled."""
+        """Do what the others do, until cancelled; after the store was away, not before it is known what was missed."""
+        is_in = True
         while True:
             try:
+                if not is_in:
+                    await self._enter_again()
+                    is_in = True
                 heard = await self._commons.hear()
                 if heard is not None:
                     number, change = heard
                     await self._commons.reply(number, await self._take(number, as_object(change)))
             except StoreLostError:
+                is_in = False
                 await self._here.store.let_go()
                 await asyncio.sleep(_AGAIN)
-                with suppress(StoreLostError):
-                    await self._enter_again()
             except Exception:  # whatever one change holds, the next is heard
                 log.exception("bug in the emulator: a change of replicas")
+                await asyncio.sleep(_AGAIN)
 
     async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
         def make() -> Change:
@@ -187,7 +190,7 @@ class Replica(Steering):
     async def _enter_again(self) -> None:
         """Find out what was missed; of a store that came back empty nothing was, and it is told how all stands."""
         birth, worlds = await self._commons.enter(again=True)
-        emptied, self._birth = birth != self._birth, birth
+        emptied = birth != self._birth
         for session, world in worlds.items():
             known = self._worlds.get(session)
             if known is None or (known.version != world.version and known.document != world.document):
@@ -199,6 +202,7 @@ class Replica(Steering):
             elif session not in worlds:
                 del self._worlds[session]
                 self._here.end_session(session)
+        self._birth = birth  # only now is it sure that the store knows all
 
     async def _take(self, number: int, change: Object) -> Object:
         """Do what a change says; what became of it."""

@@ -2,14 +2,23 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import cast
 
 import pytest
 from redis.asyncio import Redis
 
-from tests.server.shared import chat, open_replica, open_replicas, steer
+from emulator.core.commons import Commons, Posted, World
+from emulator.core.state import StoreLostError
+from emulator.scenario.load import load_text
+from emulator.server.build import build
+from emulator.server.replica import Replica
+from emulator.server.tail import SharedJournal
+from tests.parsed import JSON
+from tests.server.shared import PLAIN, chat, open_replica, open_replicas, steer
+from tests.server.toy import TOY
 from tests.state.servers import KINDS, find_server, free_port, running
 from tests.wire import Running
 
@@ -193,13 +202,91 @@ async def test_a_store_that_comes_back_empty_is_told_how_all_stands(tmp_path: Pa
             await steer(pair[0], "PUT", "/scenario", SAID)
         assert (await steer(pair[0], "PUT", "/scenario", LIMITED)).status == 503
         with running(kind, tmp_path, port):
-            while (await chat(pair[0])).status != 200:
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(20):
+                while (await chat(pair[0])).status != 200:
+                    await asyncio.sleep(0.01)
             assert [await rule_of(replica) for replica in pair] == ["said"] * 2
-            async with Redis.from_url(url) as server:
+            async with asyncio.timeout(20), Redis.from_url(url) as server:
                 while not await server.exists("emulator:worlds"):
                     await asyncio.sleep(0.01)
             late = await open_replica(stack, url)
             assert await rule_of(late) == "said"
             assert (await steer(late, "PUT", "/scenario", LIMITED)).status == 200
             assert [await rule_of(replica) for replica in (*pair, late)] == [None] * 3
+
+
+class Shaky:
+    """A store that is lost, is away once more at some of the questions after it, and has forgotten all."""
+
+    outlives = True
+    replica = "me"
+
+    def __init__(self) -> None:
+        self.away: list[str] = []
+        self.asked: list[str] = []
+        self.quiet = asyncio.Event()
+        self._birth = 1
+        self._told: list[JSON] = []
+        self._lost: asyncio.Future[None] | None = None
+
+    def lose(self, away: list[str]) -> None:
+        assert self._lost is not None
+        self.away, self.asked, self._birth = away, [], self._birth + 1
+        self.quiet.clear()
+        self._lost.set_exception(StoreLostError("away"))
+
+    def _ask(self, question: str) -> None:
+        self.asked.append(question)
+        if self.away[:1] == [question]:
+            del self.away[0]
+            raise StoreLostError("away")
+
+    def now(self) -> float:
+        return 0.0
+
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+        self._ask("enter")
+        return str(self._birth), {}
+
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+        self._ask("change")
+        self._told.append(change)
+        return Posted(1, frozenset({"me"}))
+
+    async def hear(self) -> tuple[int, JSON] | None:
+        self._ask("hear")
+        if self._told:
+            return 1, self._told.pop()
+        self._lost = asyncio.get_running_loop().create_future()
+        self.quiet.set()
+        await self._lost
+        return None
+
+    async def reply(self, number: int, reply: JSON) -> None:
+        """Nobody waits for it."""
+
+
+@pytest.mark.parametrize(
+    ("away", "asked"),
+    [
+        pytest.param([], ["enter", "change", "hear", "hear"], id="at once"),
+        pytest.param(
+            ["enter"], ["enter", "enter", "change", "hear", "hear"], id="lost again when it says what it knows"
+        ),
+        pytest.param(
+            ["change"], ["enter", "change", "enter", "change", "hear", "hear"], id="lost again when it is told all"
+        ),
+    ],
+)
+async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: list[str], asked: list[str]) -> None:
+    runtime, store = build(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Shaky()
+    commons = cast(Commons, store)
+    replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
+    await replica.enter()
+    task = asyncio.create_task(replica.run())
+    async with asyncio.timeout(20):
+        await store.quiet.wait()
+        store.lose(away)
+        await store.quiet.wait()
+    assert store.asked == asked
+    task.cancel()
