@@ -196,6 +196,18 @@ class Plan:
         usage = replace(self.usage, completion_tokens=max(0, self.usage.completion_tokens - lost))
         return replace(self, choices=choices, usage=usage, due=min(self.due, elapsed))
 
+    def abandon(self) -> Plan:
+        """The answer if nobody works on it: each choice ends with one token, at once and without text."""
+        choices = tuple([_abandon(choice) for choice in self.choices])
+        usage = replace(self.usage, completion_tokens=len(choices), reasoning_tokens=0)
+        return replace(self, choices=choices, usage=usage, due=0.0)
+
+
+def _abandon(choice: Choice) -> Choice:
+    said, spans = Words(("",), choice.ids[:1]), (Span("text", 0, 1),)
+    ended = replace(choice, said=said, due=(0.0,), spans=spans, logprobs=None)
+    return replace(ended, finish_reason="stop", stopped_by="")
+
 
 def _stop(choice: Choice, elapsed: float) -> Choice:
     count = bisect_right(choice.due, elapsed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -40,6 +40,7 @@ class Call:
         at_once: the answer says only that it will be kept, so it does not wait for the model.
         names: under which it may be stopped while it is answered, from the answer's key.
         heavy: its answer is large however small the request, so it is worded beside the event loop.
+        stopped: nobody works on it: it ends at once, without text.
     """
 
     deployment: Deployment
@@ -56,6 +57,7 @@ class Call:
     at_once: bool = False
     names: Callable[[bytes], Collection[str]] | None = None
     heavy: bool = False
+    stopped: bool = False
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -74,11 +76,11 @@ class Change:
     Fields:
         make: what to write, from the documents there are, run again if one of them was changed meanwhile; or the
             answer, where there is nothing to write. Raises :class:`EmulatedError`.
-        rests: the answer waits until no call of the session is being answered.
+        then: what comes of it for the calls of the session, before the answer goes out.
     """
 
     make: Callable[[Mapping[str, JSON]], Write | WireResponse]
-    rests: bool = False
+    then: Callable[[str], Awaitable[None]] | None = None
 
 
 class Codec(Protocol):

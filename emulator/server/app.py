@@ -14,6 +14,7 @@ from emulator.control.timing import Timing
 from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
+from emulator.core.running import Answering
 from emulator.core.state import NearState
 from emulator.core.unpack import unpack
 from emulator.core.vendor import AnyService, AnyVendor, Call
@@ -111,19 +112,20 @@ class VendorApp:
                 self._spans.end(exchange.span, self.vendor, exchange, trace, self.emulator.clock)
 
     async def _play(self, player: Player, exchange: Exchange, answer: WireResponse | WireStream | Delivery) -> Played:
-        """Send the answer; meanwhile another request may stop it by a name of the call, unless a fault bends it."""
+        """Send the answer; meanwhile another request may stop it by a name of the call, or, bent by a fault, cut it."""
         plan, call = exchange.plan, exchange.call
         due = 0.0 if plan is None else plan.due
-        if plan is None or call is None or call.names is None or isinstance(answer, Delivery):
+        if plan is None or call is None or call.names is None:
             return await player.play(answer, due)
         running, session, names = self.service.running, exchange.wire.session, call.names(plan.key)
-        stop = partial(self._stop, player, exchange, call, plan)
-        player.stoppable = True
-        running.enter(session, names, stop)
+        player.stoppable = not isinstance(answer, Delivery)
+        stop = partial(self._stop, player, exchange, call, plan) if player.stoppable else None
+        answering = Answering(stop, player.abort)
+        running.enter(session, names, answering)
         try:
             return await player.play(answer, due)
         finally:
-            running.leave(session, names, stop)
+            running.leave(session, names, answering)
 
     def _stop(self, player: Player, exchange: Exchange, call: Call, plan: Plan) -> None:
         if exchange.sent.whole:

@@ -81,6 +81,8 @@ class Decider:
             exchange.plan = await emulator.plan(parsed, match, wire.key, started, None, repeated)
         else:
             exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
+        if parsed.stopped:
+            exchange.plan = exchange.plan.abandon()
         plan = exchange.plan
         if parsed.keep is not None:
             await self._keep(parsed, plan, exchange)
@@ -131,8 +133,8 @@ class Decider:
             if isinstance(write, WireResponse):
                 return write
             if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
-                if change.rests:
-                    await self._service.running.rest(wire.session)
+                if change.then is not None:
+                    await change.then(wire.session)
                 return write.answer
 
     async def refuse(self, error: EmulatedError, exchange: Exchange) -> WireResponse:

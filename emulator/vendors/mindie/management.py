@@ -33,12 +33,14 @@ from emulator.vendors.mindie.state import (
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _PATH = re.compile(r"(?:/(?:[\w\-.]+/)*[\w\-.]*/?)?|(?:[\w\-.]+/)*[\w\-.]*/?", re.ASCII)
+_GRACE = 5.0  # seconds until a server that is forced to stop is killed
 _DEVICES = 4  # of the configuration as it is shipped
 _APART = "Multi Lora does not support PD separation!"
 _BAD_COMMAND = (
     '{"Error": "cmd_type must be necessary and data type must be integer.",\n'
     '            "error_type": "validation"}'  # the source has the line break in its text
 )
+_PAUSES = (0, 3)
 # What a command makes of the engine, by the command and the engine's status before.
 _COMMANDS: Mapping[tuple[int, int], int] = {
     (0, NORMAL): PAUSED,
@@ -55,15 +57,23 @@ def _say(request: WireRequest, text: str, status: int = 200) -> WireResponse:
 
 
 def stop_service(request: WireRequest, service: MindieService) -> Change:
-    """``GET /stopService``: answers once every request that runs has its answer, at once with ``mode=Force``."""
+    """``GET /stopService``: answers once every request that runs has its answer.
+
+    With ``mode=Force`` it answers at once, and five seconds later the server's processes are killed.
+    """
+    force = request.query.get("mode") == "Force"
+    killed = service.clock.now() + _GRACE
 
     def make(documents: Documents) -> Write | WireResponse:
         headers = closing_headers(request.key, "")
         if STOPPED in documents:
             return WireResponse(500, b"", headers, close=True)
-        return Write(WireResponse(200, b"", headers, close=True), STOPPED, True)
+        return Write(WireResponse(200, b"", headers, close=True), STOPPED, killed if force else True)
 
-    return Change(make, rests=request.query.get("mode") != "Force")
+    async def kill(session: str) -> None:
+        service.clock.call_at(killed, lambda: service.running.cut_all(session))
+
+    return Change(make, then=kill if force else service.running.rest)
 
 
 def load_adapter(request: WireRequest, service: MindieService) -> Change | WireResponse:
@@ -143,7 +153,10 @@ def _list_adapters(documents: Documents, service: MindieService) -> set[str]:
 
 
 def handle_fault(request: WireRequest, service: MindieService) -> Change:
-    """``POST /v1/engine-server/fault-handling-command``: pause (0, 3), set up anew (1), go on (2)."""
+    """``POST /v1/engine-server/fault-handling-command``: pause (0, 3), set up anew (1), go on (2).
+
+    An engine that pauses ends what runs, as ``stopInfer`` does. Source: MindIE-LLM, ``src/engine/llm_engine.cpp``.
+    """
     command = _read_command(request)
 
     def make(documents: Documents) -> Write:
@@ -155,7 +168,11 @@ def handle_fault(request: WireRequest, service: MindieService) -> Change:
         body = dump_json({"status": True, "message": "Success", "reason": rows})
         return Write(WireResponse(200, body, closing_headers(request.key), close=True), ENGINE, after)
 
-    return Change(make)
+    async def abort(session: str) -> None:
+        if command in _PAUSES:
+            service.running.stop_all(session)
+
+    return Change(make, then=abort)
 
 
 def _read_command(request: WireRequest) -> int:

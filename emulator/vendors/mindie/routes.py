@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call, Endpoint, Parsed, Plane, ShortCut, Vendor
-from emulator.core.wire import FieldNames, WireRequest
+from emulator.core.wire import DROPPED, FieldNames, WireRequest, WireResponse
 from emulator.dialects import tgi
 from emulator.vendors.mindie.catalogue import (
     answer_health,
@@ -48,6 +48,7 @@ from emulator.vendors.mindie.management import (
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
 from emulator.vendors.mindie.settings import Bounds, MindieService, MindieSettings, prepare_bounds
+from emulator.vendors.mindie.state import is_idle, is_killed
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 
@@ -122,23 +123,29 @@ _GETS: Mapping[str, Parse] = {
 }
 
 
-def _relay(parse: Parse) -> Parse:
-    """A route of the nodes, before which a Coordinator may stand; no short cut leads past it."""
+def _manage(parse: Parse) -> Parse:
+    """A route of a node, whose engine may be paused or killed, and before which a Coordinator may stand.
+
+    No short cut leads past it: none is taken where there are documents or a Coordinator.
+    """
     if isinstance(parse, ShortCut):
-        return ShortCut(parse.plain, _relay(parse.whole))
+        return ShortCut(parse.plain, _manage(parse.whole))
 
-    def parse_relayed(request: WireRequest, service: MindieService) -> Parsed:
+    def parse_managed(request: WireRequest, service: MindieService) -> Parsed:
+        if request.documents and is_killed(request.documents, service.clock.now()):
+            return WireResponse(DROPPED, b"")
         parsed = parse(request, service)
-        if not service.settings.coordinator or not isinstance(parsed, Call):
+        if not isinstance(parsed, Call):
             return parsed
-        return replace(parsed, codec=RelayedCodec(parsed.codec))
+        codec = RelayedCodec(parsed.codec) if service.settings.coordinator else parsed.codec
+        return replace(parsed, codec=codec, stopped=is_idle(request.documents))
 
-    return parse_relayed
+    return parse_managed
 
 
 _ENDPOINTS = (
-    *(Endpoint(method="POST", path=path, parse=_relay(parse)) for path, parse in _POSTS.items()),
-    *(Endpoint(method="GET", path=path, parse=parse) for path, parse in _GETS.items()),
+    *(Endpoint(method="POST", path=path, parse=_manage(parse)) for path, parse in _POSTS.items()),
+    *(Endpoint(method="GET", path=path, parse=_manage(parse)) for path, parse in _GETS.items()),
 )
 _METRICS = re.compile("/metrics")
 _MANAGEMENT = re.compile(

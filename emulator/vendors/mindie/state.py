@@ -24,6 +24,17 @@ def read_engine(documents: Documents) -> int:
     return int(as_number(documents.get(ENGINE, NORMAL)))
 
 
+def is_idle(documents: Documents) -> bool:
+    """The engine is paused, or set up anew and not yet started: it ends every request before its first token."""
+    return read_engine(documents) in (PAUSED, READY)
+
+
+def is_killed(documents: Documents, now: float) -> bool:
+    """Nobody is there any more, since a forced stop; ``now``: Unix seconds."""
+    killed = documents.get(STOPPED)
+    return isinstance(killed, float) and killed <= now
+
+
 def read_role(documents: Documents, service: MindieService) -> tuple[str, int]:
     """Role of a node where prefill and decode are apart, and the percentage of prefill in a flex node's work.
 

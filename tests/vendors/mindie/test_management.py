@@ -1,6 +1,7 @@
 """The management plane: what it changes, and what it refuses."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -40,22 +41,54 @@ async def test_a_service_is_stopped_for_good(start: Start) -> None:
     assert other.status == 200
 
 
-async def test_a_stop_waits_for_what_runs(start: Start) -> None:
-    running = await start(SLOW)
+@pytest.mark.parametrize("rule", ["", "faults: [{type: duplicate}], "], ids=["whole", "bent"])
+async def test_a_stop_waits_for_what_runs(start: Start, rule: str) -> None:
+    running = await start(SLOW.replace("{name: said, ", "{name: said, " + rule))
     async with begun(running, "/", {"inputs": PROMPT}) as (reader, _):
         stop = asyncio.ensure_future(running.ask("mindie", "/stopService"))
-        while (await running.ask("mindie", "/health")).status == 200:
-            pass
+        async with asyncio.timeout(10):
+            while (await running.ask("mindie", "/health")).status == 200:
+                pass
         assert not stop.done()
         running.built.runtime.advance(10.0)
         assert (await read_answer(reader)).status == 200
         assert (await asyncio.wait_for(stop, 10)).status == 200
 
 
-async def test_a_forced_stop_waits_for_nothing(start: Start) -> None:
-    running = await start(SLOW)
-    async with begun(running, "/", {"inputs": PROMPT}):
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("rule", ["", "faults: [{type: duplicate}], "], ids=["whole", "bent"])
+async def test_a_forced_stop_cuts_what_still_runs_after_five_seconds(start: Start, stream: bool, rule: str) -> None:
+    running = await start(SLOW.replace("itl: 1s", "itl: 3s").replace("{name: said, ", "{name: said, " + rule))
+    async with begun(running, "/", {"inputs": PROMPT, "stream": stream}) as (reader, _):
         assert (await asyncio.wait_for(running.ask("mindie", "/stopService?mode=Force"), 10)).status == 200
+        running.built.runtime.advance(2.0)
+        assert (await running.ask("mindie", "/", {"inputs": PROMPT})).body == REFUSED
+        running.built.runtime.advance(3.1)
+        rest = await asyncio.wait_for(_read_until_cut(reader), 10)
+    assert b" three" not in rest
+    assert (b" one" in rest) == stream
+    for path, body in (("/", {"inputs": PROMPT}), ("/health", None), ("/v1/models", None), ("/stopService", None)):
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await asyncio.wait_for(running.ask("mindie", path, body), 10)
+    other = await running.ask("mindie", "/health", headers={"x-emulator-session": "team"})
+    assert other.status == 200
+
+
+async def _read_until_cut(reader: asyncio.StreamReader) -> bytes:
+    said = bytearray()
+    with suppress(ConnectionError):
+        while piece := await reader.read(1024):
+            said += piece
+    assert not said.endswith(b"0\r\n\r\n")
+    return bytes(said)
+
+
+async def test_an_answer_that_ends_before_is_not_cut(start: Start) -> None:
+    running = await start(SLOW)
+    async with begun(running, "/", {"inputs": PROMPT, "parameters": {"max_new_tokens": 2}}) as (reader, _):
+        await running.ask("mindie", "/stopService?mode=Force")
+        running.built.runtime.advance(3.0)
+        assert (await asyncio.wait_for(read_answer(reader), 10)).json() == [{"generated_text": " one two"}]
 
 
 async def say(running: Running, path: str, body: JSON | bytes) -> str:
@@ -145,6 +178,48 @@ async def test_an_engine_is_paused_set_up_and_started(start: Start) -> None:
     assert body["reason"][0] == {"device_id": 0, "result": True, "message": ""}
     health = await running.ask("mindie", "/v2/health/ready")
     assert (health.status, health.body) == (500, b'{"message":"Service is abnormal"}')
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_engine_that_is_paused_ends_what_runs(start: Start, stream: bool) -> None:
+    running = await start(SLOW)
+    async with begun(running, "/", {"inputs": PROMPT, "stream": stream}) as (reader, _):
+        running.built.runtime.advance(2.0)
+        assert (await command(running, 0)).status == 200
+        answer = await asyncio.wait_for(read_answer(reader), 10)
+    (last,) = answer.events()[-1:] if stream else answer.json()
+    assert last["generated_text"] == " one two three"
+
+
+_PAUSED: dict[str, tuple[str, JSON, str]] = {
+    "TGI": ("/", {"inputs": PROMPT, "parameters": {"details": True}}, '"generated_text":""'),
+    "TGI, streamed": ("/", {"inputs": PROMPT, "stream": True, "parameters": {"details": True}}, '"stop_sequence"'),
+    "vLLM": ("/generate", {"prompt": PROMPT}, f'{{"text":["{PROMPT} "]}}'),
+    "native": ("/infer", {"inputs": PROMPT, "parameters": {"details": True}}, '"finish_reason":"stop_sequence"'),
+    "chat": (CHAT, {"model": MODEL, "messages": HELLO}, '"content":"","tool_calls":[]}'),
+    "chat, streamed": (CHAT, {"model": MODEL, "messages": HELLO, "stream": True}, '"finish_reason":"stop"}'),
+    "completions": ("/v1/completions", {"model": MODEL, "prompt": PROMPT}, '"text":"","logprobs":null'),
+    "Triton": (f"/v2/models/{MODEL}/generate", {"text_input": PROMPT}, '"text_output":""'),
+}
+
+
+@pytest.mark.parametrize("form", _PAUSED)
+@pytest.mark.parametrize("commands", [(0,), (3,), (0, 1)], ids=str)
+async def test_an_engine_that_is_paused_says_nothing(start: Start, form: str, commands: tuple[int, ...]) -> None:
+    running = await start(SLOW)
+    path, body, piece = _PAUSED[form]
+    for number in commands:
+        assert (await command(running, number)).status == 200
+    answer = await asyncio.wait_for(running.ask("mindie", path, body), 10)  # nothing waits, nobody moves the clock
+    assert answer.status == 200
+    assert piece in answer.body.decode()
+    assert b"one" not in answer.body
+    await command(running, 2)
+    status = (await running.ask("mindie", STATUS)).json()["status"]
+    assert status == 1
+    async with begun(running, path, body) as (reader, _):
+        running.built.runtime.advance(10.0)
+        assert b"one" in (await asyncio.wait_for(read_answer(reader), 10)).body
 
 
 @pytest.mark.parametrize("number", [1, 2, 7, -1])
