@@ -2,11 +2,16 @@
 
 import pytest
 
+from tests.conformance.conftest import LiveWith
 from tests.parsed import JSON
 from tests.wire import Running
 
 CLIENT = "litellm"
 pytestmark = pytest.mark.filterwarnings("ignore")  # the client warns of itself
+PICTURE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 HELLO = [{"role": "user", "content": "Hello"}]
 
 
@@ -44,15 +49,36 @@ def test_tools(litellm: JSON, place: JSON) -> None:
     assert (call.function.name, call.function.arguments) == ("get_weather", '{"city": "Paris"}')
 
 
-def test_embeddings(litellm: JSON, live: Running) -> None:
-    url, key = live.urls["azure"], live.key("k")
-    first = litellm.embedding(
-        model="azure/text-embedding-3-small", input=["a"], api_base=url, api_key=key, api_version="2024-10-21"
-    )
-    second = litellm.embedding(
-        model="azure_ai/text-embedding-3-small", input=["a"], api_base=f"{url}/openai/v1", api_key=key
-    )
-    assert [len(found.data[0]["embedding"]) for found in (first, second)] == [1536, 1536]
+@pytest.mark.parametrize(
+    ("model", "base", "version", "size"),
+    [
+        pytest.param("azure/text-embedding-3-small", "", "2024-10-21", 1536, id="Azure OpenAI"),
+        pytest.param("azure_ai/text-embedding-3-small", "/openai/v1", None, 1536, id="without dates"),
+        pytest.param("azure_ai/embed-v-4-0", "/endpoints/embed-v-4-0", None, 1536, id="an endpoint of its own"),
+        pytest.param("azure_ai/Cohere-embed-v3-english", "/models", None, 1024, id="the models of a resource"),
+    ],
+)
+def test_embeddings(litellm: JSON, live_with: LiveWith, model: str, base: str, version: str | None, size: int) -> None:
+    """Of ``azure_ai`` it never sends a version; serverless endpoints ask for none."""
+    running = live_with("vendors: {azure: {profile: maas}}")
+    place = {"api_base": running.urls["azure"] + base, "api_key": running.key("k")}
+    answer = litellm.embedding(model=model, input=["a", "b"], **place, api_version=version)
+    assert [len(found["embedding"]) for found in answer.data] == [size, size]
+
+
+def test_embeddings_of_pictures(litellm: JSON, live_with: LiveWith) -> None:
+    running = live_with("vendors: {azure: {profile: maas}}")
+    base = f"{running.urls['azure']}/endpoints/Cohere-embed-v3-english"
+    place = {"model": "azure_ai/Cohere-embed-v3-english", "api_base": base, "api_key": running.key("k")}
+    answer = litellm.embedding(**place, input=["a", PICTURE])
+    assert [len(found["embedding"]) for found in answer.data] == [1024, 1024]
+
+
+def test_embeddings_without_a_version(litellm: JSON, live: Running) -> None:
+    """The documented API asks for one."""
+    url = f"{live.urls['azure']}/endpoints/embed-v-4-0"
+    with pytest.raises(litellm.BadRequestError):
+        litellm.embedding(model="azure_ai/embed-v-4-0", input=["a"], api_base=url, api_key=live.key("k"), max_retries=0)
 
 
 def test_responses(litellm: JSON, live: Running) -> None:

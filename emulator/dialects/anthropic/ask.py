@@ -82,6 +82,13 @@ def _check_number(body: Mapping[str, JSON], name: str, low: float, high: float |
         raise invalid(f"{name}: Input should be less than or equal to {high:g}", name)
 
 
+def refuse_sampling(body: Mapping[str, JSON]) -> None:
+    """What the newest models say to whoever chooses how they choose; unverified."""
+    for name in ("temperature", "top_p", "top_k"):
+        if body.get(name) is not None:
+            raise invalid(f"{name} is not supported with this model.", name)
+
+
 def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
     """The conversation that ``system`` and ``messages`` make up."""
     system = _read_text(body.get("system"), "system")

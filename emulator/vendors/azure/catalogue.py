@@ -2,7 +2,7 @@
 
 Sources: learn.microsoft.com, "Foundry Models sold directly by Azure", "Foundry Models from partners and community",
 "Azure OpenAI reasoning models" (parameters), "Model inference API" (features); Azure/azure-sdk-assets (the first
-serverless models). Sizes of models that those pages do not give are unverified.
+serverless models); sizes from the prices and limits that LiteLLM keeps of them, else unverified.
 
 The first model of a task answers whoever names none. A family gives its models what they do not say themselves, and a
 scenario's own deployment what its name tells:
@@ -17,6 +17,7 @@ scenario's own deployment what its name tells:
     thinks: it thinks, and shows nothing of it.
     roles: whose messages it takes; any, if absent.
     api: ``anthropic`` or ``responses``: it has this API alone.
+    fixed_sampling: it refuses to be told how it chooses its tokens.
     encodings, max_inputs: of vectors; of one request.
     extras: ``refuse`` or ``refuse_bare``: what is passed through to it.
     display: the name in ``/info``.

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.core.call import Deployment
-from emulator.core.json import as_object
+from emulator.core.json import JSON, as_object
 from emulator.vendors.azure.catalogue import describe, list_deployments, read_catalogue, read_parameters, read_traits
 from emulator.vendors.azure.parameters import check_parameters
 from emulator.vendors.azure.settings import PROFILES, AzureSettings
@@ -23,6 +23,34 @@ def test_a_model_is_known(deployment: Deployment) -> None:
     assert read_traits(deployment)["provider"] != "Custom"
     assert deployment.context
     assert deployment.task != "chat" or deployment.max_output
+
+
+@pytest.mark.parametrize(
+    ("name", "traits", "effort"),
+    [
+        pytest.param("gpt-5.4", {"thinks": True, "api": None}, "xhigh", id="it thinks"),
+        pytest.param("gpt-5.4-pro", {"thinks": True, "api": "responses"}, "xhigh", id="Responses alone"),
+        pytest.param("gpt-5.3-chat", {"thinks": None}, None, id="it chats"),
+        pytest.param("gpt-6-sol", {"thinks": True}, "max", id="all it can"),
+        pytest.param("gpt-6-astra", {"thinks": True}, "xhigh", id="not quite all"),
+        pytest.param("grok-4-1-fast-reasoning", {"thinks": True, "vision": True}, None, id="grok thinks"),
+        pytest.param("grok-4-1-fast-non-reasoning", {"thinks": None, "vision": True}, None, id="grok does not"),
+        pytest.param("DeepSeek-V3.2", {"reasoning": None}, None, id="an answer at once"),
+        pytest.param("DeepSeek-V4-Pro", {"reasoning": "field"}, None, id="thoughts and an answer"),
+        pytest.param("claude-sonnet-4-6", {"fixed_sampling": None, "api": "anthropic"}, None, id="told how to choose"),
+        pytest.param("claude-sonnet-5", {"fixed_sampling": True, "api": "anthropic"}, None, id="chooses by itself"),
+        pytest.param("Kimi-K2.6", {"vision": True, "reasoning": "field"}, None, id="it sees"),
+        pytest.param("FW-Kimi-K3", {"vision": True, "provider": "Fireworks"}, None, id="served by others"),
+        pytest.param("MAI-Image-2.5", {"provider": "Microsoft", "reasoning": None}, None, id="it paints"),
+        pytest.param("Cohere-embed-v3-english", {"tokenizer": "bert", "dimensions": False}, None, id="of one size"),
+    ],
+)
+def test_a_model_has_what_its_family_has(name: str, traits: dict[str, JSON], effort: str | None) -> None:
+    (deployment,) = (each for each in DEPLOYMENTS if each.name == name)
+    found = read_traits(deployment)
+    assert {key: found.get(key) for key in traits} == traits
+    efforts = read_parameters(found).get("reasoning_effort")
+    assert (efforts[-1] if isinstance(efforts, list) else None) == effort
 
 
 def test_names_are_told_apart_whatever_their_case() -> None:

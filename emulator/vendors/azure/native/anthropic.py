@@ -19,6 +19,7 @@ from emulator.dialects.anthropic.ask import (
     read_schema,
     read_stops,
     read_tools,
+    refuse_sampling,
 )
 from emulator.dialects.anthropic.codec import shape_message, stream_message
 from emulator.vendors.azure.errors import refusals
@@ -52,6 +53,8 @@ def parse_messages(request: WireRequest, service: AzureService) -> Call:
     query = _admit(request, service)
     body = query.fields
     check_fields(body)
+    if query.habits.traits.get("fixed_sampling"):
+        refuse_sampling(body)
     ask = _read_ask(query)
     counts = service.count_prompt(ask, query.deployment)
     wanted = body["max_tokens"]

@@ -16,13 +16,13 @@ from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.anthropic.ask import (
     check_fields,
-    invalid,
     read_choice,
     read_effort,
     read_messages,
     read_schema,
     read_stops,
     read_tools,
+    refuse_sampling,
 )
 from emulator.dialects.anthropic.codec import shape_message, stream_message
 from emulator.vendors.databricks.chat.shapes import count_cached
@@ -67,9 +67,7 @@ def parse_messages(request: WireRequest, service: DatabricksService) -> Call:
     wanted = query.get_integer("max_tokens")
     check_output_limit(query, "max_tokens", wanted)
     if query.traits.get("fixed_sampling"):
-        for name in ("temperature", "top_p", "top_k"):
-            if query.get(name) is not None:
-                raise invalid(f"{name} is not supported with this model.", name)  # unverified
+        refuse_sampling(body)
     ask = _read_ask(query)
     counts = count(query, ask)
     context = query.deployment.context

@@ -43,6 +43,14 @@ def test_tokens_are_counted() -> None:
         pytest.param(ask(max_tokens=None), {}, 400, "invalid_request_error", "max_tokens: Field required", id="no end"),
         pytest.param({}, {}, 400, "invalid_request_error", "model: Field required", id="no model"),
         pytest.param(b"{", {}, 400, "invalid_request_error", "JSON", id="no JSON"),
+        pytest.param(
+            ask(model="claude-opus-5-5", top_p=0.5),
+            {},
+            400,
+            "invalid_request_error",
+            "top_p is not",
+            id="told to choose",
+        ),
     ],
 )
 def test_what_is_refused(body: JSON, headers: dict[str, str], status: int, kind: str, text: str) -> None:
