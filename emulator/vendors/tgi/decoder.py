@@ -8,20 +8,18 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, dump_json, parse_json
+from emulator.core.json import JSON, parse_json
 from emulator.core.wire import WireRequest
-from emulator.vendors.tgi.places import Path, end_first, find_open, lead, place
+from emulator.vendors.tgi.places import Path, Repeating, end_first, find_begun, is_far, keep_repeated, lead, place
 
 T = TypeVar("T")
 Type = Callable[[JSON], T]
 Members = Mapping[str, object]
-_BLANKS = b" \t\r\n"
 MAX_U32 = 2**32 - 1
 MAX_U64 = 2**64 - 1
 _TOO_LARGE = "number out of range"
@@ -45,14 +43,6 @@ class Mismatch(Exception):
     repeated: Sequence[str] = ()
 
 
-class Repeating(dict[str, JSON]):
-    """An object with members of the same name; the last of each is the one to be looked up."""
-
-    def __init__(self, pairs: list[tuple[str, JSON]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
-
-
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field of a struct."""
@@ -71,19 +61,24 @@ def read(request: WireRequest, target: Type[T]) -> T:
     kind = request.headers.get("Content-Type", "")
     if kind != "application/json" and not _JSON_TYPE.fullmatch(kind.partition(";")[0].strip().lower()):
         raise _refusal(415, "Expected request with `Content-Type: application/json`")
-    body, raw = _parse(request)
+    body, raw = _parse(request, target)
     try:
-        return target(_keep_repeated(body, raw))
+        return target(keep_repeated(body, raw))
     except Mismatch as mismatch:
-        path = mismatch.path
-        found = place(raw, path, inside=mismatch.inside, repeated=mismatch.repeated)
-        if mismatch.text == _TOO_LARGE:
-            raise _no_json(f"{_TOO_LARGE} at {found}", path) from None
-        text = f"Failed to deserialize the JSON body into the target type: {lead(path)}{mismatch.text} at {found}"
-        raise _refusal(422, text) from None
+        raise _misfit(mismatch, raw) from None
 
 
-def _parse(request: WireRequest) -> tuple[JSON, bytes]:
+def _misfit(mismatch: Mismatch, raw: bytes) -> EmulatedError:
+    path = mismatch.path
+    found = place(raw, path, inside=mismatch.inside, repeated=mismatch.repeated)
+    if mismatch.text == _TOO_LARGE:
+        return _no_json(f"{_TOO_LARGE} at {found}", path)
+    return _refusal(
+        422, f"Failed to deserialize the JSON body into the target type: {lead(path)}{mismatch.text} at {found}"
+    )
+
+
+def _parse(request: WireRequest, target: Type[object]) -> tuple[JSON, bytes]:
     """The body's first document, and its bytes: what comes after it nobody reads."""
     raw = request.body
     try:
@@ -91,35 +86,27 @@ def _parse(request: WireRequest) -> tuple[JSON, bytes]:
     except ValueError as error:
         text = str(error)
         if not text.startswith("trailing characters"):
-            raise _no_json(text, find_open(raw, text)) from None
+            raise _refuse_broken(raw, text, target) from None
     first = raw[: end_first(raw)]
     return parse_json(first), first
 
 
+def _refuse_broken(raw: bytes, error: str, target: Type[object]) -> EmulatedError:
+    """A body that is no JSON, or in which a value before that does not fit: it is read once, from the front."""
+    begun = find_begun(raw, error)
+    try:
+        target(keep_repeated(parse_json(begun.whole), begun.whole))
+    except Mismatch as mismatch:
+        ends = mismatch.inside and not mismatch.repeated  # it is seen only at the end of its value
+        if not (ends and begun.is_open(mismatch.path)):
+            return _misfit(mismatch, begun.whole)
+    except ValueError:
+        pass  # nothing was read before
+    return _no_json(error, () if is_far(raw, error) else begun.path)
+
+
 def _no_json(text: str, path: Path) -> EmulatedError:
     return _refusal(400, f"Failed to parse the request body as JSON: {lead(path)}{text}")
-
-
-def _keep_repeated(body: JSON, raw: bytes) -> JSON:
-    """The body, its objects :class:`Repeating` where a name comes twice."""
-    with suppress(ValueError):  # it is nested deeper than can be written
-        if dump_json(body).translate(None, _BLANKS) == raw.translate(None, _BLANKS):
-            return body  # it comes out as it went in, as most do: cheaper to see than to read it again
-    repeats = False
-
-    def keep(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
-        nonlocal repeats
-        found = dict(pairs)
-        if len(found) == len(pairs):
-            return found
-        repeats = True
-        return Repeating(pairs)
-
-    try:
-        whole: JSON = json.loads(raw, object_pairs_hook=keep)
-    except RecursionError:
-        return body
-    return whole if repeats else body
 
 
 def _refusal(status: int, text: str) -> EmulatedError:

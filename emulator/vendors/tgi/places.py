@@ -1,4 +1,4 @@
-"""Where in a body a value stands that does not fit, as serde_json counts lines and columns.
+"""What a body says beside its values: names that come twice, and where a value stands, as serde_json counts.
 
 Source: serde_json 1, ``src/read.rs`` and ``src/de.rs`` (position, fix_position).
 """
@@ -6,6 +6,10 @@ Source: serde_json 1, ``src/read.rs`` and ``src/de.rs`` (position, fix_position)
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+
+from emulator.core.json import JSON, dump_json
+from emulator.core.record import record
 
 Path = tuple[str | int, ...]
 
@@ -13,11 +17,42 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}]+")
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _SPACE = re.compile(rb"[\s,:]*")
+_BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"\s*")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
 _WHOLE = re.compile(rb'true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|".*"', re.DOTALL)
 _FAR = 2**16  # what is wrong after so many bytes is told without its field
 _AT = re.compile(r" at line (\d+) column (\d+)$")
+
+
+class Repeating(dict[str, JSON]):
+    """An object with members of the same name; the last of each is the one to be looked up."""
+
+    def __init__(self, pairs: list[tuple[str, JSON]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def keep_repeated(body: JSON, raw: bytes) -> JSON:
+    """The body, its objects :class:`Repeating` where a name comes twice."""
+    with suppress(ValueError):  # it is nested deeper than can be written
+        if dump_json(body).translate(None, _BLANKS) == raw.translate(None, _BLANKS):
+            return body  # it comes out as it went in, as most do: cheaper to see than to read it again
+    repeats = False
+
+    def keep(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+        nonlocal repeats
+        found = dict(pairs)
+        if len(found) == len(pairs):
+            return found
+        repeats = True
+        return Repeating(pairs)
+
+    try:
+        whole: JSON = json.loads(raw, object_pairs_hook=keep)
+    except RecursionError:
+        return body
+    return whole if repeats else body
 
 
 def lead(path: Path) -> str:
@@ -50,29 +85,71 @@ def end_first(body: bytes) -> int:
     return _skip(body, _next(body, 0))
 
 
-def find_open(body: bytes, error: str) -> Path:
-    """Which value the parser had begun when it met what is no JSON, by the words of the error."""
-    match = _AT.search(error)
-    if match is None:
-        return ()
-    line, column = int(match[1]), int(match[2])
-    rows = body[:_FAR].split(b"\n", line - 1)
-    read = sum(map(len, rows[: line - 1])) + line - 1 + column
-    if len(rows) < line or read > _FAR:
-        return ()
-    read += error.startswith("EOF") and "string" not in error
+@record(frozen=True, slots=True)
+class Begun:
+    """What the parser had read of a body when it met what is no JSON.
+
+    Fields:
+        path: of the value it had begun.
+        whole: the values before that, every list and object closed that was still open; empty if there are none.
+        depth: how many were.
+    """
+
+    path: Path
+    whole: bytes
+    depth: int
+
+    def is_open(self, path: Path) -> bool:
+        """The list or object there was still open."""
+        return len(path) < self.depth and path == self.path[: len(path)]
+
+
+def find_begun(body: bytes, error: str) -> Begun:
+    """How far the parser had come, by the words of the error, or how far one cares to look."""
+    read = _find_error(body, error)
     path: list[str | int | None] = []  # a list's index; an object's key, None before its next one
+    ends: list[int] = []  # of each that is open, where its last whole member ends
+    closers: list[bytes] = []
     before = b""
     for token in _TOKEN.finditer(body, 0, min(len(body), _FAR)):
-        if token.end() >= read:
-            break
-        text = token[0]
+        text, end = token[0], token.end()
+        if end >= read:
+            text, end = body[token.start() : read - 1], read - 1
+            if not error.startswith("expected `,`") or not _WHOLE.fullmatch(text):
+                break
         if text[:1] == b'"' and before in (b"{", b",") and path and path[-1] is None:
             path[-1] = _read_key(text)
-        else:
-            _take(text, path)
+        elif text in (b"{", b"["):
+            path.append(None if text == b"{" else 0)
+            ends.append(end)
+            closers.append(b"}" if text == b"{" else b"]")
+        elif _ends_value(text, path):
+            del ends[len(path) :], closers[len(path) :]
+            ends[-1:] = [end] * bool(path)
+        if end == read - 1:
+            break
         before = text
-    return tuple([step for step in path if step is not None])
+    steps = tuple([step for step in path if step is not None])
+    whole = body[: ends[-1]] + b"".join(reversed(closers)) if ends else b""
+    return Begun(steps, whole, len(path))
+
+
+def is_far(body: bytes, error: str) -> bool:
+    """What is wrong is so far away that it is told without its field."""
+    return _find_error(body, error) > _FAR
+
+
+def _find_error(body: bytes, error: str) -> int:
+    """How many bytes were read; more than are looked at, if it is not known."""
+    match = _AT.search(error)
+    if match is None:
+        return _FAR + 1
+    line, column = int(match[1]), int(match[2])
+    rows = body[:_FAR].split(b"\n", line - 1)
+    if len(rows) < line:
+        return _FAR + 1
+    read = sum(map(len, rows[: line - 1])) + line - 1 + column
+    return read + (error.startswith("EOF") and "string" not in error)
 
 
 def _read_key(text: bytes) -> str | None:
@@ -83,18 +160,16 @@ def _read_key(text: bytes) -> str | None:
         return None
 
 
-def _take(text: bytes, path: list[str | int | None]) -> None:
-    """One token that is no key."""
-    if text in (b"{", b"["):
-        path.append(None if text == b"{" else 0)
-        return
+def _ends_value(text: bytes, path: list[str | int | None]) -> bool:
+    """Whether this token, which opens nothing and is no key, ends a value; the path is then that of the next one."""
     if text in (b"}", b"]"):
         del path[-1:]
     elif not _WHOLE.fullmatch(text):
-        return
-    if path:  # a value is read
+        return False
+    if path:
         last = path[-1]
         path[-1] = last + 1 if isinstance(last, int) else None
+    return True
 
 
 def _find_second(body: bytes, start: int, names: Sequence[str]) -> int:

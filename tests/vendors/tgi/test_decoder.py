@@ -135,6 +135,78 @@ def test_where_the_body_is_no_json(raw: bytes, text: str) -> None:
     assert (answer.status, answer.body.decode()) == (400, f"Failed to parse the request body as JSON: {text}")
 
 
+_MESSAGES = b'{"messages":[{"role":"user","content":"hi"}'
+
+
+@pytest.mark.parametrize(
+    ("path", "raw", "text"),
+    [
+        ("/", b'{"inputs":5,', "inputs: invalid type: integer `5`, expected a string at line 1 column 11"),
+        ("/", b'{"inputs":5', "inputs: invalid type: integer `5`, expected a string at line 1 column 11"),
+        ("/", b'{"inputs":5x}', "inputs: invalid type: integer `5`, expected a string at line 1 column 11"),
+        ("/", b'{"inputs":true "x"}', "inputs: invalid type: boolean `true`, expected a string at line 1 column 14"),
+        ("/", b'{"inputs":["x", oops', "inputs: invalid type: sequence, expected a string at line 1 column 10"),
+        ("/", b'{"inputs":{"x":', "inputs: invalid type: map, expected a string at line 1 column 10"),
+        ("/", b"[5,", "[0]: invalid type: integer `5`, expected a string at line 1 column 2"),
+        (
+            "/",
+            b'{"parameters":{"stop":[1,"a"],"seed":NaN}}',
+            "parameters.stop[0]: invalid type: integer `1`, expected a string at line 1 column 24",
+        ),
+        (
+            "/",
+            b'{"inputs":"x","inputs":"y",}',
+            "duplicate field `inputs` at line 1 column 22",
+        ),
+        (
+            CHAT,
+            _MESSAGES + b'],"stream":1,"n":}',
+            "stream: invalid type: integer `1`, expected a boolean at line 1 column 55",
+        ),
+        (
+            CHAT,
+            _MESSAGES + b',{"role":5,}',
+            "messages[1].role: invalid type: integer `5`, expected a string at line 1 column 53",
+        ),
+        (
+            CHAT,
+            _MESSAGES + b',{"role":"user"},]',
+            "messages[1]: data did not match any variant of untagged enum MessageBody at line 1 column 59",
+        ),
+    ],
+)
+def test_what_does_not_fit_comes_before_what_is_no_json(path: str, raw: bytes, text: str) -> None:
+    answer = refused(path, raw)
+    assert (answer.status, answer.body.decode()) == (422, FIT + text)
+
+
+@pytest.mark.parametrize(
+    ("path", "raw", "text"),
+    [
+        pytest.param("/", b'{"parameters":{},}', "trailing comma at line 1 column 18", id="a field still to come"),
+        pytest.param("/", b'{"x":[{"y":', "x[0].y: EOF while parsing a value at line 1 column 11", id="of no field"),
+        pytest.param("/", b'{"stream":tru}', "stream: expected ident at line 1 column 14", id="half a word"),
+        pytest.param("/", b'{"inputs":01}', "inputs: invalid number at line 1 column 12", id="a zero in front"),
+        pytest.param("/", b'["x",', "[1]: EOF while parsing a value at line 1 column 5", id="a sequence not yet whole"),
+        pytest.param(
+            CHAT,
+            _MESSAGES + b',{"role":"user",}',
+            "messages[1]: trailing comma at line 1 column 60",
+            id="a message not yet whole",
+        ),
+        pytest.param(
+            CHAT,
+            _MESSAGES[:-1] + b',"content":5,}',
+            "messages[0]: trailing comma at line 1 column 56",
+            id="an enum not yet whole",
+        ),
+    ],
+)
+def test_what_is_not_yet_read_does_not_fail_to_fit(path: str, raw: bytes, text: str) -> None:
+    answer = refused(path, raw)
+    assert (answer.status, answer.body.decode()) == (400, f"Failed to parse the request body as JSON: {text}")
+
+
 @pytest.mark.parametrize("rest", [b" x", b"}", b"{}", b"\xff"])
 def test_what_comes_after_the_body_is_not_read(rest: bytes) -> None:
     assert accepted("/generate", b'{"inputs":"a"}' + rest)
@@ -267,3 +339,25 @@ def test_it_is_told_at_once(raw: bytes) -> None:
     before = time.process_time()
     assert refused("/generate", raw).status == 400
     assert time.process_time() - before < 2
+
+
+_WHOLE = (
+    b'{"model":"tgi", "messages":[{"role":"user","content":[{"type":"text","text":"a\\"}"}]},'
+    b'{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":{"a":[1,{}]}}}]}],'
+    b'"logit_bias":[1,2.5e-3],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],'
+    b'"tool_choice":{"function":{"name":"f"}},"stream_options":{"include_usage":true},"stop":["x"],"seed":12}'
+)
+
+
+def test_no_part_of_a_body_that_fits_fails_to_fit() -> None:
+    assert accepted(CHAT, _WHOLE)
+    assert {refused(CHAT, _WHOLE[:end]).status for end in range(len(_WHOLE))} == {400}
+
+
+def test_a_body_is_told_by_what_was_read_first() -> None:
+    wrong = _WHOLE.replace(b'["x"]', b'["x",5]')
+    whole = refused(CHAT, wrong)
+    read = wrong.index(b"5]") + 1
+    told = [refused(CHAT, wrong[:end] + b"\x01") for end in range(len(wrong))]
+    assert {answer.status for answer in told[:read]} == {400}
+    assert {(answer.status, answer.body) for answer in told[read:]} == {(422, whole.body)}

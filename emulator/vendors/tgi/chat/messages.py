@@ -6,6 +6,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (Message).
 from emulator.core.json import JSON, Object
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field
+from emulator.vendors.tgi.places import Repeating
 from emulator.vendors.tgi.tools import TOOL_CALL
 
 _URL = serde.struct("Url", (Field("url", serde.string, required=True),))
@@ -37,7 +38,7 @@ def message(value: JSON) -> Object:
     """``Message`` as it was sent; calls that stand beside content are not looked at, and left out."""
     found = value if isinstance(value, dict) else {}
     plain = isinstance(found.get("role"), str) and isinstance(found.get("content"), str)
-    if not plain or "name" in found or isinstance(found, serde.Repeating):
+    if not plain or "name" in found or isinstance(found, Repeating):
         _MESSAGE(value)
-    plain = (plain and not isinstance(found, serde.Repeating)) or "content" in _BODY(value)
+    plain = (plain and not isinstance(found, Repeating)) or "content" in _BODY(value)
     return {**found, "tool_calls": None} if plain and "tool_calls" in found else found
