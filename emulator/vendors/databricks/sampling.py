@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from emulator.core.call import Ask, Message, Sampling, Tool
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, Object, as_number
-from emulator.dialects.openai import read_stop
+from emulator.core.json import JSON, Object, as_number, as_text
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.request import Query
 
@@ -95,12 +94,13 @@ def read_sampling(query: Query, limit: int | None, logprobs: int | None = None) 
     if _SAMPLED.isdisjoint(body):
         return Sampling(max_tokens=limit, logprobs=logprobs)
     get = body.get
+    stop = get("stop")
     return Sampling(
         max_tokens=limit,
         greedy=get("temperature") == 0 or get("top_k") == 1,
         seed=query.get_integer("seed"),
         knobs=_read_knobs(body),
-        stop=tuple([stop for stop in read_stop(get("stop")) if stop]),
+        stop=tuple([as_text(text) for text in (stop if isinstance(stop, list) else [stop]) if text]),  # null is ""
         n=query.get_integer("n") or 1,
         logprobs=logprobs,
     )

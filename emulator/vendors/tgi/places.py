@@ -14,13 +14,13 @@ from emulator.core.record import record
 Path = tuple[str | int, ...]
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SCALAR = re.compile(rb"[^\s,\]}]+")
+_SCALAR = re.compile(rb"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _SPACE = re.compile(rb"[\s,:]*")
 _BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"\s*")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
-_WHOLE = re.compile(rb'true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|".*"', re.DOTALL)
+_WHOLE = re.compile(_SCALAR.pattern + rb'|".*"', re.DOTALL)
 _FAR = 2**16  # what is wrong after so many bytes is told without its field
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 

@@ -20,6 +20,11 @@ def test_stop_ends_before_its_first_occurrence() -> None:
     assert cut["finish_reason"] == "stop"
 
 
+def test_no_stop_among_stops_is_as_an_empty_one() -> None:
+    whole = chat().body["choices"][0]["message"]["content"]
+    assert chat(stop=[None, ""]).body["choices"][0]["message"]["content"] == whole
+
+
 @pytest.mark.parametrize("fields", [{"temperature": 0}, {"top_k": 1}], ids=["temperature 0", "one candidate"])
 def test_greedy_ignores_the_seed(fields: JSON) -> None:
     texts = {chat(**fields, seed=seed).body["choices"][0]["message"]["content"] for seed in (1, 2)}

@@ -214,6 +214,20 @@ def test_what_comes_after_the_body_is_not_read(rest: bytes) -> None:
     assert (answer.status, answer.body.decode()) == (422, FIT + "missing field `inputs` at line 1 column 2")
 
 
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b'9\x8e{"inputs":1}', "integer `9`, expected struct GenerateRequest at line 1 column 1"),
+        (b"-1.5e3x", "floating point `-1500.0`, expected struct GenerateRequest at line 1 column 6"),
+        (b"nullnull", "null, expected struct GenerateRequest at line 1 column 4"),
+        (b'"a"\xff', 'string "a", expected struct GenerateRequest at line 1 column 3'),
+    ],
+)
+def test_a_scalar_ends_where_it_can_go_on_no_more(raw: bytes, text: str) -> None:
+    answer = refused("/generate", raw)
+    assert (answer.status, answer.body.decode()) == (422, f"{FIT}invalid type: {text}")
+
+
 @pytest.mark.parametrize("content_type", ["text/plain", "", "application/x-www-form-urlencoded"])
 def test_other_content_type(content_type: str) -> None:
     answer = put("/", {"inputs": "x"}, **{"Content-Type": content_type})
