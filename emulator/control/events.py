@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
+from operator import attrgetter
 
 from aiohttp import web
 
-from emulator.control.entry import UNTAKEN, Entry, Recorded
+from emulator.control.entry import UNTAKEN, Recorded
 from emulator.control.filters import compile_filters
 from emulator.control.models import EventsQuery, RequestEntry
 from emulator.control.news import News
@@ -22,21 +24,25 @@ _AT_ONCE = 100  # events in one write
 _PAUSE = 0.05  # seconds between two looks at what is new: to be told of each by itself costs more than the calls
 _MANY = 20  # calls between two looks, of which it is no longer said which rule came nearest
 _FIELDS = [name for name in RequestEntry.model_fields if name != "summary"]  # which is the last
+_read_fields = attrgetter(*_FIELDS)
+_SKIPPED = b'event: skipped\ndata: {"calls":%d,"before":%d}\n\n'
 
 
 async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuery) -> web.StreamResponse:
     """Each call as it comes, and again, without an ``id``, if it changes.
 
-    It ends when the client leaves or the server closes.
+    It ends when the client leaves or the server closes. Of more calls than it asks for the latest are told, and an
+    event ``skipped`` says how many were not.
     """
     journal, matches = target.journal, compile_filters(query)
     asked = _read_last_id(http) if query.since is None else query.since
     latest = journal.latest if asked is None else asked
-    changed: dict[int, Entry] = {}
+    room = _Room(query.most)
+    changed: dict[int, Recorded] = {}
 
-    def hear(entry: Entry) -> None:
-        if entry.seq <= latest:
-            changed[entry.seq] = entry
+    def hear(call: Recorded) -> None:
+        if call.seq <= latest:
+            changed[call.seq] = call
 
     response = web.StreamResponse(headers=_HEADERS)
     await response.prepare(http)
@@ -49,9 +55,11 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
             latest = new[-1].seq if new else latest
             brief = len(new) > _MANY
             again, changed = list(changed.values()), {}
-            for entries in _parts(new, again):
-                told = ((call.read(), numbered) for call, numbered in entries)
-                events = [_render(entry, brief, numbered) for entry, numbered in told if matches(entry)]
+            skipped = room.skip(len(new))
+            if skipped:
+                await response.write(_SKIPPED % (skipped, new[skipped].seq))
+            for calls in _parts(new[skipped:], again):
+                events = [_render(call, brief, numbered) for call, numbered in calls if matches(call)]
                 await response.write(b"".join(events))
                 await asyncio.sleep(0)
             await asyncio.sleep(_PAUSE)
@@ -60,18 +68,45 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
     return response
 
 
-def _parts(new: list[Recorded], again: list[Entry]) -> Iterator[list[tuple[Recorded, bool]]]:
+class _Room:
+    """How many calls a viewer is told of: so many a second, and as many at once after a second of silence.
+
+    To tell of all is dearer than to tell of some, and nobody reads thousands a second. ``most``: ``None``, of all.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._left = float(most or 0)
+        self._looked = time.monotonic()
+
+    def skip(self, count: int) -> int:
+        """Of so many calls that came, how many of the earliest are not told."""
+        if self._most is None:
+            return 0
+        now = time.monotonic()
+        self._left = min(self._most, self._left + self._most * (now - self._looked))
+        self._looked = now
+        told = min(count, max(1, int(self._left)))
+        self._left -= told
+        return count - told
+
+
+def _parts(new: list[Recorded], again: list[Recorded]) -> Iterator[list[tuple[Recorded, bool]]]:
     """A few at a time, so that others have their turn; with whether they carry an id."""
     calls = [*((call, True) for call in new), *((call, False) for call in again)]
     for start in range(0, len(calls), _AT_ONCE):
         yield calls[start : start + _AT_ONCE]
 
 
-def _render(entry: Entry, brief: bool, numbered: bool) -> bytes:
-    """One event; a model for each costs five times as much. ``brief``: without looking for the nearest rule."""
-    shown = {name: getattr(entry, name) for name in _FIELDS}
-    shown["summary"] = (entry.gist or UNTAKEN) if brief else entry.summary
-    number = b"id: %d\n" % entry.seq if numbered else b""
+def _render(call: Recorded, brief: bool, numbered: bool) -> bytes:
+    """One event, from figures alone as far as that will do; a model for each costs five times as much.
+
+    ``brief``: without looking for the nearest rule.
+    """
+    entry = call.glance()
+    shown = dict(zip(_FIELDS, _read_fields(entry), strict=True))
+    shown["summary"] = entry.gist or (UNTAKEN if brief else call.read().summary)
+    number = b"id: %d\n" % call.seq if numbered else b""
     return b"%bdata: %b\n\n" % (number, dump_json(shown))
 
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from emulator.control.entry import Entry
+from emulator.control.entry import Entry, Recorded
 from emulator.control.models import Filters, RequestEntry
 
-Filter = Callable[[Entry], bool]
+Filter = Callable[[Recorded], bool]
+_Test = Callable[[Entry], bool]
 
 
 def compile_filters(filters: Filters) -> Filter:
-    """Whether a call has all that is given."""
+    """Whether a call has all that is given; it is read only where that asks for its summary."""
     wanted = tuple(_compile(filters))
-    return lambda entry: all(holds(entry) for holds in wanted)
+    whole = filters.summary is not None
+
+    def matches(call: Recorded) -> bool:
+        if not wanted:
+            return True
+        entry = call.read() if whole else call.glance()
+        return all(holds(entry) for holds in wanted)
+
+    return matches
 
 
-def _compile(filters: Filters) -> Iterator[Filter]:
+def _compile(filters: Filters) -> Iterator[_Test]:
     """One test for each field that is given, those that have to find something out last."""
     for fault in (filters.fault, filters.faults):
         if fault is not None:
@@ -30,7 +39,7 @@ def _compile(filters: Filters) -> Iterator[Filter]:
             yield _compile_field(name, wanted)
 
 
-def _compile_field(name: str, wanted: str | float) -> Filter:
+def _compile_field(name: str, wanted: str | float) -> _Test:
     def holds(entry: Entry) -> bool:
         value = getattr(entry, name)
         if isinstance(value, bool):

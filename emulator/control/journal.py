@@ -14,15 +14,16 @@ _MOST_ENTRIES = 100_000  # of all sessions
 _MOST_FOLLOWED = 20_000  # different requests of a session of which attempts are counted
 _MOST_ERAS = 20_000  # sessions that were cleared, of which calls may still be under way
 _SPARE = 1000  # entries of calls that are gone and not yet looked for
-_AT_ONCE = 100  # entries that are read before others have their turn
+_AT_ONCE = 100  # calls that are looked at before others have their turn
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
-Listener = Callable[[Entry], None]
+Listener = Callable[[Recorded], None]
 
 
 class Journal:
     """The latest calls of each session, oldest first; the entry of one is made when somebody reads it.
 
     ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
+    Whoever reads each call as it comes makes it dear: :meth:`Recorded.glance` is cheap.
     For want of room some entries are ``forgotten`` and some ``emptied`` of what was sent and said.
     """
 
@@ -78,8 +79,10 @@ class Journal:
     def add(self, call: Recorded, most: int = LATEST) -> None:
         """Enter a call; a session keeps its latest ``most``."""
         self.enter(call, most)
-        if self.listeners or self.watchers:
-            self._tell(call.read())
+        for listen in self.listeners:
+            listen(call)
+        for watch in self.watchers:
+            watch(call)
 
     def enter(self, call: Recorded, most: int) -> None:
         """Enter a call of which nobody is told."""
@@ -96,15 +99,10 @@ class Journal:
         if call.size:
             self._keep(call)
 
-    def _tell(self, entry: Entry) -> None:
-        for listen in self.listeners:
-            listen(entry)
-        self.amend(entry)
-
-    def amend(self, entry: Entry) -> None:
+    def amend(self, call: Recorded) -> None:
         """Tell whoever watches that more is known of a call."""
         for watch in self.watchers:
-            watch(entry)
+            watch(call)
 
     def _keep(self, call: Recorded) -> None:
         """Let the oldest bodies go that no longer fit."""
@@ -204,9 +202,9 @@ class Journal:
             self._kept = deque(call for call in self._kept if call.size)
 
 
-async def read_each(calls: Iterable[Recorded]) -> AsyncIterator[Entry]:
-    """The entry of each; others have their turn now and then, as some have yet to be made."""
+async def at_ease(calls: Iterable[Recorded]) -> AsyncIterator[Recorded]:
+    """One after the other; others have their turn now and then, as entries have yet to be made."""
     for number, call in enumerate(calls, 1):
-        yield call.read()
+        yield call
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)

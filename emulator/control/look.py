@@ -11,7 +11,7 @@ from pathlib import Path
 from emulator import __version__
 from emulator.control import models
 from emulator.control.entry import Entry
-from emulator.control.journal import read_each
+from emulator.control.journal import at_ease
 from emulator.control.metrics import Page, render_metrics
 from emulator.control.problem import MOST_MISTAKES
 from emulator.control.target import Target
@@ -50,10 +50,15 @@ class LookActions:
 
     async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
         rules = self._target.of(query.session).loaded.scenario.rules
-        latest = [entry async for entry in read_each(reversed(self._target.journal.list_calls(query.session)))]
-        hits = Counter(entry.rule for entry in latest)
-        last = {entry.rule: entry.id for entry in reversed(latest)}
-        asked = [(entry, entry.explain()) for entry in islice(latest, _LATEST)]
+        calls = self._target.journal.list_calls(query.session)
+        hits: Counter[str | None] = Counter()
+        last: dict[str | None, str] = {}
+        async for call in at_ease(calls):
+            rule = call.glance().rule
+            hits[rule] += 1
+            last[rule] = call.id
+        latest = islice(reversed(calls), _LATEST if rules else 0)
+        asked = [(entry := call.read(), entry.explain()) for call in latest]
         nearest = Counter(_name_nearest(verdicts) for entry, verdicts in asked if entry.rule is None)
         draws = _find_draws(asked)
         return models.Rules(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from emulator.control.entry import Entry
+from emulator.control.entry import Recorded
 from emulator.control.target import Target
 
 _EVERY = 0.05  # real seconds between two questions for what others have answered
@@ -20,7 +20,7 @@ class News:
     ``hear`` is told of each of them; it must not wait.
     """
 
-    def __init__(self, target: Target, hear: Callable[[Entry], None] | None = None) -> None:
+    def __init__(self, target: Target, hear: Callable[[Recorded], None] | None = None) -> None:
         self._journal = target.journal
         self._closing = target.closing
         self._steering = target.steering
@@ -34,9 +34,9 @@ class News:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._journal.watchers.remove(self._wake)
 
-    def _wake(self, entry: Entry) -> None:
+    def _wake(self, call: Recorded) -> None:
         if self._hear is not None:
-            self._hear(entry)
+            self._hear(call)
         self._came.set()
 
     @property

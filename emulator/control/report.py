@@ -9,7 +9,7 @@ from emulator import __version__
 from emulator.control import models
 from emulator.control.actions import Actions
 from emulator.control.console import read_page
-from emulator.control.journal import read_each
+from emulator.control.journal import at_ease
 from emulator.control.requests import show_whole
 from emulator.control.target import Target
 from emulator.core.json import JSON, dump_text, parse_json
@@ -73,8 +73,8 @@ async def make_report(target: Target, asked: models.ReportAsked) -> Report:
     """The calls that are kept, and the scenario, limits and times as they are now."""
     answers = await _collect(Actions(target), asked.session or "")
     report = Report(asked.title, asked.outcome, dict(target.urls), answers)
-    async for entry in read_each(target.journal.list_calls(asked.session)):
-        report.add(show_whole(entry))
+    async for call in at_ease(target.journal.list_calls(asked.session)):
+        report.add(show_whole(call.read()))
     return report
 
 

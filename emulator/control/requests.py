@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
 
 from emulator.control import models
-from emulator.control.entry import Entry
+from emulator.control.entry import Entry, Recorded
 from emulator.control.explain import describe
 from emulator.control.filters import Filter, compile_filters
-from emulator.control.journal import read_each
+from emulator.control.journal import at_ease
 from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.shown import show_request, show_response
@@ -17,8 +16,6 @@ from emulator.control.target import Target
 from emulator.control.verify import Verification
 from emulator.core.duration import parse_duration
 from emulator.scenario.match import Verdict
-
-_AT_ONCE = 100  # entries that are shown before others have their turn
 
 
 class RequestActions:
@@ -32,19 +29,21 @@ class RequestActions:
         if query.wait is None:
             found = await self._find(matches, query.since)
             if query.before is not None:
-                found = [entry for entry in found if entry.seq < query.before]
+                found = [call for call in found if call.seq < query.before]
         else:
             found = await self._wait(matches, query.since, parse_duration(query.wait))
         some = found[-query.limit :] if query.since is None else found[: query.limit]
-        show = show_whole if query.detail == "true" else models.RequestEntry.model_validate
-        return models.Requests(requests=await _show_each(some, show), total=len(found))
+        shown: list[models.RequestDetail | models.RequestEntry] = []
+        async for call in at_ease(some):
+            shown.append(show_whole(call.read()) if query.detail == "true" else _show_short(call))
+        return models.Requests(requests=shown, total=len(found))
 
-    async def _find(self, matches: Filter, since: int | None) -> list[Entry]:
+    async def _find(self, matches: Filter, since: int | None) -> list[Recorded]:
         journal = self._target.journal
         calls = journal.list_calls() if since is None else journal.since(since)
-        return [entry async for entry in read_each(calls) if matches(entry)]
+        return [call async for call in at_ease(calls) if matches(call)]
 
-    async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[Entry]:
+    async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[Recorded]:
         """What is new and matches, as soon as there is anything; nothing once the time is over."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
@@ -71,15 +70,10 @@ class RequestActions:
         return await Verification(self._target, body, session).run()
 
 
-async def _show_each(
-    entries: Sequence[Entry], show: Callable[[Entry], models.RequestEntry]
-) -> list[models.RequestDetail | models.RequestEntry]:
-    shown: list[models.RequestDetail | models.RequestEntry] = []
-    for number, entry in enumerate(entries, 1):
-        shown.append(show(entry))
-        if number % _AT_ONCE == 0:
-            await asyncio.sleep(0)
-    return shown
+def _show_short(call: Recorded) -> models.RequestEntry:
+    """Its figures and what became of it; it is read only to tell of a rule that came near."""
+    entry = call.glance()
+    return models.RequestEntry.model_validate(entry if entry.gist is not None else call.read())
 
 
 def show_whole(entry: Entry) -> models.RequestDetail:

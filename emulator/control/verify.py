@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from emulator.control.calls import Pattern
 from emulator.control.entry import Entry
-from emulator.control.journal import read_each
+from emulator.control.journal import at_ease
 from emulator.control.mismatch import Made, describe_count, describe_order
 from emulator.control.models import CallCount, Calls, Verified, Verify
 from emulator.control.news import News
@@ -57,7 +57,7 @@ class Verification:
 
     async def _entries(self) -> list[Entry]:
         """In the order in which they came."""
-        entries = [entry async for entry in read_each(self._target.journal.list_calls(self._session))]
+        entries = [call.read() async for call in at_ease(self._target.journal.list_calls(self._session))]
         return sorted(entries, key=lambda entry: entry.arrival)
 
     async def _find(self, entries: Sequence[Entry]) -> list[Entry]:

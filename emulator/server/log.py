@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import NamedTuple, TextIO
 
-from emulator.control.entry import Entry
+from emulator.control.entry import Entry, Recorded
 from emulator.control.explain import describe_nearest
 from emulator.core.calendar import write_date
 from emulator.core.escape import escape, escape_json
@@ -77,30 +77,32 @@ class AccessLog:
 
         self._form: Callable[[Entry, str], str] = _as_json if as_json else as_text
         self._stream = stream
-        self._lines: list[Entry] = []
+        self._lines: list[Recorded] = []
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, call: Recorded) -> None:
         if not self._lines:
             asyncio.get_running_loop().call_later(_FLUSH_AFTER, self.flush)
-        self._lines.append(entry)
+        self._lines.append(call)
 
     def flush(self) -> None:
         lines, self._lines = self._lines, []
         if lines:
             explained: set[tuple[str | None, ...]] = set()
-            self._stream.write("".join(self._form(entry, _find_nearest(entry, explained)) + "\n" for entry in lines))
+            written = (self._form(call.glance(), _find_nearest(call, explained)) for call in lines)
+            self._stream.write("".join(f"{line}\n" for line in written))
             self._stream.flush()
 
 
-def _find_nearest(entry: Entry, explained: set[tuple[str | None, ...]]) -> str:
+def _find_nearest(call: Recorded, explained: set[tuple[str | None, ...]]) -> str:
     """Which rule came closest to a call no rule took; once for all alike, as it is dear."""
+    entry = call.glance()
     alike = (entry.vendor, entry.deployment, entry.path)
     if entry.rule is not None or entry.deployment is None or alike in explained:
         return ""
     if entry.evidence is None or entry.evidence.match is None:
         return ""
     explained.add(alike)
-    return describe_nearest(entry.explain(), loggable=True)
+    return describe_nearest(call.read().explain(), loggable=True)
 
 
 class _Part(NamedTuple):

@@ -167,11 +167,19 @@ class Slip:
     def read(self) -> Entry:
         """The entry, made when it is first asked for."""
         if self.entry is None:
-            self.entry = self._make()
+            self.entry = self.glance()
             if self.size:
                 self.entry.kept = self._keep()
-                self.entry.evidence = Evidence(self.teller.explainer, None, self.identity, self.attempt)
         return self.entry
+
+    def glance(self) -> Entry:
+        """Its figures; the answer is not made once more."""
+        if self.entry is not None:
+            return self.entry
+        entry = self._make()
+        if self.size:
+            entry.evidence = Evidence(self.teller.explainer, None, self.identity, self.attempt)
+        return entry
 
     def _make(self) -> Entry:
         return Entry(

@@ -64,6 +64,9 @@ class _Told:
             self.text = ""
         return self.entry
 
+    def glance(self) -> Entry:
+        return self.read()
+
     def forget(self) -> None:
         self.read().forget()
         self.size, self.known = 0, None
@@ -95,7 +98,7 @@ class SharedJournal(Journal):
 
     def add(self, call: Recorded, most: int = LATEST) -> None:
         for listen in self.listeners:
-            listen(call.read())
+            listen(call)
         self._waiting.append((call, most, self._era_of(call.session)))
         if self._commons.outlives:
             self._came.set()
@@ -103,11 +106,11 @@ class SharedJournal(Journal):
             self._waiting.popleft()
             self.forgotten += 1
 
-    def amend(self, entry: Entry) -> None:
+    def amend(self, call: Recorded) -> None:
         """Tell the others, too, of a call that they know already."""
-        if entry.seq:
-            self._amended.append(entry)
-        super().amend(entry)
+        if call.seq:
+            self._amended.append(call.read())
+        super().amend(call)
 
     def clear(self, session: str | None = None) -> None:
         super().clear(session)
@@ -203,8 +206,7 @@ class SharedJournal(Journal):
         target.attempts, target.number, target.retry_of = self._join(session, head)
         self.latest = seq - 1
         self.enter(call, as_integer(head["most"]))
-        if self.watchers:
-            super().amend(call.read())
+        super().amend(call)
 
     def _join(self, session: str, head: Object) -> tuple[Attempts, int, str | None]:
         """The attempts of equal requests, wherever they came; which it is, and the one before."""

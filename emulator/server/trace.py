@@ -198,13 +198,20 @@ class Trace:
     def read(self) -> Entry:
         """The entry, made when it is first asked for."""
         if self.entry is None:
-            self.entry = self._make()
+            self.entry = self.glance()
             if self.most:
                 self.entry.kept = self._keep()
-            if self.asked or self.most:
-                match = self.match if self.asked else None
-                self.entry.evidence = Evidence(self.explainer, match, self.identity, self.attempt, self.verdicts)
         return self.entry
+
+    def glance(self) -> Entry:
+        """Its figures alone."""
+        if self.entry is not None:
+            return self.entry
+        entry = self._make()
+        if self.asked or self.most:
+            match = self.match if self.asked else None
+            entry.evidence = Evidence(self.explainer, match, self.identity, self.attempt, self.verdicts)
+        return entry
 
     def _make(self) -> Entry:
         wire, sent = self.wire, self.sent

@@ -3,8 +3,8 @@
  * load PORT PID FILE NAME=VALUE...
  *
  * FILE holds one whole HTTP request. Each "########" in it becomes a number of eight digits that never comes twice,
- * counted from `start`. Every connection sends its next request as soon as its answer is whole; `conns` of them are
- * opened evenly over `ramp` seconds, and after `warm` seconds more everything is measured for `secs` seconds. `ttft`
+ * counted from `start`. Every connection sends its next request as soon as its answer is whole, or with `rate`, requests
+ * a second of all connections together, when it is its turn again, be it late or not; `conns` of them are opened evenly over `ramp` seconds, and after `warm` seconds more everything is measured for `secs` seconds. `ttft`
  * and `itl` (milliseconds) are what a stream is held to: a token is an event with a text that is not empty. `leave`
  * is the share of answers, in percent, whose client hangs up after a random wait of up to `patience` seconds.
  *
@@ -24,18 +24,18 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef enum { IDLE, OPENING, HEAD, BODY, SIZE, CHUNK, CHUNK_END, TRAILER } state;
+typedef enum { IDLE, OPENING, WAITING, HEAD, BODY, SIZE, CHUNK, CHUNK_END, TRAILER } state;
 typedef struct {
   int fd, head_length, matched, tokens, chunked, close, line, size_seen;
   state at;
   long left;                                    /* bytes of the body or the chunk still to come */
-  double open_at, leave_at, sent, first, last;  /* seconds */
+  double open_at, leave_at, due, sent, first, last;  /* seconds */
   char head[4096];
 } conn;
 typedef struct { double *all; size_t count, room; } samples;
 
 static const char TOKEN[] = "\"content\":\"";
-static double conns = 32, secs = 3, warm = 0.5, ramp = 0, ttft = 0, itl = 0, start = 0, leave = 0, patience = 0.5;
+static double conns = 32, secs = 3, warm = 0.5, ramp = 0, ttft = 0, itl = 0, start = 0, leave = 0, patience = 0.5, rate = 0;
 static int port, poller;
 static char *request;
 static size_t request_length, places[256], place_count;
@@ -78,12 +78,15 @@ static void hang_up(conn *c, double open_at) {
 }
 static void send_next(conn *c) {
   char digits[9];
+  double t = now();
+  if (t < c->due) { c->at = WAITING; return; }
+  if (rate > 0 && (c->due += conns / rate) < t - 1) c->due = t - 1; /* who is late catches up, a second at most */
   for (size_t i = 0; i < place_count; i++) {
     snprintf(digits, sizeof digits, "%08u", (unsigned)(next_number++ % 100000000));
     memcpy(request + places[i], digits, 8);
   }
   c->at = HEAD, c->head_length = c->tokens = c->matched = 0;
-  c->sent = now();
+  c->sent = t;
   c->leave_at = leave > 0 && draw() * 100 < leave ? c->sent + draw() * patience : 0;
   if (write(c->fd, request, request_length) != (ssize_t)request_length) resets++, hang_up(c, c->sent + 0.1);
 }
@@ -208,6 +211,7 @@ static void receive(conn *c, int ended) { /* ended: no further event will tell o
 static void look_after(conn *all, double t) { /* opens those whose time has come; those who have waited enough leave */
   for (conn *c = all; c < all + (int)conns; c++) {
     if (c->at == IDLE && t >= c->open_at) open_one(c);
+    else if (c->at == WAITING && t >= c->due) send_next(c);
     else if (c->at >= HEAD && c->leave_at && t >= c->leave_at) {
       struct linger now_or_never = {1, 0};
       if (draw() < 0.5) setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now_or_never, sizeof now_or_never); /* a reset */
@@ -226,7 +230,7 @@ static void read_request(const char *path) {
 }
 static void read_options(int count, char **given) {
   struct { const char *name; double *value; } known[] = {{"conns", &conns}, {"secs", &secs}, {"warm", &warm},
-    {"ramp", &ramp}, {"ttft", &ttft}, {"itl", &itl}, {"start", &start}, {"leave", &leave}, {"patience", &patience}};
+    {"ramp", &ramp}, {"ttft", &ttft}, {"itl", &itl}, {"start", &start}, {"leave", &leave}, {"patience", &patience}, {"rate", &rate}};
   for (int i = 0; i < count; i++) {
     char *value = strchr(given[i], '=');
     size_t found = 0, all = sizeof known / sizeof *known;
@@ -253,7 +257,10 @@ int main(int argc, char **argv) {
   double begun = now(), cpu = 0, own = 0, scanned = 0, t;
   int measuring = 0;
   from = begun + ramp + warm, until = from + secs;
-  for (int i = 0; i < (int)conns; i++) all[i].fd = -1, all[i].open_at = begun + ramp * i / conns;
+  for (int i = 0; i < (int)conns; i++) {
+    all[i].fd = -1, all[i].open_at = begun + ramp * i / conns;
+    if (rate > 0) all[i].due = begun + ramp + i / rate;
+  }
   static struct epoll_event events[1024];
   while ((t = now()) < until) {
     if (!measuring && t >= from) measuring = 1, cpu = seconds(server), own = seconds(CLOCK_PROCESS_CPUTIME_ID);

@@ -31,6 +31,7 @@ class Load:
         warm: seconds after that before anything is measured.
         ttft, itl: milliseconds that streams are held to.
         leave: per cent of answers whose client hangs up midway.
+        rate: requests a second of all connections together; 0: as many as are answered.
     """
 
     body: Mapping[str, object]
@@ -40,6 +41,7 @@ class Load:
     ttft: float = 0.0
     itl: float = 0.0
     leave: float = 0.0
+    rate: float = 0.0
 
 
 Figures = Mapping[str, float]
@@ -68,7 +70,7 @@ class Loader:
         """The same, while something else goes on."""
         options = {
             **{"conns": load.connections, "secs": seconds, "warm": load.warm, "ramp": load.ramp},
-            **{"ttft": load.ttft, "itl": load.itl, "leave": load.leave, "start": self._next},
+            **{"ttft": load.ttft, "itl": load.itl, "leave": load.leave, "rate": load.rate, "start": self._next},
         }
         with tempfile.NamedTemporaryFile(prefix="request-") as file:
             file.write(word_request(server, load.body))

@@ -118,6 +118,13 @@ async def test_clients_that_leave_are_no_failures(program: Loader, port: int) ->
     assert figures["failed"] == 0
 
 
+async def test_requests_come_at_the_rate_that_was_asked_for(program: Loader, port: int, server: Server) -> None:
+    load = Load(body={"text": NUMBER}, connections=3, warm=0.05, rate=20)
+    figures = await asyncio.to_thread(program.run, load, Running(port, "/whole", getpid(), 0.0), 0.5)
+    assert figures["failed"] == 0
+    assert 1 < len(server.asked) <= 20  # else hundreds
+
+
 def test_what_the_program_does_not_know_it_refuses(program: Loader) -> None:
     done = subprocess.run(
         [str(program.path), "1", str(getpid()), __file__, "speed=1"], capture_output=True, text=True, check=False

@@ -1,9 +1,11 @@
-"""What it costs that somebody looks: ``python -m tests.bench.watched``, a minute and a half on a quiet machine.
+"""What it costs that somebody looks: ``python -m tests.bench.watched``, three minutes on a quiet machine.
 
-A server is held to about a thousand calls a second, first with nobody looking, then with the console open in a browser,
-then with it closed again. At the end a report of ten thousand calls is opened without a network.
+A server is asked a thousand times a second, first with nobody looking, then with the console open in a browser, then
+with it closed again; once with calls of the short road, and once with rules and faults. What counts is the
+processor time that the server takes for a call. At the end a report of ten thousand calls is opened without a network.
 """
 
+import argparse
 import http.client
 import json
 import subprocess
@@ -22,25 +24,26 @@ from tests.bench.load import Load, Loader, loader
 from tests.bench.servers import LOAD_CORE, SERVER_CORE, Running, cpu_seconds, pinned
 from tests.console.conftest import CHROMIUM, QUIET, Page
 
-SCENARIO = """
-version: 1
-name: watched
-latency: {ttft: 31ms}
+NAME = "version: 1\nname: watched\n"
+RULES = """
 rules:
   - {name: busy, when: {prompt: {contains: "7 "}}, error: {kind: rate_limited}}
   - {name: bent, when: {prompt: {contains: "5 "}}, faults: [{type: stall, after_tokens: 1, for: 1ms}]}
 """
 PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 BODY = {"messages": [{"role": "user", "content": "call ######## please"}], "max_tokens": 16}
+ROADS = {"short": NAME, "long": NAME + RULES}
+RATE = 1000.0  # calls a second
 CALLS = 10_000
 _HEAP = "JSHeapUsedSize"
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[tuple[Running, str]]:
+def serve(folder: Path, text: str) -> Iterator[tuple[Running, str]]:
     """A server of its own, and the URL of its front."""
     scenario, ports = folder / "watched.yaml", folder / "ports.json"
-    scenario.write_text(SCENARIO, encoding="utf-8")
+    scenario.write_text(text, encoding="utf-8")
+    ports.unlink(missing_ok=True)
     command = [sys.executable, "-m", "emulator", "serve", str(scenario), "--port", "0", "--port-file", str(ports)]
     process = subprocess.Popen(pinned([*command, "--log-level", "error"], SERVER_CORE), stderr=subprocess.DEVNULL)
     try:
@@ -68,7 +71,7 @@ def count(front: str) -> int:
 
 def load_for(load: Loader, server: Running, front: str, seconds: float, page: Page = None) -> None:
     """Load it for a while, and say what a call cost, and how the page was meanwhile."""
-    paced = Load(body=BODY, connections=36, warm=0.1)
+    paced = Load(body=BODY, connections=36, warm=0.1, rate=RATE)
     with load.start(paced, server, seconds + 2) as process:
         time.sleep(1)
         calls, cpu, began = count(front), cpu_seconds(server.pid), time.perf_counter()
@@ -124,31 +127,48 @@ def make_report(server: Running, front: str, file: Path) -> None:
     file.write_bytes(ask(front, "POST", "/report", b"{}"))
 
 
+@contextmanager
+def browse(driver: Any, folder: Path) -> Iterator[Any]:
+    """A browser that has the load's processor."""
+    starter = folder / "chromium"
+    starter.write_text("#!/bin/sh\nexec " + " ".join(pinned([str(CHROMIUM)], LOAD_CORE)) + ' "$@"\n')
+    starter.chmod(0o755)
+    browser = driver.chromium.launch(executable_path=str(starter), args=list(QUIET))
+    yield browser
+    browser.close()
+
+
+def watch(load: Loader, browser: Any, server: Running, front: str, seconds: float) -> None:
+    """One server with nobody looking, with somebody, and with nobody again."""
+    print(" nobody has looked yet:")
+    load_for(load, server, front, seconds / 2)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(f"{front}/_emulator/#calls")
+    print(" the console is open:")
+    load_for(load, server, front, seconds, page)
+    page.close()
+    time.sleep(1)
+    print(" it is closed again:")
+    load_for(load, server, front, seconds / 2)
+
+
 def main() -> None:
-    with (
-        tempfile.TemporaryDirectory() as name,
-        serve(Path(name)) as (server, front),
-        loader() as load,
-        sync_playwright() as driver,
-    ):
-        print("nobody has looked yet:")
-        load_for(load, server, front, 12)
-        starter = Path(name) / "chromium"  # the browser has the load's processor
-        starter.write_text("#!/bin/sh\nexec " + " ".join(pinned([str(CHROMIUM)], LOAD_CORE)) + ' "$@"\n')
-        starter.chmod(0o755)
-        browser = driver.chromium.launch(executable_path=str(starter), args=list(QUIET))
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(f"{front}/_emulator/#calls")
-        print("the console is open:")
-        load_for(load, server, front, 30, page)
-        page.close()
-        time.sleep(1)
-        print("it is closed again:")
-        load_for(load, server, front, 12)
-        report = Path(name) / "run.html"
-        make_report(server, front, report)
-        open_report(browser, report)
-        browser.close()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=30.0, help="with the console open")
+    parser.add_argument("--roads", nargs="*", choices=ROADS, default=list(ROADS), help="of the calls")
+    parser.add_argument("--no-report", action="store_true", help="make and open none")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, loader() as load, sync_playwright() as driver:
+        folder = Path(name)
+        with browse(driver, folder) as browser:
+            for road in given.roads:
+                print(f"calls of the {road} road")
+                with serve(folder, ROADS[road]) as (server, front):
+                    watch(load, browser, server, front, given.seconds)
+            if not given.no_report:
+                with serve(folder, ROADS["long"]) as (server, front):
+                    make_report(server, front, folder / "run.html")
+                    open_report(browser, folder / "run.html")
 
 
 if __name__ == "__main__":

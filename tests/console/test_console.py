@@ -160,6 +160,22 @@ def test_only_rows_that_are_seen_exist(look: Open, emulator_at_work: EmulatorCli
     page.locator("#list [aria-posinset='150'][aria-selected=true]").wait_for()
 
 
+def test_calls_that_were_too_many_to_be_told_are_counted_and_listed_on_demand(
+    look: Open, emulator_at_work: EmulatorClient
+) -> None:
+    page = look(console(emulator_at_work))
+    page.locator("#link", has_text="live").wait_for()
+    page.route("**/events?*", lambda route: route.continue_(url=re.sub(r"most=\d+", "most=3", route.request.url)))
+    page.evaluate("void follow()")  # from here on it is told of three a second
+    chat(emulator_at_work, *["Hello"] * 40)
+    button = page.get_by_role("button", name="went by unlisted")
+    button.wait_for()
+    page.unroute("**/events?*")
+    button.click()
+    wait_for_rows(page, 40)
+    assert button.is_hidden()
+
+
 def test_what_clients_send_is_never_markup(look: Open, emulator_at_work: EmulatorClient) -> None:
     hostile = "<img src=x onerror=\"document.title='caught'\"></script><script>document.title='caught'</script>"
     chat(emulator_at_work, hostile)

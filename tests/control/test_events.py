@@ -138,10 +138,23 @@ async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
         assert [int((await viewer.event())[0]) for _ in range(250)] == [*range(1, 251)]
 
 
+async def test_of_more_calls_than_it_wants_a_viewer_hears_the_latest_and_how_many_the_others_were(toy: Running) -> None:
+    for number in range(30):
+        await ask(toy, str(number))
+    async with Viewer(toy, "?since=0&most=10") as viewer:
+        assert await viewer.line() == ": calls as they come"
+        assert [await viewer.line() for _ in range(2)] == ["event: skipped", 'data: {"calls":20,"before":21}']
+        assert [int((await viewer.event())[0]) for _ in range(10)] == [*range(21, 31)]
+        await until_waiting(toy)
+        await ask(toy, "one more")
+        assert (await viewer.event())[0] == "31"
+
+
 @pytest.mark.parametrize(
     ("query", "headers", "says"),
     [
         pytest.param("?ruel=a", NONE, "did you mean rule?", id="a filter that is not known"),
+        pytest.param("?most=0", NONE, "most", id="nothing at all"),
         pytest.param("", {"Last-Event-ID": "x"}, "Last-Event-ID: expected the id of an event, got 'x'", id="no id"),
     ],
 )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from emulator.control.entry import Entry, Evidence, Kept
-from emulator.control.journal import _SPARE, Journal, read_each
+from emulator.control.entry import Entry, Evidence, Kept, Recorded
+from emulator.control.journal import _SPARE, Journal, at_ease
 from emulator.core.wire import WireRequest
 from emulator.scenario.match import Facts, Match, Verdict
 
@@ -34,6 +34,9 @@ class Call:
 
     def read(self) -> Entry:
         self.read_before = True
+        return make_entry(self.id)
+
+    def glance(self) -> Entry:
         return make_entry(self.id)
 
     def forget(self) -> None:
@@ -118,7 +121,7 @@ def test_one_session_is_forgotten_alone() -> None:
 
 
 def test_each_call_is_handed_on() -> None:
-    heard: list[Entry] = []
+    heard: list[Recorded] = []
     journal = Journal()
     journal.listeners.append(heard.append)
     journal.add(make_entry("1"))
@@ -158,11 +161,14 @@ def test_of_too_many_different_requests_the_longest_ago_is_forgotten() -> None:
 
 def test_an_entry_is_made_when_somebody_reads_it() -> None:
     journal = Journal()
+    told: list[str] = []
     silent, heard = Call("1"), Call("2")
     journal.add(silent)
-    journal.listeners.append(lambda entry: None)
+    journal.listeners.append(lambda call: told.append(call.id))
+    journal.watchers.append(lambda call: told.append(call.id))
     journal.add(heard)
-    assert (silent.read_before, heard.read_before) == (False, True)
+    assert told == ["2", "2"]
+    assert (silent.read_before, heard.read_before) == (False, False)
     assert [call.id for call in journal.since(0)] == ["1", "2"]
     assert not silent.read_before
     assert journal.find("1") is not None
@@ -210,8 +216,9 @@ async def test_others_have_their_turn_while_many_calls_are_read() -> None:
             await asyncio.sleep(0)
 
     other = asyncio.create_task(take_turns())
-    assert [entry.id async for entry in read_each(calls)] == [call.id for call in calls]
-    await other
+    async with asyncio.timeout(10):
+        assert [call.read().id async for call in at_ease(calls)] == [call.id for call in calls]
+        await other
     assert turns == [*range(100, 1000, 100)]
 
 

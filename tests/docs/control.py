@@ -17,7 +17,8 @@ of those that tests need ([testing.md](testing.md)), and [operating.md](operatin
 """
 _REST = """
 A scenario is sent as it is: `curl -T FILE http://127.0.0.1:4010/_emulator/scenario`. Every field of a call filters the list of them
-(`/requests?status=429&stream=true`); `/events` goes on where one left off with `since=` or `Last-Event-ID`. `{"advance": "60s"}` moves the clock.
+(`/requests?status=429&stream=true`); `/events` goes on where one left off with `since=` or `Last-Event-ID`, and with
+`most=` tells of so many calls a second at most: of more the latest, and an event `skipped` says how many were not told. `{"advance": "60s"}` moves the clock.
 `?session=NAME` means that session alone ([sessions.md](sessions.md)).
 
 ## Asking whether the calls were as expected

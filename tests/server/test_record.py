@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.control.entry import Entry
+from emulator.control.entry import Entry, Recorded
 from emulator.server.slip import Slip
 from tests.conftest import Start
 from tests.parsed import JSON
@@ -49,7 +49,8 @@ async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start
     with socket.create_connection((url.hostname, url.port)) as client:
         client.setblocking(False)
 
-        def look(entry: Entry) -> None:
+        def look(call: Recorded) -> None:
+            entry = call.read()
             try:
                 come = client.recv(2**20, socket.MSG_PEEK)
             except BlockingIOError:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from emulator.control.models import RequestEntry
 from emulator.core.json import Object, as_array, as_object
 from emulator.server.slip import Slip
 from tests.conftest import Start
@@ -53,6 +54,20 @@ async def ask_twice(running: Running, head: str, body: bytes) -> list[Answer]:
     answers = [await running.send("databricks", head.encode(), body) for _ in range(2)]
     assert [isinstance(call, Slip) for call in running.built.journal.list_calls()[-2:]] == [True, True]
     return answers
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "a stream"])
+async def test_to_list_a_call_its_answer_is_not_made_once_more(start: Start, stream: bool) -> None:
+    running = await start()
+    await ask_twice(running, HEAD, chat("Hello", stream=stream))
+    slip = running.built.journal.list_calls()[-1]
+    assert isinstance(slip, Slip)
+    for path in ("/requests", "/rules", f"/requests?deployment={MODEL}"):
+        await running.ask("front", f"/_emulator{path}")
+    assert slip.entry is None
+    glanced = {name: getattr(slip.glance(), name) for name in RequestEntry.model_fields}
+    assert glanced == {name: getattr(slip.read(), name) for name in RequestEntry.model_fields}
+    assert glanced["summary"] == "No rule was asked."
 
 
 async def whole(running: Running, answer: Answer, session: str = "") -> Object:

@@ -104,6 +104,11 @@ class Filters(Taken):
 
 class EventsQuery(Filters):
     since: int | None = Field(default=None, ge=0, description="First what came after this `seq`; as `Last-Event-ID`.")
+    most: int | None = Field(
+        default=None,
+        ge=1,
+        description="Calls a second that are told at most: of more the latest; an event `skipped` counts the others.",
+    )
 
 
 class RequestsQuery(Filters):
