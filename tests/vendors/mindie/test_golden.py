@@ -15,6 +15,7 @@ rules:
   - name: weather
     when: {prompt: weather}
     reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}
+  - {name: thoughts, when: {prompt: think}, reply: {reasoning: Let me see., text: ' Yes.'}}
   - {name: fixed, reply: {text: ' one two three'}}
 """
 

@@ -24,6 +24,9 @@ rules:
   - name: weather in words
     when: {vendor: openvino, prompt: {contains: weather}}
     reply: {text: "It rains."}
+  - name: thoughts
+    when: {vendor: openvino, prompt: think}
+    reply: {reasoning: "Let me see.", text: "Yes, it is."}
   - name: vector
     when: {vendor: openvino, deployment: small}
     reply: {embedding: [1.0, 2.0, 3.0]}
