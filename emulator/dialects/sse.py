@@ -5,7 +5,7 @@ from collections.abc import Callable
 from emulator.core.json import JSON, dump_json
 
 DONE = b"data: [DONE]\n\n"
-_MOST = 65536  # texts that are remembered
+_MOST = 1 << 14  # texts that are remembered
 _LONGEST = 64  # characters of one of them
 
 

@@ -44,7 +44,7 @@ _LATIN = len(_WORDS)
 _UNPACK = Struct(f"<{_LATIN + 1 + len(_SCRIPTS)}H").unpack
 _PACKED = (_LATIN + 1 + len(_SCRIPTS)) * 2  # bytes
 _NO_SCRIPT = (0,) * len(_SCRIPTS)
-_MOST_WORDS = 1 << 15  # that are remembered
+_MOST_WORDS = 1 << 13  # that are remembered
 _LONGEST_WORD = 64  # characters
 
 

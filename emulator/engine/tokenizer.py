@@ -25,7 +25,7 @@ from emulator.engine.vocabulary import (
 _Item = TypeVar("_Item")
 
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
-_MOST_WORDS = 1 << 16  # whose tokens are remembered
+_MOST_WORDS = 1 << 14  # whose tokens are remembered
 _LONGEST_WORD = 32  # characters
 _MEMO_BUDGET = 1 << 20  # items all remembered pieces together may hold
 _ENTRY_COST = 8  # items' worth of memory an entry takes beside its items

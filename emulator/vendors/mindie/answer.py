@@ -99,7 +99,7 @@ def quote_clean(text: str) -> bytes:
     return dump_string(clean(text)) if b"\\" in quoted or b"\x7f" in quoted else quoted
 
 
-quote_token = lru_cache(maxsize=65536)(quote_clean)
+quote_token = lru_cache(maxsize=1 << 14)(quote_clean)
 
 
 def quote_so_far(tokens: Iterable[str]) -> Iterator[bytes]:
