@@ -1,7 +1,7 @@
 """``/_emulator/``: what a test asks of the emulator itself; never touched by a scenario."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from aiohttp import web
@@ -15,13 +15,14 @@ from emulator.control.events import stream_events
 from emulator.control.guard import Guard
 from emulator.control.merging import add_metrics, join_metrics
 from emulator.control.metrics import METRICS_TYPE
+from emulator.control.pieces import send_pieces
 from emulator.control.problem import ProblemError, problem_response, scenario_problem, tell_mistakes
 from emulator.control.report import ReportActions
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
 from emulator.core.errors import EmulatedError
-from emulator.core.json import JSON, TooManyValues, as_text, check_values, parse_json
+from emulator.core.json import JSON, TooMuch, as_text, check_json, parse_json
 from emulator.core.seed import derive
 from emulator.core.state import StoreLostError
 from emulator.core.unpack import unpack
@@ -33,7 +34,7 @@ log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
 MOST_VALUES = 10_000  # in a request that is no scenario
 _METRICS, _EACH = "/metrics", "/replicas/metrics"
-Result = BaseModel | bytes | str
+Result = BaseModel | bytes | str | AsyncIterator[str]
 _LARGEST = 16 * 1024**2  # bytes of a scenario
 
 
@@ -120,14 +121,9 @@ class ControlPlane:
         result = await self._act(route, query, taken, name)
         if route.action == "put_scenario":
             await self.follow()
-        if isinstance(result, str):
-            media = METRICS_TYPE if route.media == "text/plain" else f"{route.media}; charset=utf-8"
-            return web.Response(body=result.encode(), headers={"Content-Type": media})
-        return _json(result)
+        return await _send(http, result, _name_media(route))
 
-    async def _act(
-        self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str
-    ) -> BaseModel | bytes | str:
+    async def _act(self, route: Route, query: BaseModel, taken: BaseModel | bytes, name: str) -> Result:
         """Do what is asked; of metrics those of all workers are told, or of each replica."""
         steering, asked = self._target.steering, query.model_dump()
         if route.path == _EACH:
@@ -173,6 +169,20 @@ class ControlPlane:
         return web.Response(body=self.authority, content_type=route.media)
 
 
+async def _send(http: web.BaseRequest, result: Result, media: str) -> web.StreamResponse:
+    if isinstance(result, AsyncIterator):
+        return await send_pieces(http, result, media)
+    if isinstance(result, str):
+        return web.Response(body=result.encode(), headers={"Content-Type": media})
+    return _json(result)
+
+
+def _name_media(route: Route) -> str:
+    if route.media == "text/plain":
+        return METRICS_TYPE
+    return f"{route.media}; charset=utf-8" if route.media.startswith("text/") else route.media
+
+
 def _by_replica(texts: Mapping[str, JSON]) -> Mapping[str, str]:
     """What each told, by the end of its name."""
     return {name.rpartition(":")[2]: as_text(text) for name, text in texts.items()}
@@ -202,9 +212,9 @@ def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
 
 def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
-        check_values(body, MOST_VALUES)
+        check_json(body, MOST_VALUES, _LARGEST)
         value = parse_json(body)
-    except TooManyValues as error:
+    except TooMuch as error:
         raise ProblemError(413, "Too large", f"The body has {error}.") from None
     except ValueError as error:
         raise ProblemError(400, "Malformed JSON", str(error)) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from emulator.control.entry import Entry
+from emulator.control.entry import Entry, Kept
 from emulator.control.models import Calls
 from emulator.core.json import JSON
 from emulator.scenario.comparisons import compile_condition
@@ -107,20 +107,19 @@ class Pattern:
     def _find_asked(self, entry: Entry) -> list[Finding]:
         if not self._asked:
             return []
+        kept = entry.kept
         facts = None if entry.evidence is None else entry.evidence.explainer.read(entry)
         findings = []
         for check in self._asked:
-            value = _extract(check, entry, facts)
+            value = ABSENT if entry.vendor is None else _extract(check, kept, facts)
             findings.append(Finding(check.name, check.wanted, value, value is not UNKEPT and check.holds(value)))
         return findings
 
 
-def _extract(check: Check, entry: Entry, facts: Facts | None) -> Value:
-    if entry.vendor is None:
-        return ABSENT
-    if facts is None or entry.kept is None:
+def _extract(check: Check, kept: Kept | None, facts: Facts | None) -> Value:
+    if facts is None or kept is None:
         return UNKEPT
-    hidden = entry.kept.request_cut and not check.name.startswith(_BESIDE_BODY)
+    hidden = kept.request_cut and not check.name.startswith(_BESIDE_BODY)
     return UNKEPT if hidden else check.extract(facts)
 
 

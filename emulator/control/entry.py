@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+from weakref import ref
 
 from emulator.control.explain import describe_nearest
 from emulator.core.wire import Headers, WireRequest
@@ -103,7 +104,7 @@ class LimitCheck:
     wait: float | None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Kept:
     """What is kept of an exchange besides its figures, as long as there is room.
 
@@ -156,7 +157,8 @@ class Entry:
         whole: the answer reached the client to its end; ``client_left``: the client did not wait for it.
         faults: what bent the answer, in order.
         hint: why it was refused before the rules, or by a limit.
-        kept: absent once there is no room for it; so is ``evidence``.
+        keep: finds what is kept, each time that somebody looks: to hold it for all who once looked would take more room
+            than what it is made from. Absent once there is no room for that; so is ``evidence``.
         bytes_in, bytes_out: of the bodies as they went over the wire.
         traceparent: as the client sent it.
     """
@@ -198,8 +200,21 @@ class Entry:
     bytes_in: int = 0
     bytes_out: int = 0
     traceparent: str | None = None
-    kept: Kept | None = field(default=None, repr=False)
+    keep: Callable[[], Kept] | None = field(default=None, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
+
+    _shown: ref[Kept] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def kept(self) -> Kept | None:
+        """What is kept beside the figures; the same for all who look at once."""
+        if self.keep is None:
+            return None
+        shown = None if self._shown is None else self._shown()
+        if shown is None:
+            shown = self.keep()
+            self._shown = ref(shown)
+        return shown
 
     @property
     def size(self) -> int:
@@ -215,7 +230,7 @@ class Entry:
 
     def forget(self) -> None:
         """Keep no more than the figures."""
-        self.kept = self.evidence = None
+        self.keep = self.evidence = self._shown = None
 
     @property
     def attempt(self) -> int:

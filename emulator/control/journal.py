@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 
 from emulator.control.entry import Attempts, Entry, Recorded
@@ -168,7 +167,7 @@ class Journal:
         return found[::-1]
 
     def list_calls(self, session: str | None = None) -> list[Recorded]:
-        """One session's calls as they were entered, or all, oldest first; :func:`read_each` reads them."""
+        """One session's calls as they were entered, or all, oldest first."""
         return [*filter(self._has, self._order)] if session is None else [*self._sessions.get(session, ())]
 
     def __iter__(self) -> Iterator[Entry]:
@@ -200,11 +199,3 @@ class Journal:
         if len(self._order) > 2 * self._count + _SPARE or not self._count:
             self._order = deque(filter(self._has, self._order))
             self._kept = deque(call for call in self._kept if call.size)
-
-
-async def at_ease(calls: Iterable[Recorded]) -> AsyncIterator[Recorded]:
-    """One after the other; others have their turn now and then, as entries have yet to be made."""
-    for number, call in enumerate(calls, 1):
-        yield call
-        if number % _AT_ONCE == 0:
-            await asyncio.sleep(0)

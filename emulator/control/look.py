@@ -11,13 +11,12 @@ from pathlib import Path
 from emulator import __version__
 from emulator.control import models
 from emulator.control.entry import Entry
-from emulator.control.journal import at_ease
 from emulator.control.metrics import Page, render_metrics
 from emulator.control.problem import MOST_MISTAKES
 from emulator.control.target import Target
 from emulator.core.bounds import LIGHT
 from emulator.core.quota import Level
-from emulator.core.work import aside
+from emulator.core.work import aside, in_turns
 from emulator.scenario.match import Verdict, find_nearest
 
 _LATEST = 100  # calls whose rules are asked once more
@@ -53,7 +52,7 @@ class LookActions:
         calls = self._target.journal.list_calls(query.session)
         hits: Counter[str | None] = Counter()
         last: dict[str | None, str] = {}
-        async for call in at_ease(calls):
+        async for call in in_turns(calls):
             rule = call.glance().rule
             hits[rule] += 1
             last[rule] = call.id

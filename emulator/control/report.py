@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from emulator import __version__
 from emulator.control import models
 from emulator.control.actions import Actions
 from emulator.control.console import read_page
-from emulator.control.journal import at_ease
-from emulator.control.requests import show_whole
+from emulator.control.entry import Recorded
+from emulator.control.requests import show_short, show_whole
 from emulator.control.target import Target
 from emulator.core.json import JSON, dump_text, parse_json
-from emulator.core.work import aside
+from emulator.core.work import in_turns
 
 _PLACE = "<!--saved-->"
 _SHORT = set(models.RequestEntry.model_fields)
@@ -43,39 +43,65 @@ class Report:
 
     def render(self) -> str:
         """One page of HTML that loads nothing."""
-        before, after = read_page().decode().split(_PLACE)
-        return "".join([before, *_embed("application/json", "saved", self._dump()), *self._embed_details(), after])
+        return "".join([*self._open(), ",".join(map(_escape, self.calls)), _BETWEEN, *self._tell_details(), _close()])
 
-    def _dump(self) -> Sequence[str]:
+    def _open(self) -> Iterator[str]:
+        """The page up to the first call."""
         about = {"version": __version__, "title": self.title, "outcome": self.outcome}
         head = dump_text({**about, "urls": dict(self.urls), "answers": dict(self.answers)})
-        return [head[:-1], ',"calls":[', ",".join(self.calls), "]}"]
+        yield from (_split()[0], _script("application/json", "saved"), _escape(head[:-1]), ',"calls":[')
 
-    def _embed_details(self) -> Iterator[str]:
-        return _embed("text/plain", "details", [f"{line}\n" for line in self.details])
+    def _tell_details(self) -> Iterator[str]:
+        yield from (f"{_escape(line)}\n" for line in self.details)
+
+    async def write(self, calls: Sequence[Recorded]) -> AsyncIterator[str]:
+        """The page of these calls, in pieces: whole it takes several times the room of what the journal keeps."""
+        for part in self._open():
+            yield part
+        comma = ""
+        async for call in in_turns(calls):
+            yield comma + _escape(show_short(call).model_dump_json())
+            comma = ","
+        yield _BETWEEN
+        async for call in in_turns(calls):
+            yield _escape(show_whole(call.read()).model_dump_json(exclude=_SHORT)) + "\n"
+        yield _close()
 
 
-def _embed(kind: str, name: str, parts: Sequence[str]) -> Iterator[str]:
-    """As data that no browser takes for markup: a ``<`` is written as JSON may write it."""
-    yield f'<script type="{kind}" id="{name}">'
-    yield from (part.replace("<", "\\u003c") for part in parts)
-    yield "</script>\n"
+def _script(kind: str, name: str) -> str:
+    return f'<script type="{kind}" id="{name}">'
+
+
+_END = "</script>\n"
+_BETWEEN = f"]}}{_END}{_script('text/plain', 'details')}"
+
+
+def _split() -> Sequence[str]:
+    """The console's page before and after what is saved in it."""
+    return read_page().decode().split(_PLACE)
+
+
+def _close() -> str:
+    return _END + _split()[1]
+
+
+def _escape(data: str) -> str:
+    """No browser takes it for markup: a ``<`` is written as JSON may write it."""
+    return data.replace("<", "\\u003c")
 
 
 class ReportActions(Actions):
     """What the control plane does, and the report of it."""
 
-    async def report(self, query: models.NoQuery, body: models.ReportAsked, name: str) -> str:
-        return await aside((await make_report(self._target, body)).render)
+    async def report(self, query: models.NoQuery, body: models.ReportAsked, name: str) -> AsyncIterator[str]:
+        return await write_report(self._target, body)
 
 
-async def make_report(target: Target, asked: models.ReportAsked) -> Report:
-    """The calls that are kept, and the scenario, limits and times as they are now."""
+async def write_report(target: Target, asked: models.ReportAsked) -> AsyncIterator[str]:
+    """The calls that are kept, and the scenario, limits and times as they are now; in pieces."""
     answers = await _collect(Actions(target), asked.session or "")
     report = Report(asked.title, asked.outcome, dict(target.urls), answers)
-    async for call in at_ease(target.journal.list_calls(asked.session)):
-        report.add(show_whole(call.read()))
-    return report
+    return report.write(target.journal.list_calls(asked.session))
 
 
 async def _collect(actions: Actions, session: str) -> dict[str, JSON]:

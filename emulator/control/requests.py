@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from emulator.control import models
 from emulator.control.entry import Entry, Recorded
 from emulator.control.explain import describe
 from emulator.control.filters import Filter, compile_filters
-from emulator.control.journal import at_ease
 from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.shown import show_request, show_response
 from emulator.control.target import Target
 from emulator.control.verify import Verification
 from emulator.core.duration import parse_duration
+from emulator.core.work import in_turns
 from emulator.scenario.match import Verdict
 
 
@@ -24,7 +25,8 @@ class RequestActions:
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> models.Requests:
+    async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> AsyncIterator[str]:
+        """As :class:`emulator.control.models.Requests`, in pieces."""
         matches = compile_filters(query)
         if query.wait is None:
             found = await self._find(matches, query.since)
@@ -33,15 +35,12 @@ class RequestActions:
         else:
             found = await self._wait(matches, query.since, parse_duration(query.wait))
         some = found[-query.limit :] if query.since is None else found[: query.limit]
-        shown: list[models.RequestDetail | models.RequestEntry] = []
-        async for call in at_ease(some):
-            shown.append(show_whole(call.read()) if query.detail == "true" else _show_short(call))
-        return models.Requests(requests=shown, total=len(found))
+        return _write_each(some, len(found), _show_whole if query.detail == "true" else show_short)
 
     async def _find(self, matches: Filter, since: int | None) -> list[Recorded]:
         journal = self._target.journal
         calls = journal.list_calls() if since is None else journal.since(since)
-        return [call async for call in at_ease(calls) if matches(call)]
+        return [call async for call in in_turns(calls) if matches(call)]
 
     async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[Recorded]:
         """What is new and matches, as soon as there is anything; nothing once the time is over."""
@@ -70,18 +69,34 @@ class RequestActions:
         return await Verification(self._target, body, session).run()
 
 
-def _show_short(call: Recorded) -> models.RequestEntry:
+async def _write_each(
+    calls: Sequence[Recorded], total: int, show: Callable[[Recorded], models.RequestEntry]
+) -> AsyncIterator[str]:
+    yield '{"requests":['
+    comma = ""
+    async for call in in_turns(calls):
+        yield comma + show(call).model_dump_json()
+        comma = ","
+    yield f'],"total":{total}}}'
+
+
+def show_short(call: Recorded) -> models.RequestEntry:
     """Its figures and what became of it; it is read only to tell of a rule that came near."""
     entry = call.glance()
     return models.RequestEntry.model_validate(entry if entry.gist is not None else call.read())
 
 
+def _show_whole(call: Recorded) -> models.RequestEntry:
+    return show_whole(call.read())
+
+
 def show_whole(entry: Entry) -> models.RequestDetail:
     """One call, and all that is kept of it."""
+    kept = entry.kept
     return models.RequestDetail(
         **models.RequestEntry.model_validate(entry).model_dump(),
-        request=show_request(entry),
-        response=show_response(entry),
+        request=show_request(entry, kept),
+        response=show_response(entry, kept),
         limits=[models.LimitRow.model_validate(limit) for limit in entry.limits],
         explanation=[_show(verdict) for verdict in entry.explain()],
     )

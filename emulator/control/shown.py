@@ -13,9 +13,8 @@ from emulator.core.json import JSON, parse_json
 _LONGEST_CHARACTER = 4  # bytes in UTF-8
 
 
-def show_request(entry: Entry) -> RequestShown:
+def show_request(entry: Entry, kept: Kept | None) -> RequestShown:
     """What the client sent."""
-    kept = entry.kept
     if kept is None:
         return RequestShown(query={}, headers={}, body=None, encoding=None, bytes=entry.bytes_in, cut=False, kept=False)
     body, is_base64 = show_body(kept.request.body, cut=kept.request_cut)
@@ -30,9 +29,8 @@ def show_request(entry: Entry) -> RequestShown:
     )
 
 
-def show_response(entry: Entry) -> ResponseShown:
+def show_response(entry: Entry, kept: Kept | None) -> ResponseShown:
     """What the client was sent."""
-    kept = entry.kept
     body, is_base64 = (None, False) if kept is None else show_body(kept.body or b"", cut=kept.response_cut)
     raw, strikes = (None, []) if kept is None else show_strikes(kept)
     return ResponseShown(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from emulator.control.calls import Pattern
 from emulator.control.entry import Entry
-from emulator.control.journal import at_ease
 from emulator.control.mismatch import Made, describe_count, describe_order
 from emulator.control.models import CallCount, Calls, Verified, Verify
 from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.target import Target
 from emulator.core.duration import parse_duration
+from emulator.core.work import in_turns
 
-_TURN = 0.01  # real seconds of looking at calls before others have their turn
 _MANY = 1000  # calls that are not looked at again for every single one that comes
 _PAUSE = 0.05  # real seconds between two looks at many
 
@@ -57,13 +56,13 @@ class Verification:
 
     async def _entries(self) -> list[Entry]:
         """In the order in which they came."""
-        entries = [call.read() async for call in at_ease(self._target.journal.list_calls(self._session))]
+        entries = [call.read() async for call in in_turns(self._target.journal.list_calls(self._session))]
         return sorted(entries, key=lambda entry: entry.arrival)
 
     async def _find(self, entries: Sequence[Entry]) -> list[Entry]:
         """The calls that are meant; of an order as many as came in it."""
         found: list[Entry] = []
-        async for entry in _in_turns(entries):
+        async for entry in in_turns(entries):
             pattern = self._patterns[0] if self._single else self._patterns[len(found)]
             if pattern.holds(entry):
                 found.append(entry)
@@ -86,7 +85,7 @@ class Verification:
 
     async def _describe(self, entries: Sequence[Entry], found: Sequence[Entry]) -> str:
         pattern = self._patterns[0 if self._single else len(found)]
-        async for entry in _in_turns(entries):  # so that the text finds all known
+        async for entry in in_turns(entries):  # so that the text finds all known
             pattern.count(entry)
         made = Made(self._session, entries, self._elsewhere() if not entries else {})
         if self._single:
@@ -99,14 +98,3 @@ class Verification:
         for call in self._target.journal.list_calls():
             counts[call.session] = counts.get(call.session, 0) + 1
         return counts
-
-
-async def _in_turns(entries: Sequence[Entry]) -> AsyncIterator[Entry]:
-    """One after the other; others have their turn in time, however long each takes."""
-    now = asyncio.get_running_loop().time
-    ends = now() + _TURN
-    for entry in entries:
-        yield entry
-        if now() > ends:
-            await asyncio.sleep(0)
-            ends = now() + _TURN

@@ -51,6 +51,13 @@ def as_number(value: JSON) -> float:
     raise TypeError(f"not a number: {type(value).__name__}")
 
 
+_GOES_ON = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
+_NARROW = bytes(range(0xF0))  # bytes of UTF-8 in characters that take two bytes at most
+_HALF = re.compile(rb"\\u[dD][89abAB]")  # the first of two escapes for a wider one
+_ESCAPED = 5  # bytes that an escape has beside its character
+_PIECE = 1024**2  # bytes
+_WIDEST = 4  # bytes
+_LONGEST_DEEP = 4 * 1024**2  # bytes; what is nested beyond the fast parser takes several times its room
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # it never goes back, and takes what is not closed
 
 
@@ -71,6 +78,8 @@ def parse_json(body: bytes | str) -> JSON:
     except ValueError as error:
         if "recursion limit" not in str(error):
             raise
+    if len(body) > _LONGEST_DEEP:
+        raise ValueError("nested too deeply")
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
         to_text = json.dumps(value, ensure_ascii=False)
@@ -80,16 +89,40 @@ def parse_json(body: bytes | str) -> JSON:
     return value
 
 
-class TooManyValues(ValueError):
-    """JSON of more values than may be."""
+class TooMuch(ValueError):
+    """JSON of more values, or of longer texts, than may be."""
 
 
-def check_values(body: bytes, most: int) -> None:
-    """Refuse JSON of more values than may be, before any of them is read.
+def check_json(body: bytes, values: int, texts: int) -> None:
+    """Refuse JSON of more values than may be, or whose texts would take more bytes, before any of it is read.
 
     Raises:
-        TooManyValues: there are more.
+        TooMuch: there are more.
     """
+    _check_values(body, values)
+    if len(body) > texts // _WIDEST and _measure(body) > texts:
+        size = 0
+        for text in _STRING.finditer(body):
+            size += _measure(text[0])
+            if size > texts:
+                raise TooMuch(f"texts of more than {texts} bytes")
+
+
+def _measure(text: bytes) -> int:
+    """Bytes that a text takes at most once it is read: each character as many as the widest of them."""
+    escapes = text.count(b"\\u")
+    width = 1 if not escapes else _WIDEST if _HALF.search(text) else 2
+    if text.isascii():
+        return width * (len(text) - escapes * _ESCAPED)
+    count = 0
+    for at in range(0, len(text), _PIECE):
+        begun = text[at : at + _PIECE].translate(None, _GOES_ON)
+        count += len(begun)
+        width = max(width, _WIDEST if begun.translate(None, _NARROW) else 2)
+    return width * (count - escapes * _ESCAPED)
+
+
+def _check_values(body: bytes, most: int) -> None:
     if len(body) <= most or body.count(b",") < most:
         return
     count = at = 0
@@ -99,7 +132,7 @@ def check_values(body: bytes, most: int) -> None:
         if count >= most:
             break
     if count + body.count(b",", at) >= most:
-        raise TooManyValues(f"more than {most} values")
+        raise TooMuch(f"more than {most} values")
 
 
 def _refuse_constant(name: str) -> JSON:

@@ -13,7 +13,7 @@ _FORM = re.compile(
     rb"\b((?:client_secret|client_assertion|password|refresh_token|subject_token|assertion|code_verifier)=[^&]{0,4})[^&]*"
 )
 _FIELD = re.compile(
-    rb'("(?:access_token|refresh_token|client_secret|password|[a-z_]+_plaintext)"\s*:\s*"[^"\\]{0,4})(?:[^"\\]|\\.)*"'
+    rb'("(?:access_token|refresh_token|client_secret|password|[a-z_]+_plaintext)"\s*:\s*"[^"\\]{0,4})(?:[^"\\]|\\.)*(?:"|\\?\Z)'
 )
 
 

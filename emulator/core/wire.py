@@ -9,7 +9,7 @@ from enum import IntFlag
 from typing import TypeVar, overload
 
 from emulator.core.bounds import DEFAULT, LIGHT
-from emulator.core.json import JSON, check_values, parse_json
+from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.record import record
 
 Headers = tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ class WireRequest:
         key: identity and attempt of the request; every id in the answer is drawn from it.
         attempt: how often an equal request came before.
         documents: what the vendor keeps for the session, if it keeps anything.
-        most_values: that a body of JSON may have.
+        most_values, most_text: that a body of JSON may have; the latter in bytes.
         key_suffix: what a key ends in that is handed out, so that calls with it come back to where it is from.
     """
 
@@ -63,6 +63,7 @@ class WireRequest:
     attempt: int = 0
     documents: Mapping[str, JSON] = NOTHING
     most_values: int = DEFAULT.values
+    most_text: int = DEFAULT.text
     key_suffix: str = ""
     _json: JSON | _Unread | ValueError = _UNREAD
 
@@ -82,7 +83,7 @@ class WireRequest:
     def _read(self) -> JSON | ValueError:
         try:
             if len(self.body) > LIGHT:
-                check_values(self.body, self.most_values)
+                check_json(self.body, self.most_values, self.most_text)
             return parse_json(self.body)
         except ValueError as error:
             error.__traceback__ = error.__context__ = error.__cause__ = None

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
+_TURN = 0.01  # real seconds of work before others have their turn
+_AT_ONCE = 100
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+    """One after the other; others have their turn after a time, and after so many."""
+    now = asyncio.get_running_loop().time
+    ends = now() + _TURN
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % _AT_ONCE == 0 or now() > ends:
+            await asyncio.sleep(0)
+            ends = now() + _TURN
 
 
 @cache

@@ -90,10 +90,10 @@ def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | No
 
 
 def read_stop(stop: JSON) -> tuple[str, ...]:
-    """``stop``: absent, a string or a list of strings."""
+    """``stop``: absent, a string or a list of strings; nulls among them stop nothing."""
     if stop is None:
         return ()
-    return (stop,) if isinstance(stop, str) else tuple([as_text(text) for text in as_array(stop)])
+    return (stop,) if isinstance(stop, str) else tuple([as_text(text) for text in as_array(stop) if text is not None])
 
 
 def read_format(value: JSON) -> tuple[Format, JSON]:

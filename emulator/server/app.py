@@ -150,7 +150,7 @@ class VendorApp:
             if exchange.asks:
                 check_headers(wire.headers)
             bounds = self.emulator.bounds
-            wire.most_values = bounds.values
+            wire.most_values, wire.most_text = bounds.values, bounds.text
             wire.body = await read_body(http, min(self.vendor.body_limit, bounds.body))
             if "Content-Encoding" in http.headers:
                 most = min(self.vendor.body_limit, bounds.decompressed)

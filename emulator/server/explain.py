@@ -30,7 +30,8 @@ class Explainer:
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         """What each rule said to a recorded request, up to the one that took it."""
-        facts, evidence, kept = self.read(entry), entry.evidence, entry.kept
+        kept, evidence = entry.kept, entry.evidence
+        facts = self.read(entry)
         if facts is None or kept is None or kept.request_cut or evidence is None or evidence.match is None:
             return ()
         return self._emulator.explain(facts, evidence.match)

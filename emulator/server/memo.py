@@ -35,7 +35,9 @@ class Memo:
 
     def find(self, wire: WireRequest, place: Hashable = None) -> Known | None:
         """What is known of an equal request; ``place``, if it was found out before."""
-        return self._known.get((place or self.place(wire), wire.body, wire.principal)) if self._known else None
+        if not self._known or len(wire.body) > _LARGEST:
+            return None
+        return self._known.get((place or self.place(wire), wire.body, wire.principal))
 
     def remember(self, wire: WireRequest, identity: bytes, call: Call) -> None:
         """Keep a call for equal requests to come, if it is one to keep."""

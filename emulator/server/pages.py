@@ -39,8 +39,9 @@ def write_entry(entry: Entry, identity: bytes) -> str:
     document["lateness"] = list(entry.lateness)
     document["limits"] = [asdict(limit) for limit in entry.limits]
     document["identity"] = identity.hex()
-    if entry.kept is not None:
-        document["kept"] = _write_kept(entry.kept)
+    kept = entry.kept
+    if kept is not None:
+        document["kept"] = _write_kept(kept)
     if entry.evidence is not None:
         document["evidence"] = _write_evidence(entry.evidence)
     return dump_text(document)
@@ -88,7 +89,8 @@ def read_entry(text: str, known: Known | None) -> Entry:
     entry.limits = tuple([LimitCheck(**as_object(limit)) for limit in as_array(document["limits"])])  # type: ignore[arg-type]
     identity = bytes.fromhex(as_text(document["identity"]))
     if "kept" in document:
-        entry.kept = _read_kept(as_object(document["kept"]), entry)
+        kept = _read_kept(as_object(document["kept"]), entry)
+        entry.keep = lambda: kept
     if "evidence" in document and known is not None:
         entry.evidence = _read_evidence(as_object(document["evidence"]), identity, known)
     return entry

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from emulator.control.guard import Guard
 from emulator.control.models import ReportAsked
-from emulator.control.report import make_report
+from emulator.control.report import write_report
 from emulator.core.duration import parse_duration
 from emulator.core.state import StoreLostError
 from emulator.latency import Latency
@@ -155,9 +155,11 @@ async def _report(settings: Settings, built: Built) -> None:
     if settings.report is None:
         return
     await built.runtime.steering.catch_up()
-    report = await make_report(built.runtime, ReportAsked())
+    report = await write_report(built.runtime, ReportAsked())
     try:
-        settings.report.write_text(report.render(), encoding="utf-8")
+        with settings.report.open("w", encoding="utf-8") as file:
+            async for piece in report:
+                file.write(piece)
     except OSError as error:
         log.error("--report: cannot write %s: %s", settings.report, explain_file(error))
 

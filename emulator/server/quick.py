@@ -69,7 +69,6 @@ class Quick:
         session = wire.session
         if head.keeps and state.fetch_now(session, self.vendor):
             return None
-        wire.most_values = emulator.bounds.values
         wire.principal = self._vendor.authenticate(wire, self._service)
         known = self._memo.find(wire, head.place)
         identity = identify(self.vendor, wire) if known is None else known.identity
@@ -169,7 +168,6 @@ class Quick:
         """An answer once more, for whoever reads the journal."""
         emulator = self._emulator
         wire = slip.head.open(slip.body)
-        wire.most_values = emulator.bounds.values
         wire.principal, wire.attempt, wire.key = slip.principal, slip.attempt, slip.key
         call = self._read(slip.head, wire)
         assert call is not None

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from hashlib import blake2b
+from io import BytesIO
 
 from aiohttp import web
 
@@ -17,7 +19,7 @@ from emulator.server.exchange import Exchange
 from emulator.server.memo import Known, Memo
 from emulator.server.routing import Router
 
-_LONGEST = 4 * 1024**2  # bytes of a body whose order of keys means nothing; a longer one is taken as it is
+_LONGEST = 4 * 1024**2  # bytes of a body whose order of keys means nothing; of a longer one its digest stands for it
 
 
 class Reader:
@@ -106,6 +108,8 @@ def identify(vendor: str, wire: WireRequest) -> bytes:
             written = _write_json(body)
         except (ValueError, RecursionError):
             pass
+    elif body:
+        body = blake2b(body).digest()
     query = "&".join(sorted([f"{k}={v}" for k, v in wire.query.items()])) if wire.query else ""
     before, after = _write_around(vendor, wire.method, wire.path, query, wire.principal)
     return derive_written(b"%b%b%b" % (before, written or ascii(body).encode(), after))
@@ -143,14 +147,12 @@ async def read_body(http: web.BaseRequest, limit: int) -> bytes:
         raise too_large(limit)
     if http.headers.get("Expect", "").lower() == "100-continue" and http.transport is not None:
         http.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    chunks: list[bytes] = []
-    size = 0
+    held = BytesIO()  # it gives away what it holds; to join the parts would take twice the room
     while chunk := await content.readany():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > limit:
+        if held.tell() + len(chunk) > limit:
             raise too_large(limit)
-    return b"".join(chunks)
+        held.write(chunk)
+    return held.getvalue()
 
 
 def too_large(limit: int) -> EmulatedError:

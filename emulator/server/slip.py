@@ -169,7 +169,7 @@ class Slip:
         if self.entry is None:
             self.entry = self.glance()
             if self.size:
-                self.entry.kept = self._keep()
+                self.entry.keep = self._keep
         return self.entry
 
     def glance(self) -> Entry:

@@ -160,13 +160,13 @@ class Trace:
             return
         wire.forget_json()
         cut_credentials(wire)
+        if len(wire.body) > most:
+            wire.body, self.request_cut = wire.body[:most], True
         if self.operation is None:  # no body of a chat holds any
             wire.body = cut_body(wire.body)
             self.body = None if self.body is None else cut_body(self.body)
             if self.raw is not None and cut_body(self.raw) != self.raw:
                 self.raw = None
-        if len(wire.body) > most:
-            wire.body, self.request_cut = wire.body[:most], True
         said = 0 if self.choice is None else self.choice.count * TOKEN
         if self.body is not None:
             said += min(most, len(self.body))
@@ -200,7 +200,7 @@ class Trace:
         if self.entry is None:
             self.entry = self.glance()
             if self.most:
-                self.entry.kept = self._keep()
+                self.entry.keep = self._keep
         return self.entry
 
     def glance(self) -> Entry:

@@ -2,10 +2,12 @@
 
 import asyncio
 import base64
+import json
+from weakref import ref
 
 import pytest
 
-from emulator.control.entry import Kept, thin
+from emulator.control.entry import thin
 from emulator.control.models import Filters, RequestEntry
 from emulator.control.shown import show_body, show_headers, show_response
 from emulator.core.json import as_array, as_object, dump_json
@@ -269,7 +271,7 @@ async def test_what_was_not_sent_is_not_told(start: Start) -> None:
     with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
         await ask(running)
     (entry,) = running.built.journal
-    response = show_response(entry)
+    response = show_response(entry, entry.kept)
     assert (response.raw, [one.model_dump() for one in response.strikes]) == ("", [{"fault": "disconnect", "at": 0}])
 
 
@@ -289,8 +291,10 @@ def test_writes_are_bounded(count: int, told: list[tuple[float, float]]) -> None
 async def test_tool_calls_are_shown_with_their_arguments(toy: Running) -> None:
     answer = await ask(toy, "Hello")
     (entry,) = toy.built.journal
-    assert isinstance(entry.kept, Kept)
-    entry.kept.tool_calls = (("look_up", '{"city":"Paris"}'), ("broken", '{"city'))
+    kept = entry.kept
+    assert kept is not None
+    entry.keep = lambda: kept
+    kept.tool_calls = (("look_up", '{"city":"Paris"}'), ("broken", '{"city'))
     response = as_object((await whole(toy, answer))["response"])
     assert response["tool_calls"] == [
         {"name": "look_up", "arguments": {"city": "Paris"}},
@@ -404,7 +408,7 @@ async def test_what_is_not_kept_says_so(start: Start, scenario: str) -> None:
     running = await start(RULES + scenario, vendors=[TOY])
     answer = await ask(running, "one")
     (entry,) = running.built.journal
-    entry.kept = None
+    entry.keep = None
     if not scenario:
         entry.evidence = None
     detail = await whole(running, answer)
@@ -459,3 +463,33 @@ async def test_a_session_has_deployments_of_its_own(start: Start) -> None:
     for query, names in (("", ["toy"]), ("?session=a", ["toy", "own"])):
         listed = (await control(running, "GET", f"/deployments{query}")).json()["deployments"]
         assert [entry["name"] for entry in listed] == names
+
+
+async def test_what_is_kept_is_found_anew_for_everybody_who_looks(toy: Running) -> None:
+    await ask(toy, "Hello")
+    (entry,) = toy.built.journal
+    kept = entry.kept
+    assert entry.kept is kept is not None
+    seen = ref(kept)
+    del kept
+    assert seen() is None
+    assert entry.kept is not None
+
+
+async def test_a_long_list_is_sent_in_pieces(start: Start) -> None:
+    running = await start("journal: {bodies: 32KiB}\n", vendors=[TOY])
+    for number in range(12):
+        await ask(running, f"{number} " + "a" * 30_000)
+    listed = await control(running, "GET", "/requests?detail=true")
+    assert len(listed.chunks) > 1
+    assert [as_object(as_object(row["request"])["body"])["prompt"] for row in listed.json()["requests"]] == [
+        f"{number} " + "a" * 30_000 for number in range(12)
+    ]
+    assert listed.json()["total"] == 12
+    page = (await control(running, "POST", "/report", b"{}")).body.decode()
+    details = page.partition('id="details">')[2].partition("</script>")[0].splitlines()
+    saved = json.loads(page.partition('id="saved">')[2].partition("</script>")[0])
+    assert [json.loads(line)["request"]["bytes"] for line in details] == [
+        row["request"]["bytes"] for row in listed.json()["requests"]
+    ]
+    assert [call["id"] for call in saved["calls"]] == [row["id"] for row in listed.json()["requests"]]

@@ -392,7 +392,7 @@ async def test_a_mismatch_stays_short_in_a_full_journal(toy: Running) -> None:
     await ask(toy, text + "A" + text[:1000])
     (entry,) = toy.built.journal
     for _ in range(9_999):
-        toy.built.journal.add(replace(entry, kept=entry.kept, evidence=entry.evidence))
+        toy.built.journal.add(replace(entry))
     lines = await mismatch(toy, calls={"prompt": {"contains": "tides\n" * 99}, "rule": "greets", "header.x": "y" * 999})
     assert lines[1] == "10000 calls were made; the nearest:"
     assert lines[-1] == "  and 9992 more."
@@ -414,7 +414,7 @@ async def test_two_long_texts_are_shown_where_they_begin_to_differ(toy: Running)
 async def test_a_request_that_is_no_longer_kept_says_so(toy: Running) -> None:
     await ask(toy, "Hello")
     (entry,) = toy.built.journal
-    entry.kept = entry.evidence = None
+    entry.forget()
     *_, head, facets = await mismatch(toy, calls={"vendor": "toy", "prompt": "Hello", "stream": False})
     assert head.endswith("prompt: no longer kept")
     assert facets.strip() == "vendor ✓   stream ✓   prompt ✗ is 'Hello'"

@@ -9,7 +9,7 @@ from emulator.core.bounds import DEFAULT, CallBounds
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling, Tool
 from emulator.core.delivery import Delivery, Piece
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import check_values
+from emulator.core.json import check_json, parse_json
 from emulator.core.unpack import unpack
 from emulator.core.wire import WireRequest
 from emulator.faults.extra_fields import ExtraFields
@@ -85,10 +85,10 @@ def test_what_clients_really_send_is_within_the_bounds_there_are(ask: Ask) -> No
 )
 def test_values_are_counted_before_any_is_read(body: bytes, most: int, fits: bool) -> None:
     if fits:
-        check_values(body, most)
+        check_json(body, most, 2**30)
     else:
         with pytest.raises(ValueError, match=f"more than {most} values"):
-            check_values(body, most)
+            check_json(body, most, 2**30)
 
 
 def test_a_body_of_too_many_values_is_no_json_to_anybody() -> None:
@@ -145,3 +145,34 @@ def test_faults_add_no_more_than_there_is_room_for() -> None:
 def test_a_body_is_split_into_no_more_writes_than_may_be() -> None:
     bent = Split(type="split", writes="byte").bend(_delivery(b"abcdefgh", writes=3))
     assert [piece.data for piece in bent.pieces] == [b"a", b"b", b"c", b"defgh"]
+
+
+_CHINESE = "漢字".encode() * 100
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        pytest.param(b"a" * 600, 600, id="a byte for a letter"),
+        pytest.param(_CHINESE, 400, id="two for a Chinese one"),
+        pytest.param("漢".encode() + b"a" * 99, 200, id="for all beside one, too"),
+        pytest.param("🙂".encode() + b"a" * 99, 400, id="four for all beside an emoji"),
+        pytest.param(b"\\u6f22" * 100, 200, id="escapes are characters"),
+        pytest.param(b"\\ud83d\\ude42" + b"a" * 98, 400, id="two of them may be one that is wide"),
+    ],
+)
+def test_the_room_of_texts_is_known_before_any_is_read(text: bytes, size: int) -> None:
+    body = b'["' + text + b'"]'
+    check_json(body, 10, 2 * (size + 20))
+    with pytest.raises(ValueError, match=f"texts of more than {size // 2} bytes"):
+        check_json(body, 10, size // 2)
+
+
+def test_a_wide_text_does_not_widen_those_beside_it() -> None:
+    check_json(b'["' + b"a" * 10_000 + '","🙂"]'.encode(), 10, 11_000)
+
+
+def test_what_is_nested_beyond_the_fast_reader_is_short() -> None:
+    deep = b"[" * 300 + b'"%b"' % (b"a" * 5_000_000) + b"]" * 300
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json(deep)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from emulator.core.bounds import DEFAULT, CallBounds
 from emulator.scenario.regex import LONGEST
 
-_SIZES = frozenset({"body", "decompressed", "added"})
+_SIZES = frozenset({"body", "decompressed", "text", "added"})
 _TOLD = {
     "body": "413 or what the vendor says of a body that is too large",
     "decompressed": "the same",
     "values": "what the vendor says of a body that is no JSON",
+    "text": "the same; a text takes 1, 2 or 4 bytes for each of its characters, as the widest of them needs",
     "messages": "the vendor's refusal of `messages`",
     "tools": "the vendor's refusal of `tools`",
     "inputs": "the vendor's refusal of its inputs; its own limit first where it has one",

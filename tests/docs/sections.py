@@ -130,6 +130,7 @@ CONTENTS: tuple[Chapter | Section, ...] = (
             "body": "{body: 128MiB}",
             "decompressed": "{decompressed: 64MiB}",
             "values": "{values: 1000000}",
+            "text": "{text: 128MiB}",
             "messages": "{messages: 100}",
             "tools": "{tools: 64}",
             "inputs": "{inputs: 10000}",

@@ -19,10 +19,10 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class Server:
     """A running emulator; ``urls``: host and port by vendor, and ``front``."""
 
-    def __init__(self) -> None:
+    def __init__(self, *flags: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="emulator-fuzz-"))
         ports = self.folder / "ports.json"
-        command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--port-file", str(ports)]
+        command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--port-file", str(ports), *flags]
         with (self.folder / "log").open("wb") as log:
             self._process = subprocess.Popen(
                 [*command, "--log-level", "warning"], cwd=self.folder, stdout=log, stderr=log
@@ -62,6 +62,16 @@ class Server:
         """Resident MiB."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def begin_peak(self) -> float:
+        """Forget the most memory it ever had; what it has now. Source: proc(5), ``clear_refs``."""
+        Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+        return self.memory()
+
+    def peak(self) -> float:
+        """The most resident MiB since."""
+        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
     def files(self) -> int:
         """Open files and sockets."""

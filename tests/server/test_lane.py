@@ -55,7 +55,7 @@ def picture(running: Running) -> dict[str, object]:
     assert entry.kept is not None
     request = entry.kept.request
     asked = (request.body, dict(request.headers), dict(request.query), request.key, request.principal, request.attempt)
-    figures = {**look(entry, "attempts", "kept", "evidence", "seq", "arrival"), "summary": entry.summary}
+    figures = {**look(entry, "attempts", "keep", "_shown", "evidence", "seq", "arrival"), "summary": entry.summary}
     return {**figures, **look(entry.kept, "request", "size"), "request": asked}
 
 

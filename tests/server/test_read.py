@@ -1,6 +1,7 @@
 """A request is the same as another if its method, path, query, body and principal are, whatever the order of keys."""
 
 import json
+from hashlib import blake2b
 
 import pytest
 from hypothesis import given
@@ -46,3 +47,10 @@ def test_a_body_that_is_no_json_is_taken_as_it_is(body: bytes) -> None:
 
 def test_the_order_of_keys_means_nothing() -> None:
     assert identify("vendor", ask(b'{"a": 1, "b": 2}')) == identify("vendor", ask(b'{"b":2,"a":1}'))
+
+
+def test_of_a_very_long_body_its_digest_counts() -> None:
+    body = b'{"a": "%b"}' % (b"x" * 5_000_000)
+    assert identify("vendor", ask(body)) == derive(
+        "vendor", "POST", "/a'b/%b", "", blake2b(body).digest(), "who's \\ there"
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, check_values, parse_json
+from emulator.core.json import JSON, check_json, parse_json
 from emulator.core.record import record
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import WireRequest
@@ -66,7 +66,7 @@ def read_body(request: WireRequest, settings: MindieSettings, broken: str = BROK
 def _parse_marked(request: WireRequest) -> JSON:
     """A body behind a mark of its byte order."""
     rest = request.body[len(BOM) :]
-    check_values(rest, request.most_values)
+    check_json(rest, request.most_values, request.most_text)
     return parse_json(rest)
 
 

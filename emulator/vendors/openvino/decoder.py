@@ -9,13 +9,14 @@ from struct import pack, unpack
 from typing import TypeGuard
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, TooManyValues, dump_json, dump_string
+from emulator.core.json import JSON, TooMuch, dump_json, dump_string
 from emulator.core.wire import WireRequest
 from emulator.dialects.usual import has_each_key_once
 from emulator.vendors.openvino.reader import TooDeepError, has_big_numbers, read_json
 from emulator.vendors.openvino.release import Release
 
 _DEEPEST = 20_000  # levels of a body; where the server knows no limit, its stack is one
+_LONGEST_ODD = 8 * 1024**2  # bytes
 UINT32 = 2**32
 _UINT64 = 2**64
 _INT32 = 2**31
@@ -31,7 +32,8 @@ def body_refusal(reason: str) -> EmulatedError:
 def load_body(request: WireRequest, limit: int = 0) -> JSON:
     """The body, where of equal keys the first counts; ``limit``: of the levels, 0 for none.
 
-    The common reader does it, and where it and the server's may differ, a slower one does it again.
+    The common reader does it, and where it and the server's may differ, a slower one does it again; not where a body
+    is so long that it would take several times its room.
 
     Raises:
         EmulatedError: ``INVALID_REQUEST``, the body is not JSON, or nested too deeply.
@@ -39,10 +41,12 @@ def load_body(request: WireRequest, limit: int = 0) -> JSON:
     text = request.body
     try:
         body = request.json()
-        odd = type(body) is dict and _is_odd(text, dump_json(body))
-    except TooManyValues:
+        odd = len(text) <= _LONGEST_ODD and type(body) is dict and _is_odd(text, dump_json(body))
+    except TooMuch:
         raise body_refusal("Cannot parse JSON body") from None
     except (ValueError, RecursionError):
+        if len(text) > _LONGEST_ODD:
+            raise body_refusal("Cannot parse JSON body") from None
         odd = True
     if not odd and not (limit and text.count(b"{") + text.count(b"[") > limit):
         return body

@@ -16,7 +16,7 @@ from emulator.core.json import JSON, Object, as_text
 
 _TOKEN = re.compile(
     r"""(?:(?P<sign>[{}\[\],:])
-    |"(?P<text>[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"
+    |"(?P<text>[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+)"
     |(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
     |(?P<word>true|false|null)|(?P<end>$))""",
     re.VERBOSE,

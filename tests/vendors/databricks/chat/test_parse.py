@@ -23,6 +23,7 @@ from tests.vendors.databricks.harness import CLAUDE, GEMINI, GPT, LLAMA, OSS, ch
         pytest.param("stop", [], id="no stop string"),
         pytest.param("stop", "x", id="a stop string"),
         pytest.param("stop", ["x", "y"], id="stop strings"),
+        pytest.param("stop", ["x", None], id="a null among stop strings"),
         pytest.param("n", 1, id="one answer"),
         pytest.param("tool_choice", "none", id="no choice without tools"),
         pytest.param("tools", [], id="no tools"),
