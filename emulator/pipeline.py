@@ -36,7 +36,7 @@ _LONGEST_DRAFT = 4096  # tokens; longer ones take more room than time
 class Emulator:
     """One scenario at work: what all vendors share while they answer.
 
-    ``is_plain``: no call has a rule to meet or anything to wait for.
+    ``is_plain``: no call has a rule to meet, or anything to wait for but its own latency; ``immediate``: not even that.
     ``name_answer``: gives the key of an answer, from the request's identity and attempt.
     """
 
@@ -57,7 +57,7 @@ class Emulator:
         self.started = clock.now() if started is None else started
         self._drafts: dict[bytes, Draft] = {}
         self._latency = latency
-        self._immediate = latency.immediate
+        self.immediate = latency.immediate
         self.rules = scenario.rules
         self.journal = scenario.journal
         self.bounds = scenario.bounds
@@ -65,7 +65,7 @@ class Emulator:
         self.quotas = list_quotas(scenario.limits)
         self._gate = Gate(compile_limits(scenario.limits), state)
         self._bounded = is_bounded(scenario, latency)
-        self.is_plain = not (scenario.rules or scenario.strict or self._bounded) and latency.immediate
+        self.is_plain = not (scenario.rules or scenario.strict or self._bounded)
         self._matcher: Matcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets
 
@@ -156,7 +156,7 @@ class Emulator:
         reply = None if outcome.reply is None else fix_reply(outcome.reply)
         draft = self._write(call, reply) if reply or repeated is None else self._recall(call, repeated)
         waited = call.delay + (0.0 if slot is None else max(0.0, slot.since - (now - self.started)))
-        if not waited and (self._immediate if outcome.latency is None else self._latency_of(match).immediate):
+        if not waited and (self.immediate if outcome.latency is None else self._latency_of(match).immediate):
             return Plan(key, now, draft.choices, draft.vectors, draft.prompts, draft.usage)
         return pace(draft, self._latency_of(match), key, now, 1 if slot is None else slot.running, waited)
 

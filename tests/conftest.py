@@ -71,7 +71,8 @@ async def running(
     ports = number_ports(served, 0)
     await listeners.open("127.0.0.1", ports, context)
     try:
-        yield Running(built, listeners.urls, certificate=authority.path if authority is not None else None)
+        certificate = authority.path if authority is not None else None
+        yield Running(built, listeners.urls, certificate, listeners=listeners)
     finally:
         await listeners.close()
 

@@ -3,11 +3,13 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from emulator.server.build import Built
+from emulator.server.connection import Connection
+from emulator.server.listen import Listeners
 from tests.parsed import JSON
 
 
@@ -48,6 +50,7 @@ class Running:
     built: Built
     urls: Mapping[str, str]
     certificate: Path | None = None
+    listeners: Listeners | None = field(default=None, kw_only=True)
 
     def front(self, vendor: str) -> str:
         """The vendor's base URL on the front port."""
@@ -56,6 +59,16 @@ class Running:
     def key(self, key: str) -> str:
         """A credential as a client of this emulator sends it."""
         return key
+
+    @property
+    def taken(self) -> int:
+        """Calls that the short road answered."""
+        return 0 if self.listeners is None else self.listeners.lane.taken
+
+    @property
+    def clients(self) -> list[Connection]:
+        """Open connections."""
+        return [] if self.listeners is None else self.listeners.clients()
 
     async def ask(
         self,

@@ -75,7 +75,7 @@ class VendorApp:
         self._quick: Quick | None = None
         self._spans = spans
         if emulator.is_plain and isinstance(emulator.state, NearState) and spans is None:
-            self._quick = Quick(vendor, service, emulator, emulator.state, self._reader.memo, self._recorder)
+            self._quick = Quick(vendor, service, emulator, emulator.state, self._reader.memo, self._recorder, metrics)
         self._closing = closing
         self._journal = journal
 

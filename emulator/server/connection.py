@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
 from aiohttp import web
-from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine, InvalidURLError, LineTooLong
-from aiohttp.http_parser import RawRequestMessage
-from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from emulator.core.bounds import LIGHT
 from emulator.core.reasons import reason_phrase
-from emulator.server.known import Name
+from emulator.server.known import Flowing, Name
 from emulator.server.lane import Lane, is_bare, read_frame
 from emulator.server.patience import Phase
 from emulator.server.player import END
 
 log = logging.getLogger("emulator")
 _FOREVER = 1e9  # seconds that the framework itself lets a connection rest: :class:`Patience` ends it
-_GRACE = 1.0  # seconds for what was cancelled to come to its end
 _TOO_SLOW = 408
 _WHY: tuple[tuple[type[BaseException], int, str], ...] = (  # never in the client's words: they may hold a credential
     (LineTooLong, 431, "a line of its head is too long"),
@@ -37,26 +32,23 @@ _WHY: tuple[tuple[type[BaseException], int, str], ...] = (  # never in the clien
 _BUG = b"The emulator itself failed; its log has the traceback.\n"
 
 
-class _Request(web.BaseRequest):
-    async def _prepare_hook(self, response: web.StreamResponse) -> None:
-        """No answer names the framework."""
-        response.headers.pop("Server", None)
-
-
 class Connection(RequestHandler):
     """Reads requests and has each answered before the next.
 
     Fields:
         name: of the head of the one request that is under way, if the short road may be for it.
+        is_free: the framework has nothing to do for it, even if it does not wait for a request yet.
         since: when :class:`Patience` first saw it do what it does.
     """
 
     __slots__ = (
-        *("_half_head", "_held", "_lane", "_lost", "_missing", "_own", "_seen_phase", "_seen_request", "_seen_unread"),
-        *("name", "since"),
+        *("_flow", "_flowed", "_half_head", "_held", "_lane", "_lost", "_missing", "_own", "_seen_phase"),
+        *("_seen_request", "_seen_unread", "is_free", "name", "since"),
     )
 
-    def __init__(self, server: ConnectionServer, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, server: web.Server, loop: asyncio.AbstractEventLoop, lane: Lane | None, own: tuple[str, str]
+    ) -> None:
         super().__init__(
             server,
             loop=loop,
@@ -64,10 +56,13 @@ class Connection(RequestHandler):
             access_log=None,  # type: ignore[arg-type]
             auto_decompress=False,  # what is unpacked is bounded elsewhere
         )
-        self._lane, self._own = server.lane, server.own
-        self._held = b""  # a request for the short road, its body not whole
+        self._lane, self._own = lane, own
+        self._held = b""  # a request for the short road, its body not whole; or what comes while a stream flows
+        self._flow: Flowing | None = None  # of the short road, which takes its time
+        self._flowed: asyncio.Future[None] | None = None
         self._missing = 0  # bytes that end the request which the framework reads; below 0: nobody knows
         self.name: Name | None = None
+        self.is_free = True
         self._half_head = False
         self._lost: asyncio.Future[None] | None = None
         self._seen_phase: Phase | None = None
@@ -82,6 +77,9 @@ class Connection(RequestHandler):
         return str(name[0]) if isinstance(name, tuple) else "nowhere"
 
     def data_received(self, data: bytes) -> None:
+        if self._flow is not None:
+            self._keep(data)
+            return
         if data:  # the framework itself says that there is none
             if self._missing == 0 and self._answer(data):
                 return
@@ -115,11 +113,41 @@ class Connection(RequestHandler):
             return False
         self._held = b""
         self._request_count += 1
-        written, goes_on = answer
-        transport.write(written)
-        if not goes_on:
-            self.force_close()
+        if isinstance(answer, tuple):
+            written, goes_on = answer
+            transport.write(written)
+            if not goes_on:
+                self.force_close()
+        else:
+            self._flow = answer
+            answer.begin(self, transport)
         return True
+
+    def _keep(self, data: bytes) -> None:
+        """Let a request wait until the stream before it has flowed, and the client with what comes after."""
+        self._held += data
+        if len(self._held) > LIGHT:
+            self._pause_reading_for_buffer()
+
+    def end_flow(self, *, whole: bool) -> None:
+        """A stream has flowed; what came meanwhile is answered, unless that was the end."""
+        self._flow = None
+        held, self._held = self._held, b""
+        if self._flowed is not None:
+            if not self._flowed.done():
+                self._flowed.set_result(None)
+        elif not whole:
+            self.abort()
+        else:
+            if self._buffer_paused:
+                self._resume_reading_for_buffer()
+            if held:
+                self.data_received(held)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._flow is not None:
+            self._flow.go_on()
 
     def _hold(self, data: bytes, end: int) -> bool:
         """Wait once for what is missing: clients send head and body one after the other."""
@@ -138,19 +166,24 @@ class Connection(RequestHandler):
         found = read_frame(data)
         if found is None:
             self._missing = 0 if is_bare(data) else -1
+            self.is_free = False
             return
         before, after, _, end = found
         self._missing = max(-1, end - len(data))
         if self._missing >= 0 and self._rests():
             self.name = (*self._own, before, after)
+        self.is_free = False
 
     def _rests(self) -> bool:
-        """The framework waits for a request."""
+        """The framework waits for a request, or is about to."""
         waiter = self._waiter
-        return waiter is not None and not waiter.done() and not self._messages
+        waits = self.is_free and self._current_request is None if waiter is None else not waiter.done()
+        return waits and not self._messages
 
     def _release(self) -> None:
         """What was held takes the long road."""
+        if self._flow is not None:
+            return
         held, self._held = self._held, b""
         if held:
             self._follow(held)
@@ -158,6 +191,11 @@ class Connection(RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        flow, self._flow = self._flow, None
+        if flow is not None:
+            flow.leave()
+        if self._flowed is not None and not self._flowed.done():
+            self._flowed.set_result(None)
         if self._lost is not None and not self._lost.done():
             self._lost.set_result(None)
 
@@ -178,6 +216,8 @@ class Connection(RequestHandler):
             return Phase.UNREAD
         if self._awaits_body():
             return Phase.BODY
+        if self._flow is not None:
+            return Phase.ANSWER
         if self._waiter is None or self._waiter.done():
             return Phase.ANSWER
         return Phase.HEAD if self._half_head else Phase.IDLE
@@ -197,6 +237,9 @@ class Connection(RequestHandler):
     async def finish(self) -> None:
         """Take no further request, and wait until the answer that is under way has been sent to its last byte."""
         self._release()
+        if self._flow is not None:
+            self._flowed = self._loop.create_future()
+            await self._flowed
         self.close()
         task = self._task_handler
         if task is not None:
@@ -244,56 +287,3 @@ class Connection(RequestHandler):
 
     def log_exception(self, *args: object, **kw: object) -> None:
         log.error(*args, **kw)  # type: ignore[arg-type]  # as the framework means them
-
-
-class ConnectionServer(web.Server):
-    """The connections of one listening socket.
-
-    ``own``: its vendor and session, if it is for one; ``came``: told of each client that came in.
-    """
-
-    def __init__(
-        self,
-        serve: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        lane: Lane | None = None,
-        own: tuple[str, str] = ("", ""),
-    ) -> None:
-        super().__init__(serve, handler_cancellation=True)
-        self.lane = lane
-        self.own = own
-        self.came: Callable[[], None] | None = None
-
-    def __call__(self) -> Connection:
-        if self.came is not None:
-            self.came()
-        return Connection(self, self._loop)
-
-    @property
-    def clients(self) -> list[Connection]:
-        """Those that are open, or whose answer has not come to its end."""
-        return [connection for connection in self.connections if isinstance(connection, Connection)]
-
-    def _make_request(
-        self,
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: RequestHandler,
-        writer: AbstractStreamWriter,
-        task: asyncio.Task[None],
-    ) -> web.BaseRequest:
-        return _Request(message, payload, protocol, writer, task, self._loop)
-
-    async def finish(self, seconds: float) -> None:
-        """Let answers that are under way end, for so long at most; what is left then, or if cancelled, ends at once."""
-        waiting = [asyncio.ensure_future(client.finish()) for client in self.clients]
-        try:
-            if waiting:
-                await asyncio.wait(waiting, timeout=seconds)
-        finally:
-            for waiter in waiting:
-                waiter.cancel()
-            for client in self.clients:
-                client.abort()
-        left = [task for client in self.clients if (task := client._task_handler) is not None]
-        if left:
-            await asyncio.wait(left, timeout=_GRACE)

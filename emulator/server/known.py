@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -18,11 +19,37 @@ Written = tuple[bytes, bool]
 """An answer as it is written, and whether the connection goes on."""
 
 
+class Carrier(Protocol):
+    """The connection that an answer goes out on."""
+
+    transport: asyncio.Transport | None
+
+    @property
+    def writing_paused(self) -> bool:
+        """The client reads too slowly."""
+
+    def end_flow(self, *, whole: bool) -> None:
+        """The answer is over; unless it is whole, so is the connection."""
+
+
+class Flowing(Protocol):
+    """An answer that takes its time."""
+
+    def begin(self, carrier: Carrier, transport: asyncio.Transport) -> None:
+        """Write what is due, and the rest when it is."""
+
+    def go_on(self) -> None:
+        """The client has read what was sent."""
+
+    def leave(self) -> None:
+        """The client has left."""
+
+
 class Answers(Protocol):
     """Whoever answers on the short road."""
 
-    def answer(self, head: Head, body: bytes) -> Written | None:
-        """The whole answer; ``None``: it takes the long road.
+    def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
+        """The answer; ``None``: it takes the long road.
 
         Raises:
             EmulatedError: the call is refused; nothing has happened.

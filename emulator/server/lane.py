@@ -1,8 +1,8 @@
 """The short road: a usual call whose head has come before is answered as soon as its last byte is there.
 
-No task, no framework, no waiting. It takes only what the long road of :mod:`emulator.server.app` would answer with
-the same bytes: calls that no rule, limit, latency, fault or kept document has a say in. All else, and whatever it
-cannot answer, it leaves alone before anything has happened.
+No task and no framework: where it takes its time, the clock's timer writes it. It takes only what the long road of
+:mod:`emulator.server.app` would answer with the same bytes: calls that no rule, limit, fault or kept document has a
+say in. All else, and whatever it cannot answer, it leaves alone before anything has happened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aiohttp import web
 from emulator.core.errors import EmulatedError
 from emulator.server.address import HEADER, PREFIX, Addressed
 from emulator.server.app import VendorApp
-from emulator.server.known import Head, Name, Written
+from emulator.server.known import Flowing, Head, Name, Written
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
@@ -54,10 +54,11 @@ def is_bare(data: bytes) -> bool:
 
 
 class Lane:
-    """The heads that have come before, of all ports."""
+    """The heads that have come before, of all ports; ``taken``: calls that were answered here."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self.taken = 0
         self._heads: dict[Name, Head] = {}
         self._once: set[Name] = set()
         self._left: set[Name] = set()
@@ -67,8 +68,8 @@ class Lane:
         """What is known of a head; its requests may be answered here."""
         return self._heads.get(name)
 
-    def answer(self, head: Head, body: bytes) -> Written | None:
-        """The whole answer; ``None``: it takes the long road."""
+    def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
+        """The answer; ``None``: it takes the long road."""
         runtime, session = self._runtime, head.session
         if runtime.active is not head.server or (session and runtime.peek(session) is not head.active):
             self._heads.pop(head.name, None)
@@ -86,6 +87,7 @@ class Lane:
                 self._leave(head)
             return None
         head.misses = 0
+        self.taken += 1
         if session:
             runtime.enter(session)
         return answer
@@ -98,7 +100,7 @@ class Lane:
         self._left.add(head.name)
 
     def learn(self, name: Name, http: web.BaseRequest, app: VendorApp, found: Addressed, path: str, base: str) -> None:
-        """A request was answered on the long road; from its second coming on, its head is known."""
+        """A request takes the long road; from its second coming on, its head is known."""
         if name in self._heads or name in self._left or not _is_usual(http, found):
             return
         if name not in self._once:

@@ -16,10 +16,12 @@ from emulator.control.models import Problem
 from emulator.control.problem import problem_response
 from emulator.server.address import SessionNameError, address
 from emulator.server.complain import explain_address
-from emulator.server.connection import Connection, ConnectionServer
+from emulator.server.connection import Connection
+from emulator.server.connections import ConnectionServer
 from emulator.server.door import Door
 from emulator.server.lane import Lane
 from emulator.server.patience import Patience, TimeLimits, keep_house
+from emulator.server.player import GO_ON
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
@@ -231,10 +233,13 @@ class Port:
         if app is None:
             return await self._control.serve_unknown(http, found.session, found.path)
         base = f"{self._scheme}://{http.headers.get('Host', '')}{prefix}"
-        played = await app.serve(http, found, path, base)
         connection = http.protocol
-        if isinstance(connection, Connection) and connection.name is not None:
+        if not isinstance(connection, Connection):
+            return await app.serve(http, found, path, base)
+        if connection.name is not None:
             self._lane.learn(connection.name, http, app, found, path, base)
+        played = await app.serve(http, found, path, base)
+        connection.is_free = played is GO_ON
         return played
 
 

@@ -18,7 +18,8 @@ from emulator.core.vendor import AnyVendor
 from emulator.core.wire import DROPPED, Foretold, Headers, WireResponse, WireStream
 from emulator.server.exchange import Exchange
 from emulator.server.head import LAST_CHUNK, WITHOUT_BODY, chunk, frame, word_head
-from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, pour, tell_time
+from emulator.server.pour import pour
+from emulator.server.pump import MOST_UNSENT, TIMING, Pump, Sent, run, tell_time
 from emulator.server.reset import reset
 
 
@@ -161,7 +162,6 @@ class Player:
                 sent.whole = await pour(self._http, clock, exchange.started, head, batches, sent, over)
                 return keep_alive
         self._pump = pump = Pump(
-            self._http,
             clock,
             exchange.started,
             iter(events),
@@ -170,7 +170,7 @@ class Player:
             chunked=self._modern,
             planned_ttft=self.planned_ttft,
         )
-        sent.whole = await self._write(head) and await pump.run()
+        sent.whole = await self._write(head) and await run(pump, self._http)
         return keep_alive
 
     async def _deliver(self, answer: Delivery) -> bool:

@@ -1,18 +1,18 @@
 """Writes a stream's events when they are due, from the clock's timer: no task wakes for each of them.
 
-What is due at once, and known, goes out in few writes.
+What is due at once goes out in few writes.
 """
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 
 from aiohttp import web
 
 from emulator.core.clock import Clock
-from emulator.core.wire import Batch, Event, Mark
-from emulator.server.head import LAST_CHUNK
+from emulator.core.wire import Event, Mark
 
 MOST_UNSENT = 256 * 1024  # bytes of a slow reader's backlog before its stream waits
 TIMING = "x-emulator-timing"
@@ -51,56 +51,20 @@ def tell_time(planned: float, actual: float, name: str = "ttft") -> str:
     return f"{name};planned={planned * 1000:.3f};dur={actual * 1000:.3f}"
 
 
-async def pour(
-    http: web.BaseRequest,
-    clock: Clock,
-    started: float,
-    head: bytes,
-    batches: Iterator[Batch],
-    sent: Sent,
-    before_end: Callable[[], None],
-) -> bool:
-    """Write a stream all of whose events are due, in few writes; false if the client left before.
-
-    ``before_end`` is called when all is known of the answer and its last byte is still to be written.
-    """
-    transport = http.transport
-    sent.dues, sent.lateness = dues, lateness = list[float](), list[float]()
-    batch = next(batches, None)
-    while batch is not None:
-        chunks, size, count = batch
-        batch = next(batches, None)
-        if transport is None or transport.is_closing():
-            return False
-        now = clock.now()
-        sent.first, sent.reached = sent.first or now, 0.0
-        sent.size, sent.events = sent.size + size, sent.events + count
-        dues.append(0.0)
-        lateness.append(max(0.0, now - started))
-        if batch is None:
-            sent.whole = True
-            before_end()
-            chunks += LAST_CHUNK
-        transport.write(head + chunks)
-        head = b""
-        if transport.get_write_buffer_size() > MOST_UNSENT:
-            try:
-                await http.writer.drain()
-            except ConnectionError:
-                return False
-        elif batch is not None:
-            await asyncio.sleep(0)  # others have their turn
-    return True
-
-
 _Frame = tuple[float, bytes, int, int]  # due, chunk, its size without framing, how many events it has
 
 
-class _State(Enum):
+class State(Enum):
+    """Of a stream; all but the first end what :meth:`Pump.go` began."""
+
     WAITING = auto()  # for the next event's time
     SLOW = auto()  # for the client to read
     GONE = auto()
     DONE = auto()
+
+
+Tell = Callable[[State | Exception], None]
+"""Hears once how far a stream came, or of our own mistake in making it."""
 
 
 class Pump:
@@ -111,13 +75,12 @@ class Pump:
     """
 
     __slots__ = (
-        *("_ahead", "_before_end", "_chunked", "_clock", "_dues", "_events", "_http", "_lateness", "_next", "_over"),
-        *("_planned_ttft", "_sent", "_started", "_transport", "_woken"),
+        *("_ahead", "_before_end", "_chunked", "_clock", "_dues", "_events", "_lateness", "_next", "_over"),
+        *("_planned_ttft", "_sent", "_started", "_tell", "_transport"),
     )
 
     def __init__(
         self,
-        http: web.BaseRequest,
         clock: Clock,
         started: float,
         events: Iterator[Event],
@@ -127,8 +90,7 @@ class Pump:
         chunked: bool,
         planned_ttft: float | None = None,
     ) -> None:
-        self._http = http
-        self._transport = http.transport
+        self._transport: asyncio.WriteTransport | None = None
         self._clock = clock
         self._started = started
         self._events = events
@@ -142,23 +104,16 @@ class Pump:
         self._lateness: list[float] = []
         sent.dues, sent.lateness = self._dues, self._lateness
         self._over = False
-        self._woken: asyncio.Future[_State] | None = None
+        self._tell: Tell | None = None
 
-    async def run(self) -> bool:
-        """Until the last event is written; false if the client left before."""
-        try:
-            while True:
-                self._woken = asyncio.get_running_loop().create_future()
-                self._step()
-                state = await self._woken
-                if state is _State.SLOW:
-                    await self._http.writer.drain()
-                else:
-                    return state is _State.DONE
-        except ConnectionError:
-            return False
-        finally:
-            self._woken = None  # a timer that still comes finds nobody
+    def go(self, transport: asyncio.WriteTransport | None, tell: Tell) -> None:
+        """Write what is due, now and whenever more is."""
+        self._transport, self._tell = transport, tell
+        self._step()
+
+    def rest(self) -> None:
+        """Write no more: a timer that still comes finds nobody."""
+        self._tell = None
 
     def stop(self, events: Iterator[Event]) -> None:
         """Go on with these events in place of all that were still to come."""
@@ -169,18 +124,19 @@ class Pump:
 
     def _step(self) -> None:
         """Write what is due now; called by the timer, so nothing may escape."""
-        woken = self._woken
-        if woken is None or woken.done():
+        tell = self._tell
+        if tell is None:
             return
+        outcome: State | Exception
         try:
             if self._write_next():
                 return
-            state = self._write_due()
+            outcome = self._write_due()
         except Exception as error:
-            woken.set_exception(error)
-        else:
-            if state is not _State.WAITING:
-                woken.set_result(state)
+            outcome = error
+        if outcome is not State.WAITING:
+            self._tell = None
+            tell(outcome)
 
     def _write_next(self) -> bool:
         """The usual step: one is due and others follow later; false: look closer, nothing was done."""
@@ -208,12 +164,12 @@ class Pump:
         self._clock.call_at(self._started + following[0], self._step)
         return True
 
-    def _write_due(self) -> _State:
+    def _write_due(self) -> State:
         if self._over:
-            return _State.DONE
+            return State.DONE
         transport = self._transport
         if transport is None or transport.is_closing():
-            return _State.GONE
+            return State.GONE
         waiting, full = self._take_due()
         frame = self._next
         if frame is None:
@@ -221,11 +177,11 @@ class Pump:
         if waiting:
             transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
         if full or transport.get_write_buffer_size() > MOST_UNSENT:
-            return _State.SLOW
+            return State.SLOW
         if frame is None:
-            return _State.DONE
+            return State.DONE
         self._clock.call_at(self._started + frame[0], self._step)
-        return _State.WAITING
+        return State.WAITING
 
     def _take_due(self) -> tuple[list[bytes], bool]:
         """The chunks that are due, and whether they are so many that others may be due, too."""
@@ -290,3 +246,28 @@ class Pump:
         first = sent.first - self._started if sent.first else now
         told = tell_time(self._planned_ttft, first), tell_time(sent.reached, now, "end")
         return f"{TIMING}: {', '.join(told)}, late;dur={late * 1000:.3f}\r\n".encode()
+
+
+async def run(pump: Pump, http: web.BaseRequest) -> bool:
+    """Wait until the last event is written; false if the client left before."""
+    try:
+        while True:
+            woken: asyncio.Future[State] = asyncio.get_running_loop().create_future()
+            pump.go(http.transport, partial(_wake, woken))
+            state = await woken
+            if state is not State.SLOW:
+                return state is State.DONE
+            await http.writer.drain()
+    except ConnectionError:
+        return False
+    finally:
+        pump.rest()
+
+
+def _wake(woken: "asyncio.Future[State]", outcome: State | Exception) -> None:
+    if woken.done():
+        return
+    if isinstance(outcome, Exception):
+        woken.set_exception(outcome)
+    else:
+        woken.set_result(outcome)

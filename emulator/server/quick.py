@@ -11,9 +11,12 @@ from emulator.core.state import NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import LONG_PROMPT, UNMATCHED, Emulator
+from emulator.server.exchange import Exchange
+from emulator.server.flow import Flow
 from emulator.server.head import LAST_CHUNK, chunk, frame, name_answer, word_head
-from emulator.server.known import Head, Written
+from emulator.server.known import Flowing, Head, Written
 from emulator.server.memo import Memo
+from emulator.server.metrics import VendorMetrics
 from emulator.server.read import identify
 from emulator.server.record import Recorder
 from emulator.server.slip import Said, Slip
@@ -44,6 +47,7 @@ class Quick:
         state: NearState,
         memo: Memo,
         recorder: Recorder,
+        metrics: VendorMetrics,
     ) -> None:
         self._vendor = vendor
         self._service = service
@@ -51,12 +55,13 @@ class Quick:
         self._state = state
         self._memo = memo
         self._recorder = recorder
+        self._metrics = metrics
         self.vendor = vendor.name
         self.explainer = recorder.explainer
         self.most = emulator.journal.bodies
 
-    def answer(self, head: Head, body: bytes) -> Written | None:
-        """The whole answer, entered in the journal; ``None``: it takes the long road.
+    def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
+        """The answer, entered in the journal once it is whole; ``None``: it takes the long road.
 
         Raises:
             EmulatedError: the call is refused; nothing has happened.
@@ -73,21 +78,32 @@ class Quick:
         known = self._memo.find(wire, head.place)
         identity = identify(self.vendor, wire) if known is None else known.identity
         wire.attempt = attempt = state.peek(session, "attempt", identity)
-        wire.key = key = emulator.name_answer(identity, attempt)
+        wire.key = emulator.name_answer(identity, attempt)
         call = self._read(head, wire) if known is None else known.call
         if call is None or not self._takes(call):
             return None
-        plan = emulator.decide(call, UNMATCHED, key, started, None, identity if attempt else None)
-        answer = self._pour(call.codec.stream(plan, wire)) if call.stream else self._word(call.codec.render(plan, wire))
+        plan = emulator.decide(call, UNMATCHED, wire.key, started, None, identity if attempt else None)
+        answer = self._make(wire, call, plan, identity)
         if answer is None:
             return None
         if attempt and known is None:
             self._memo.remember(wire, identity, call)
         state.count_now(session, "attempt", identity)
+        return answer if isinstance(answer, Flow) else self._finish(head, wire, call, plan, answer, identity)
+
+    def _make(self, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
+        if not call.stream:
+            return self._word(call.codec.render(plan, wire))
+        stream = call.codec.stream(plan, wire)
+        return self._begin(wire, call, plan, stream, identity) if plan.due > 0.0 else self._pour(stream)
+
+    def _finish(
+        self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes
+    ) -> Written:
+        """An answer with its head; all of it is as good as sent."""
         self._record(head, wire, call, plan, answer, identity)
-        headers = (*answer.headers, name_answer(key))
-        goes_on = answer.goes_on
-        opening = word_head(self._vendor, answer.status, headers, answer.framing, started, keep_alive=goes_on)
+        headers, goes_on = (*answer.headers, name_answer(wire.key)), answer.goes_on
+        opening = word_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)
         return opening + answer.body, goes_on
 
     def _read(self, head: Head, wire: WireRequest) -> Call | None:
@@ -104,6 +120,8 @@ class Quick:
             EmulatedError: it asks for more than there may be.
         """
         if call.keep is not None or call.delay or call.quotas or not call.repeatable:
+            return False
+        if not self._emulator.immediate and (not call.stream or call.names is not None):
             return False
         bounds, ask, deployment = self._emulator.bounds, call.ask, call.deployment
         if not is_light(ask, bounds.messages):
@@ -143,6 +161,19 @@ class Quick:
             before,
         )
         self._recorder.enter(slip)
+
+    def _begin(self, wire: WireRequest, call: Call, plan: Plan, stream: WireStream, identity: bytes) -> Flow:
+        """A stream that takes its time."""
+        wire.headers = CIMultiDict(wire.headers)
+        wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
+        journal, started = self._recorder.journal, plan.created
+        exchange = Exchange(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
+        exchange.identity, exchange.attempt, exchange.parsed = identity, wire.attempt, call
+        exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, stream
+        exchange.extra = (name_answer(wire.key),)
+        headers = (*stream.headers, *exchange.extra)
+        opening = word_head(self._vendor, stream.status, headers, frame(stream.status, None), started)
+        return Flow(exchange, stream, opening, self._emulator.clock, self._recorder, self._metrics)
 
     def _word(self, answer: WireResponse) -> _Answer | None:
         """One in one piece."""

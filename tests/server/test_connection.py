@@ -15,7 +15,8 @@ from aiohttp import web
 from emulator.scenario.load import load_text
 from emulator.server.authority import keep_authority
 from emulator.server.build import build
-from emulator.server.connection import Connection, ConnectionServer
+from emulator.server.connection import Connection
+from emulator.server.connections import ConnectionServer
 from emulator.server.leaf import make_context
 from emulator.server.listen import Listeners, number_ports
 from emulator.server.patience import Patience, Phase, TimeLimits

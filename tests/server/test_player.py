@@ -17,7 +17,7 @@ from emulator.core.wire import Event, Mark
 from emulator.scenario.load import load_text
 from emulator.server.build import build
 from emulator.server.listen import Listeners
-from emulator.server.pump import Pump, Sent
+from emulator.server.pump import Pump, Sent, run
 from tests.conftest import Start, running
 from tests.parsed import JSON
 from tests.server.toy import TOY
@@ -370,8 +370,8 @@ async def test_events_that_are_joined_are_one_chunk_even_where_they_are_due_apar
     clock = FrozenClock()
     events: list[Event] = [(0.0, b"a", 1, Mark.JOINED), (1.0, b"b", 2, Mark.FINISH), (1.0, b"c", 2, Mark.DONE)]
     sent = Sent()
-    pump = Pump(Request(), clock, clock.now(), iter(events), sent, lambda: None, chunked=True)  # type: ignore[arg-type]  # all it asks
-    running = asyncio.ensure_future(pump.run())
+    pump = Pump(clock, clock.now(), iter(events), sent, lambda: None, chunked=True)
+    running = asyncio.ensure_future(run(pump, Request()))  # type: ignore[arg-type]  # all it asks
     await asyncio.sleep(0)
     assert written == []
     clock.advance(1.0)

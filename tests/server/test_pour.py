@@ -3,7 +3,8 @@
 import pytest
 
 from emulator.core.clock import FrozenClock
-from emulator.server.pump import Sent, pour
+from emulator.server.pour import pour
+from emulator.server.pump import Sent
 from tests.conftest import Start
 
 _INSTANT = "version: 1\nname: pump\nclock: instant\n"
