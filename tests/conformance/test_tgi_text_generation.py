@@ -186,3 +186,34 @@ async def test_a_model_that_is_not_there(server: Running) -> None:
         list(client.generate_stream("test"))
     with pytest.raises(errors.NotFoundError):
         await text_generation.AsyncClient(url, headers(server)).generate("test")
+
+
+SHAPES = {
+    "as documented": ("{}", False, False),
+    "filled": ("{token_fields: filled}", True, False),
+    "filled, with one id in streams": ("{token_fields: filled, stream_token_id: scalar}", True, True),
+}
+"""What MindIE sends, and whether the client reads its answers in one piece and its streams."""
+
+
+@pytest.mark.parametrize(("section", "whole", "streams"), SHAPES.values(), ids=SHAPES)
+async def test_what_the_client_reads_of_mindie(
+    live_with: Callable[[str], Running], section: str, whole: bool, streams: bool
+) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    running = live_with(f"vendors: {{mindie: {section}}}\n")
+    client = text_generation.Client(running.urls["mindie"], headers(running))
+    waiting = text_generation.AsyncClient(running.urls["mindie"], headers(running))
+    for details in (False, True):
+        if whole:
+            assert client.generate(PROMPT, max_new_tokens=4, decoder_input_details=details).generated_text
+        else:
+            with pytest.raises(pydantic.ValidationError):
+                client.generate(PROMPT, max_new_tokens=4, decoder_input_details=details)
+    if whole:
+        assert (await waiting.generate(PROMPT, max_new_tokens=4)).generated_text
+    if streams:
+        assert list(client.generate_stream(PROMPT, max_new_tokens=4))[-1].generated_text
+    else:
+        with pytest.raises(KeyError, match="error"):
+            list(client.generate_stream(PROMPT, max_new_tokens=4))

@@ -1,46 +1,31 @@
 """Every row names a test that is there, and what is left out has a reason."""
 
-import ast
-from functools import cache
-from pathlib import Path
-
 import pytest
 
-from tests.vendors.openvino.completeness import LEFT_OUT, TESTS
-
-_HERE = Path(__file__).parent
-_ROOT = _HERE.parents[1]
-_ROWS = [
-    (table, row.strip(), line.partition("|")[2].strip())
-    for table, lines in TESTS.items()
-    for line in lines.strip().splitlines()
-    for row in line.partition("|")[0].split(";")
-]
+from tests.completeness import count_rows, read_rows
+from tests.named import find_missing
+from tests.vendors.openvino.completeness import COUNTS, LEFT_OUT, TESTS
+from tests.vendors.openvino.test_cases import CHATS
 
 
-def locate(test: str) -> tuple[Path, str]:
-    file, _, name = test.partition("::")
-    if file.endswith(".py"):
-        return _ROOT / file, name
-    folder, _, module = file.rpartition("/")
-    return _HERE / folder / f"test_{module}.py", f"test_{name}"
+@pytest.mark.parametrize("table", TESTS)
+def test_every_row_has_its_test(table: str) -> None:
+    rows = read_rows({table: TESTS[table]}, "openvino")
+    missing = find_missing({row: test for (_, row), test in rows.items()})
+    assert not missing, "\n".join(missing)
 
 
-@cache
-def list_tests(file: Path) -> frozenset[str]:
-    found = ast.parse(file.read_text()).body
-    return frozenset(node.name for node in found if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+def test_no_row_is_lost() -> None:
+    counted = count_rows(TESTS)
+    assert {table: counted[table] for table in COUNTS} == COUNTS
+    assert sum(counted.values()) > 300
 
 
-@pytest.mark.parametrize(("table", "row", "test"), _ROWS, ids=[f"{table}-{row}" for table, row, _ in _ROWS])
-def test_a_row_has_its_test(table: str, row: str, test: str) -> None:
-    file, name = locate(test)
-    assert name in list_tests(file)
-
-
-def test_a_row_stands_once() -> None:
-    rows = [(table, row) for table, row, _ in _ROWS]
-    assert len(set(rows)) == len(rows) > 200
+def test_every_case_of_a_chat_is_listed() -> None:
+    listed = {
+        row for (_, row), test in read_rows({"cases": TESTS["cases"]}, "openvino").items() if "::test_chat" in test
+    }
+    assert listed == {name.partition(" ")[0] for name in CHATS}
 
 
 def test_what_is_left_out_has_a_reason() -> None:

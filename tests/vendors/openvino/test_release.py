@@ -112,3 +112,58 @@ def test_models_are_listed_under_v1_since_2026_3(profile: str, status: int) -> N
 def test_since() -> None:
     release = RELEASES["2025.3"]
     assert [release.since(*version) for version in ((2024, 2), (2025, 3), (2025, 4), (2026, 0))] == [1, 1, 0, 0]
+
+
+_NAMES = tuple(name for name in RELEASES if name[0] == "2")
+_SAYS: JSON = {"model": "llama3", "input": "Hello", "max_output_tokens": 1}
+_EMBEDS: JSON = {"model": "embeddings", "input": "Hello"}
+_RANKS: JSON = {"model": "rerank", "query": "a", "documents": ["b"]}
+_DRAWS: JSON = {"model": "draws", "prompt": "a cat", "size": "2x2"}
+_TALKS: JSON = {"model": "speaks", "input": "Hello"}
+
+
+@pytest.mark.parametrize("release", _NAMES)
+@pytest.mark.parametrize(
+    ("method", "path", "body", "since"),
+    [
+        pytest.param("POST", CHAT, BASE, "2024.2", id="chat"),
+        pytest.param("POST", COMPLETIONS, PROMPT, "2024.2", id="completions"),
+        pytest.param("POST", "/v3/v1/chat/completions", BASE, "2025.0", id="chat under v3/v1"),
+        pytest.param("POST", "/v3/v1/completions", PROMPT, "2025.0", id="completions under v3/v1"),
+        pytest.param("POST", "/v1/chat/completions", BASE, "2026.3", id="chat under v1"),
+        pytest.param("POST", "/v1/completions", PROMPT, "2026.3", id="completions under v1"),
+        pytest.param("POST", "/v3/embeddings", _EMBEDS, "2025.0", id="embeddings"),
+        pytest.param("POST", "/v1/embeddings", _EMBEDS, "2026.3", id="embeddings under v1"),
+        pytest.param("POST", "/v3/rerank", _RANKS, "2025.0", id="rerank"),
+        pytest.param("POST", "/v3/images/generations", _DRAWS, "2025.2", id="images"),
+        pytest.param("POST", "/v3/audio/speech", _TALKS, "2025.4", id="speech"),
+        pytest.param("POST", "/v3/responses", _SAYS, "2026.2", id="responses"),
+        pytest.param("POST", "/v3/v1/responses", _SAYS, "2026.2", id="responses under v3/v1"),
+        pytest.param("POST", "/v1/responses", _SAYS, "2026.3", id="responses under v1"),
+        pytest.param("POST", "/v3/tokenize", {"model": "embeddings", "text": "a"}, "2025.4", id="tokens of embeddings"),
+        pytest.param("POST", "/v3/tokenize", {"model": "llama3", "text": "a"}, "2026.0", id="tokens of a chat"),
+        pytest.param("GET", "/v3/models", None, "2025.3", id="the list"),
+        pytest.param("GET", "/v3/v1/models", None, "2025.3", id="the list under v3/v1"),
+        pytest.param("GET", "/v3/models/llama3", None, "2025.3", id="a model"),
+        pytest.param("OPTIONS", CHAT, None, "2025.3", id="OPTIONS"),
+    ],
+)
+def test_endpoints_by_release(release: str, method: str, path: str, body: JSON, since: str) -> None:
+    refusal = make_server(release).refusal(body, path, method=method)
+    assert (refusal is None) == (release >= since), refusal
+
+
+@pytest.mark.parametrize("release", _NAMES)
+@pytest.mark.parametrize("path", ["/v1/models/llama3", "/v1/models/llama3/versions/1", "/v1/models/dummy/metadata"])
+def test_tensorflow_serving_is_gone_in_2026_3(release: str, path: str) -> None:
+    refusal = make_server(release).refusal(None, path, method="GET")
+    assert (refusal is None) == (release < "2026.3" or path == "/v1/models/llama3")
+
+
+@pytest.mark.parametrize("release", _NAMES)
+def test_keys_and_origins_by_release(release: str) -> None:
+    server = make_server(release, keys={"1234": "search"})
+    assert (server.refusal(BASE) is None) == (release < "2025.4")
+    answer = server.send(CHAT, b"{")
+    assert isinstance(answer, WireResponse)
+    assert ("access-control-allow-origin" in dict(answer.headers)) == (release >= "2025.3")
