@@ -10,7 +10,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_text
 from emulator.core.plan import Plan
 from emulator.core.seed import derive, prepare
-from emulator.core.state import State
+from emulator.core.state import ATTEMPTS, NearState, State
 from emulator.core.vendor import Call, Parsed
 from emulator.core.wire import WireRequest
 from emulator.core.work import aside
@@ -37,6 +37,8 @@ class Emulator:
     """One scenario at work: what all vendors share while they answer.
 
     ``is_plain``: no call has a rule to meet, or anything to wait for but its own latency; ``immediate``: not even that.
+    ``names_late``: nothing asks for the attempt of a call before it is charged, and the state is far: one question
+    finds out both.
     ``name_answer``: gives the key of an answer, from the request's identity and attempt.
     """
 
@@ -65,9 +67,18 @@ class Emulator:
         self.quotas = list_quotas(scenario.limits)
         self._gate = Gate(compile_limits(scenario.limits), state)
         self._bounded = is_bounded(scenario, latency)
-        self.is_plain = not (scenario.rules or scenario.strict or self._bounded)
+        ruled = bool(scenario.rules or scenario.strict)
+        self.is_plain = not (ruled or self._bounded)
+        self.names_late = self._bounded and not ruled and not isinstance(state, NearState)
         self._matcher: Matcher = compile_rules(scenario)
         self.reads_secrets = self._matcher.reads_secrets
+
+    async def name(self, request: WireRequest, identity: bytes) -> None:
+        """Count a request's attempts, and give it the key of its answer."""
+        try:
+            request.attempt = await self.state.count(request.session, ATTEMPTS, identity)
+        finally:  # a request that is refused for want of the store has a name all the same
+            request.key = self.name_answer(identity, request.attempt)
 
     async def match(
         self, vendor: str, wire: WireRequest, parsed: Parsed, identity: bytes, attempt: int, now: float
@@ -90,15 +101,23 @@ class Emulator:
         return self._matcher.explain(facts, match)
 
     async def admit(
-        self, call: Call, match: Match, request: WireRequest, now: float, gate: Gate
+        self, call: Call, match: Match, request: WireRequest, identity: bytes, now: float, gate: Gate
     ) -> tuple[Plan, Admission]:
-        """The answer to a call, decided once its quotas are charged and there is a slot for it.
+        """The answer to a call, decided once its quotas are charged and there is a slot for it; it is named then.
 
         Raises:
             EmulatedError: as :meth:`decide`; or a quota has not enough, or the server is full. It costs nothing then.
         """
-        latency = self._latency_of(match)
-        admission = await gate.admit(call, request, self.clock.now() - self.started, latency.load)
+        latency, at = self._latency_of(match), self.clock.now() - self.started
+        if request.is_named:
+            admission = await gate.charge(call, request, at)
+        else:
+            try:
+                admission = await gate.charge(call, request, at, identity)
+                request.attempt = admission.attempt
+            finally:
+                request.key = self.name_answer(identity, request.attempt)
+        await gate.enter(admission, call, at, latency.load)
         try:
             plan = await self.plan(call, match, request.key, now, admission.slot)
             await gate.expect(admission, now - self.started + plan.due)

@@ -24,7 +24,7 @@ from emulator.core.clock import RealClock
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, TooMuch, as_text, check_json, parse_json
 from emulator.core.seed import derive
-from emulator.core.state import StoreLostError
+from emulator.core.state import ATTEMPTS, StoreLostError
 from emulator.core.unpack import unpack
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.locations import format_path
@@ -96,7 +96,7 @@ class ControlPlane:
         )
         attempt = 0
         with suppress(EmulatedError):  # the store is away: it counts as the first attempt
-            attempt = await emulator.state.count(session, "attempt", identity)
+            attempt = await emulator.state.count(session, ATTEMPTS, identity)
         entry.id = emulator.name_answer(identity, attempt).hex()
         entry.attempts, entry.retry_of = journal.follow(session, identity, entry.id)
         entry.number = entry.attempts.count

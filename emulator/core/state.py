@@ -7,6 +7,9 @@ from emulator.core.commons import Commons
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
 
+ATTEMPTS = "attempt"
+"""The scope of counters that say how often equal requests came, by their identity."""
+
 
 class StoreLostError(Exception):
     """The store does not answer."""
@@ -62,14 +65,22 @@ class State(Protocol):
         ``ticket`` names them until they are settled, and is never used twice.
         """
 
+    async def admit(
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+    ) -> tuple[int, tuple[Balance, ...]]:
+        """``count``, then ``spend``, in one question."""
+
     async def expect(self, session: str, ticket: bytes, end: float) -> None:
-        """Say when a call will end: whoever is refused its place is told to wait until then."""
+        """Say when a call will end: whoever is refused its place is told to wait until then.
+
+        A store may still be about to hear of it; it hears all that this process says in order.
+        """
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         """Put the true costs, in the order of the charges, in place of what was spent; a place is given up.
 
         What is too much comes back at once, to the window it was taken from if that is not over; of a bucket, as far
-        as it is not full. A ticket that a reset has made forget is let be.
+        as it is not full. A ticket that a reset has made forget is let be. A store hears of it as of ``expect``.
         """
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:

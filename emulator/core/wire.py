@@ -67,6 +67,11 @@ class WireRequest:
     key_suffix: str = ""
     _json: JSON | _Unread | ValueError = _UNREAD
 
+    @property
+    def is_named(self) -> bool:
+        """It has its key."""
+        return any(self.key)
+
     def json(self) -> JSON:
         """The body parsed as JSON, once.
 

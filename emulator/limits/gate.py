@@ -11,11 +11,12 @@ from emulator.core.call import CompletionAsk, EmbeddingAsk
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Quota, Unit
-from emulator.core.state import State
+from emulator.core.state import ATTEMPTS, State
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 from emulator.limits.slots import Room, ServerKey, Slot, Slots
 
+_NUMBERS = count()  # tickets of all gates of this process
 Select = Callable[[str, str, str], Sequence[Quota]]
 """The quotas of a vendor's deployment that cover a principal."""
 
@@ -33,6 +34,7 @@ class Admission:
 
     Fields:
         prompt_tokens: of the call.
+        attempt: how often an equal call came before, if that was counted with the charges.
         balances: of every quota it was charged to, with the charge made.
         slot: where it runs, if its server has only so many slots.
     """
@@ -42,6 +44,7 @@ class Admission:
     prompt_tokens: int
     charges: Sequence[Charge]
     balances: Sequence[Balance] = ()
+    attempt: int = 0
     slot: Slot | None = None
 
 
@@ -52,28 +55,40 @@ class Gate:
         self._select = select
         self._state = state
         self._slots = Slots()
-        self._numbers = count()
 
-    async def admit(self, call: Call, request: WireRequest, now: float, room: Room | None = None) -> Admission:
-        """Let a call in, now or when there is a slot.
+    async def charge(self, call: Call, request: WireRequest, now: float, identity: bytes | None = None) -> Admission:
+        """Make every charge of a call, or none if one quota has not enough; ``enter`` comes next.
+
+        Args:
+            identity: of a request whose attempts are still to be counted; one question does both.
+        """
+        session, charges, state = request.session, self._charge(call, request.principal), self._state
+        admission = Admission(session, next(_NUMBERS).to_bytes(8, "big"), sum(call.prompt_tokens), charges)
+        if identity is None:
+            if charges:
+                admission.balances = await state.spend(session, admission.ticket, charges, now)
+        elif charges:
+            found = await state.admit(session, ATTEMPTS, identity, admission.ticket, charges, now)
+            admission.attempt, admission.balances = found
+        else:
+            admission.attempt = await state.count(session, ATTEMPTS, identity)
+        return admission
+
+    async def enter(self, admission: Admission, call: Call, now: float, room: Room | None = None) -> None:
+        """Let a call in that was charged, now or when there is a slot.
 
         Raises:
-            LimitError: ``RATE_LIMITED``: a quota has not enough; nothing is charged.
+            LimitError: ``RATE_LIMITED``: a quota had not enough; nothing is charged.
             EmulatedError: ``OVERLOADED``: no slot, and the queue is full.
         """
-        ticket = next(self._numbers).to_bytes(8, "big") + request.key  # a request may be repeated after a reset
-        admission = Admission(request.session, ticket, sum(call.prompt_tokens), self._charge(call, request.principal))
-        if admission.charges:
-            admission.balances = await self._state.spend(request.session, ticket, admission.charges, now)
-            _check(admission, call)
+        _check(admission, call)
         if room is not None:
-            key = (request.session, call.deployment.vendor, call.deployment.name)
+            key = (admission.session, call.deployment.vendor, call.deployment.name)
             try:
                 admission.slot = await self._slots.enter(key, room, now)
             except BaseException:
                 await self.release(admission, None, now)
                 raise
-        return admission
 
     @property
     def busy(self) -> Iterable[tuple[ServerKey, int, int]]:

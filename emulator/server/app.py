@@ -155,8 +155,11 @@ class VendorApp:
             if "Content-Encoding" in http.headers:
                 most = min(self.vendor.body_limit, bounds.decompressed)
                 wire.body = await unpack(wire.body, http.headers["Content-Encoding"], most)
-            exchange.parsed = await self._reader.read(exchange)
-            response = await self._decider.decide(exchange)
+            exchange.parsed = parsed = await self._reader.read(exchange)
+            try:
+                response = await self._decider.decide(exchange)
+            finally:
+                self._reader.remember(exchange, parsed)
         except EmulatedError as error:
             exchange.error, exchange.refusal = error.kind, error
             exchange.plan = None
@@ -171,9 +174,9 @@ class VendorApp:
 
     async def _name(self, exchange: Exchange) -> None:
         """A request that was refused early has a name all the same."""
-        if not any(exchange.wire.key):
+        if not exchange.wire.is_named:
             with suppress(EmulatedError):  # the store is away: it counts as the first attempt
-                await self._reader.identify(exchange)
+                await self._reader.name(exchange)
 
     def know(
         self,

@@ -65,6 +65,8 @@ class Decider:
         parsed = exchange.parsed
         assert parsed is not None
         match = await self._match(exchange, parsed)
+        if match.outcome.error is not None and not wire.is_named:  # it is refused before it is charged
+            await emulator.name(wire, exchange.identity)
         while isinstance(parsed, Call) and parsed.fallback is not None and _is_full(match):
             exchange.parsed = parsed = parsed.fallback()
             match = await self._match(exchange, parsed)
@@ -75,18 +77,21 @@ class Decider:
             return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
         if match.outcome.reply is not None and match.outcome.reply.template:
             match = fill_reply(match, read_exchange(emulator, self._vendor.name, exchange), wire.key, started)
-        gate = emulator.gate_for(parsed)
-        if gate is None or match.outcome.error is not None:
-            repeated = exchange.identity if exchange.attempt and parsed.repeatable else None
-            exchange.plan = await emulator.plan(parsed, match, wire.key, started, None, repeated)
-        else:
-            exchange.plan, exchange.admission = await emulator.admit(parsed, match, wire, started, gate)
-        if parsed.stopped:
-            exchange.plan = exchange.plan.abandon()
-        plan = exchange.plan
+        exchange.plan = plan = await self._plan(parsed, match, exchange)
         if parsed.keep is not None:
             await self._keep(parsed, plan, exchange)
         return await _word(parsed, plan, wire)
+
+    async def _plan(self, call: Call, match: Match, exchange: Exchange) -> Plan:
+        """What is said to a call, once it is let in."""
+        emulator, wire, identity = self._emulator, exchange.wire, exchange.identity
+        gate = emulator.gate_for(call)
+        if gate is None or match.outcome.error is not None:
+            repeated = identity if exchange.attempt and call.repeatable else None
+            plan = await emulator.plan(call, match, wire.key, exchange.started, None, repeated)
+        else:
+            plan, exchange.admission = await emulator.admit(call, match, wire, identity, exchange.started, gate)
+        return plan.abandon() if call.stopped else plan
 
     async def _match(self, exchange: Exchange, parsed: Parsed) -> Match:
         emulator, wire = self._emulator, exchange.wire

@@ -28,7 +28,7 @@ class Exchange:
     Fields:
         started: when it was admitted, Unix seconds.
         era: of the journal it belongs to; ``arrival``: which of its calls it is.
-        identity: what makes it the same as another; ``attempt``: how often it came before.
+        identity: what makes it the same as another.
         parsed: the call, or the answer or change of a route that no model answers.
         refusal: what was said in place of an answer.
         asks: a header asks something of the emulator itself.
@@ -44,7 +44,6 @@ class Exchange:
     arrival: int = 0
     asks: bool = True
     identity: bytes = b""
-    attempt: int = 0
     parsed: Parsed | None = None
     match: Match | None = None
     plan: Plan | None = None
@@ -59,6 +58,11 @@ class Exchange:
     sent: Sent = field(default_factory=Sent)
     trace: Trace | None = None
     span: Span | None = None
+
+    @property
+    def attempt(self) -> int:
+        """How often it came before, once it is named."""
+        return self.wire.attempt
 
     @property
     def call(self) -> Call | None:

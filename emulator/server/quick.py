@@ -7,7 +7,7 @@ from multidict import CIMultiDict
 from emulator.core.bounds import is_light, is_long, is_open
 from emulator.core.plan import Plan
 from emulator.core.record import record
-from emulator.core.state import NearState
+from emulator.core.state import ATTEMPTS, NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import LONG_PROMPT, UNMATCHED, Emulator
@@ -77,7 +77,7 @@ class Quick:
         wire.principal = self._vendor.authenticate(wire, self._service)
         known = self._memo.find(wire, head.place)
         identity = identify(self.vendor, wire) if known is None else known.identity
-        wire.attempt = attempt = state.peek(session, "attempt", identity)
+        wire.attempt = attempt = state.peek(session, ATTEMPTS, identity)
         wire.key = emulator.name_answer(identity, attempt)
         call = self._read(head, wire) if known is None else known.call
         if call is None or not self._takes(call):
@@ -88,7 +88,7 @@ class Quick:
             return None
         if attempt and known is None:
             self._memo.remember(wire, identity, call)
-        state.count_now(session, "attempt", identity)
+        state.count_now(session, ATTEMPTS, identity)
         return answer if isinstance(answer, Flow) else self._finish(head, wire, call, plan, answer, identity)
 
     def _make(self, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
@@ -168,7 +168,7 @@ class Quick:
         wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
         journal, started = self._recorder.journal, plan.created
         exchange = Exchange(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
-        exchange.identity, exchange.attempt, exchange.parsed = identity, wire.attempt, call
+        exchange.identity, exchange.parsed = identity, call
         exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, stream
         exchange.extra = (name_answer(wire.key),)
         headers = (*stream.headers, *exchange.extra)

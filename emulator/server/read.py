@@ -36,6 +36,8 @@ class Reader:
     async def read(self, exchange: Exchange) -> Parsed:
         """What is asked, or the whole answer; what is known of an equal request is not found out again.
 
+        The request has its name then, or gets it in one question with its charges.
+
         Raises:
             EmulatedError: what the vendor refuses.
         """
@@ -51,32 +53,54 @@ class Reader:
         if self._vendor.keeps or (endpoint is not None and endpoint.keeps):
             wire.documents = await self._emulator.state.fetch(wire.session, self._vendor.name)
         known = None if wire.documents else self.memo.find(wire)
-        await self.identify(exchange, known)
+        await self._identify(exchange, known)
+        if self._emulator.names_late and endpoint is not None:
+            call = await self._read_unnamed(endpoint, wire) if known is None else known.call
+            if call is not None:
+                return call
+        await self._emulator.name(wire, exchange.identity)
         if known is not None:
             return known.call
         if missing is not None or endpoint is None:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
+        return await self._parse_checked(endpoint, wire)
+
+    async def _read_unnamed(self, endpoint: AnyEndpoint, wire: WireRequest) -> Call | None:
+        """A call that is read the same way whatever its name; ``None``: only its name tells."""
+        try:
+            parsed = await self._parse_checked(endpoint, wire)
+        except EmulatedError as error:
+            error.let_go()
+            return None
+        return parsed if isinstance(parsed, Call) and parsed.repeatable else None
+
+    async def _parse_checked(self, endpoint: AnyEndpoint, wire: WireRequest) -> Parsed:
         parsed = self._parse(endpoint, wire) if len(wire.body) <= LIGHT else await aside(self._parse, endpoint, wire)
         if isinstance(parsed, Call):
             self._emulator.bounds.check(parsed.ask, parsed.deployment)
-        if exchange.attempt and isinstance(parsed, Call) and not wire.documents:
-            self.memo.remember(wire, exchange.identity, parsed)
         return parsed
 
-    async def identify(self, exchange: Exchange, known: Known | None = None) -> None:
-        """Give the request its key: identity and attempt."""
-        wire, emulator = exchange.wire, self._emulator
+    def remember(self, exchange: Exchange, parsed: Parsed) -> None:
+        """Know a call that was read, and has come before, from now on."""
+        wire = exchange.wire
+        if wire.attempt and isinstance(parsed, Call) and not wire.documents and self.memo.find(wire) is None:
+            self.memo.remember(wire, exchange.identity, parsed)
+
+    async def name(self, exchange: Exchange) -> None:
+        """Give a request that was refused early the name it would have."""
+        if not exchange.identity:
+            await self._identify(exchange)
+        await self._emulator.name(exchange.wire, exchange.identity)
+
+    async def _identify(self, exchange: Exchange, known: Known | None = None) -> None:
+        """Find out what makes the request the same as another."""
+        wire = exchange.wire
         if known is not None:
             exchange.identity = known.identity
         elif len(wire.body) <= LIGHT:
             exchange.identity = identify(self._vendor.name, wire)
         else:
             exchange.identity = await aside(identify, self._vendor.name, wire)
-        try:
-            exchange.attempt = await emulator.state.count(wire.session, "attempt", exchange.identity)
-        finally:  # a request that is refused for want of the store has a name all the same
-            wire.attempt = exchange.attempt
-            wire.key = emulator.name_answer(exchange.identity, exchange.attempt)
 
     def find(self, method: str, path: str) -> tuple[AnyEndpoint | None, Mapping[str, str]]:
         """The endpoint and what its pattern caught; ``None``: there is none."""

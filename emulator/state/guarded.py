@@ -86,6 +86,11 @@ class GuardedState:
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
         return await self._ask(lambda state: state.spend(session, ticket, charges, now))
 
+    async def admit(
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+    ) -> tuple[int, tuple[Balance, ...]]:
+        return await self._ask(lambda state: state.admit(session, scope, key, ticket, charges, now))
+
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         return await self._ask(lambda state: state.levels(session, now))
 

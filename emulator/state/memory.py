@@ -111,6 +111,11 @@ class MemoryState:
         lefts = [account.left(now) for account, _ in bill]
         return tuple(Balance(c.quota, left, wait) for c, left, wait in zip(charges, lefts, waits, strict=True))
 
+    async def admit(
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+    ) -> tuple[int, tuple[Balance, ...]]:
+        return self.count_now(session, scope, key), await self.spend(session, ticket, charges, now)
+
     async def expect(self, session: str, ticket: bytes, end: float) -> None:
         _, bill = self._quotas[session].taken.get(ticket, (0.0, ()))
         for account, _ in bill:

@@ -8,8 +8,9 @@ from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, Embeddin
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
-from emulator.limits import Gate
+from emulator.limits import Admission, Gate
 from emulator.limits.gate import reserve_output
+from emulator.limits.slots import Room
 from emulator.scenario.load import load_text
 from emulator.scenario.quotas import compile_limits
 from emulator.state.memory import MemoryState
@@ -39,6 +40,12 @@ def open_gate(*limits: str) -> Gate:
     listed = "".join(f"  - {limit}\n" for limit in limits)
     scenario = load_text(f"version: 1\nlimits:\n{listed}").scenario
     return Gate(compile_limits(scenario.limits), MemoryState())
+
+
+async def admit(gate: Gate, call: Call, request: WireRequest, now: float, room: Room | None = None) -> Admission:
+    admission = await gate.charge(call, request, now)
+    await gate.enter(admission, call, now, room)
+    return admission
 
 
 @pytest.mark.parametrize(
@@ -78,10 +85,10 @@ async def test_each_unit_is_charged_and_settled(unit: str, left: int, settled: i
     window = "" if unit == "concurrency" else ", window: 60s"
     for sent, remaining in ((5, settled), (None, refused)):
         gate = open_gate(f"{{unit: {unit}, amount: 100{window}}}")
-        admission = await gate.admit(make_call(prompt_tokens=(10, 2)), sent_by(), 0.0)
+        admission = await admit(gate, make_call(prompt_tokens=(10, 2)), sent_by(), 0.0)
         assert [balance.left for balance in admission.balances] == [left]
         await gate.release(admission, sent, 0.0)
-        probe = await gate.admit(make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), sent_by(), 0.0)
+        probe = await admit(gate, make_call(EmbeddingAsk(inputs=("",)), prompt_tokens=(0,)), sent_by(), 0.0)
         assert probe.balances[0].left == remaining - (unit in ("requests", "concurrency"))
 
 
@@ -113,12 +120,12 @@ async def test_who_shares_a_quota(limit: str, shared: dict[str, bool]) -> None:
     }
     for name, is_shared in shared.items():
         gate = open_gate(f"{{{limit}unit: requests, amount: 1, window: 60s}}")
-        await gate.admit(make_call(), sent_by(), 0.0)
+        await admit(gate, make_call(), sent_by(), 0.0)
         if is_shared:
             with pytest.raises(EmulatedError):
-                await gate.admit(*calls[name], 0.0)
+                await admit(gate, *calls[name], 0.0)
         else:
-            await gate.admit(*calls[name], 0.0)
+            await admit(gate, *calls[name], 0.0)
 
 
 async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
@@ -127,9 +134,9 @@ async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
         "{vendor: toy, per: principal, unit: output_tokens, amount: 60, window: 60s, strategy: sliding}",
         "{unit: input_tokens, amount: 1000, window: 60s}",
     )
-    await gate.admit(make_call(chat(50)), sent_by(), 4.0)
+    await admit(gate, make_call(chat(50)), sent_by(), 4.0)
     with pytest.raises(EmulatedError) as refused:
-        await gate.admit(make_call(chat(11)), sent_by(), 6.0)
+        await admit(gate, make_call(chat(11)), sent_by(), 6.0)
     error = refused.value
     expected: dict[str, JSON] = {
         "unit": "output_tokens",
@@ -148,8 +155,8 @@ async def test_a_refused_call_takes_nothing() -> None:
     gate = open_gate("{unit: requests, amount: 2, window: 60s}", "{unit: output_tokens, amount: 50, window: 60s}")
     for _ in range(3):
         with pytest.raises(EmulatedError, match="rate_limited"):
-            await gate.admit(make_call(chat(51)), sent_by(), 0.0)
-    assert [balance.left for balance in (await gate.admit(make_call(chat(50)), sent_by(), 0.0)).balances] == [1, 0]
+            await admit(gate, make_call(chat(51)), sent_by(), 0.0)
+    assert [balance.left for balance in (await admit(gate, make_call(chat(50)), sent_by(), 0.0)).balances] == [1, 0]
 
 
 async def test_a_call_its_server_turns_away_takes_nothing() -> None:
@@ -159,19 +166,19 @@ async def test_a_call_its_server_turns_away_takes_nothing() -> None:
         capacity = 1
         queue = 0
 
-    first = await gate.admit(make_call(), sent_by(), 0.0, OnePlace())
+    first = await admit(gate, make_call(), sent_by(), 0.0, OnePlace())
     with pytest.raises(EmulatedError, match="overloaded"):
-        await gate.admit(make_call(), sent_by(), 0.0, OnePlace())
+        await admit(gate, make_call(), sent_by(), 0.0, OnePlace())
     await gate.release(first, 1, 0.0)
-    assert (await gate.admit(make_call(), sent_by(), 0.0, OnePlace())).balances[0].left == 0
+    assert (await admit(gate, make_call(), sent_by(), 0.0, OnePlace())).balances[0].left == 0
 
 
 async def test_the_wait_for_a_running_call_is_until_its_end() -> None:
     gate = open_gate("{unit: concurrency, amount: 1}")
-    admission = await gate.admit(make_call(), sent_by(), 1.0)
+    admission = await admit(gate, make_call(), sent_by(), 1.0)
     with pytest.raises(EmulatedError) as unknown:
-        await gate.admit(make_call(), sent_by(), 2.0)
+        await admit(gate, make_call(), sent_by(), 2.0)
     await gate.expect(admission, 12.5)
     with pytest.raises(EmulatedError) as known:
-        await gate.admit(make_call(), sent_by(), 2.0)
+        await admit(gate, make_call(), sent_by(), 2.0)
     assert (unknown.value.retry_after, known.value.retry_after) == (None, 10.5)

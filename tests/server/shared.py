@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from emulator.core.vendor import Vendors
 from emulator.scenario.load import load_text
 from emulator.server.build import build
 from emulator.server.join import joined
@@ -12,15 +13,16 @@ from tests.server.toy import TOY
 from tests.wire import Answer, Running
 
 HEADERS = {"x-key": "k"}
+TOYS: Vendors = {"toy": TOY}
 PLAIN = "version: 1\nname: plain\n"
 
 
-async def open_replica(stack: AsyncExitStack, url: str, scenario: str = PLAIN) -> Running:
+async def open_replica(stack: AsyncExitStack, url: str, scenario: str = PLAIN, vendors: Vendors = TOYS) -> Running:
     """One more of them, until the stack is closed."""
-    built = build(load_text(scenario, "shared"), vendors={"toy": TOY}, state_url=url)
+    built = build(load_text(scenario, "shared"), vendors=vendors, state_url=url)
     await stack.enter_async_context(joined(built.runtime))
     listeners = Listeners(built.runtime, built.control)
-    await listeners.open("127.0.0.1", {"front": 0, "toy": 0})
+    await listeners.open("127.0.0.1", {"front": 0, **dict.fromkeys(vendors, 0)})
     stack.push_async_callback(listeners.close)
     return Running(built, listeners.urls)
 

@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tests.soak.load import Client
 
@@ -60,11 +61,17 @@ def serving(*more: str) -> Iterator[tuple[int, Mapping[str, str]]]:
             process.wait()
 
 
-async def load(clients: list[Client], seconds: float, rate: float) -> None:
+class Acting(Protocol):
+    """Does something to a server, again and again."""
+
+    async def act(self) -> None: ...
+
+
+async def load(clients: Sequence[Acting], seconds: float, rate: float) -> None:
     """So many actions a second, by whichever client is free."""
     ends = time.monotonic() + seconds
 
-    async def work(client: Client) -> None:
+    async def work(client: Acting) -> None:
         while time.monotonic() < ends:
             began = time.monotonic()
             await client.act()
@@ -80,7 +87,11 @@ async def rest(client: Client, pid: int, began: float) -> Moment:
         await client._control("DELETE", f"/sessions/{session['name']}")
     await client._control("POST", "/reset")
     await asyncio.sleep(2)  # connections that were hung up on end
-    tasks = (await client._control("GET", "/status")).json()["tasks"]
+    return look_at(pid, (await client._control("GET", "/status")).json()["tasks"], began)
+
+
+def look_at(pid: int, tasks: int, began: float) -> Moment:
+    """What the system says of a process."""
     return Moment(time.monotonic() - began, read_memory(pid), len(os.listdir(f"/proc/{pid}/fd")), tasks)
 
 

@@ -84,14 +84,23 @@ def _head(line: str, length: int) -> bytes:
     return f"{line} HTTP/1.1\r\n{headers}Content-Type: application/json\r\n\r\n".encode()
 
 
+def find_kind() -> str:
+    """Which store there is on this machine."""
+    kind = next((kind for kind in KINDS if find_server(kind)), None)
+    if kind is None:
+        raise SystemExit("neither redis-server nor valkey-server is installed")
+    return kind
+
+
 @contextmanager
-def serving(folder: Path, scenario: str, *flags: str) -> Iterator[Serving]:
-    """One emulator, or its workers."""
+def serving(folder: Path, scenario: str, *flags: str, log: Path | None = None) -> Iterator[Serving]:
+    """One emulator, or its workers; what goes wrong there is told in ``log``."""
     name = f"{time.monotonic_ns()}"
     ports, file = folder / f"{name}.json", folder / f"{name}.yaml"
     file.write_text(scenario, encoding="utf-8")
     command = [sys.executable, "-m", "emulator", "serve", str(file), "--port", "0", "--port-file", str(ports)]
-    process = subprocess.Popen([*command, "--log-level", "error", *flags], stderr=subprocess.DEVNULL)
+    with open(log or os.devnull, "ab") as told:
+        process = subprocess.Popen([*command, "--log-level", "error", *flags], stdout=subprocess.DEVNULL, stderr=told)
     try:
         while not ports.exists():
             if process.poll() is not None:
@@ -267,9 +276,7 @@ async def main() -> int:
     parser.add_argument("--requests", type=int, default=500, help="of which bytes are compared (default 500)")
     parser.add_argument("--only", help="trials whose names have this word")
     options = parser.parse_args()
-    kind = next((kind for kind in KINDS if find_server(kind)), None)
-    if kind is None:
-        raise SystemExit("neither redis-server nor valkey-server is installed")
+    kind = find_kind()
     with tempfile.TemporaryDirectory() as text, running(kind, Path(text)) as store:
         folder = Path(text)
         trials: Mapping[str, Callable[[], Awaitable[bool]]] = {

@@ -213,3 +213,17 @@ async def test_levels_are_each_sessions_own_and_looking_takes_nothing(state: Sta
     await Till(state, "a").buy(7, 0.0, MINUTE["fixed"])
     assert await state.levels("", 0.0) == []
     assert await state.levels("a", 0.0) == await state.levels("a", 0.0)
+
+
+@pytest.mark.parametrize("strategy", ["bucket", "fixed", "sliding"])
+async def test_a_call_is_counted_and_charged_in_one_question(state: State, strategy: Strategy) -> None:
+    quota = MINUTE[strategy]
+    found = [await state.admit("", "attempt", b"a", b"%d" % n, [Charge(quota, "", 25)], 0.0) for n in range(3)]
+    assert [(before, balance.left, balance.wait is None) for before, (balance,) in found] == [
+        (0, 35, True),
+        (1, 10, True),
+        (2, 10, False),  # whoever is refused has asked all the same
+    ]
+    assert await state.count("", "attempt", b"a") == 3
+    await state.settle("", b"0", [5], 0.0)
+    assert [level.left for level in await state.levels("", 0.0)] == [30]

@@ -4,14 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from redis.asyncio import Redis
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Charge, Quota, Unit
-from emulator.core.state import Store
+from emulator.core.state import Store, StoreLostError
 from emulator.state import open_store
+from emulator.state.redis.store import open_redis
 from tests.state.servers import KINDS, find_server, free_port, running
 
 MINUTE = Quota(name="minute", unit="requests", amount=60, window=60.0)
@@ -94,6 +96,37 @@ async def test_what_a_process_held_comes_back_when_its_lease_is_over(
 
 
 CHARGES = [Charge(MINUTE, "", 1)]
+
+
+async def test_the_charges_of_a_call_that_was_given_up_come_back(server_url: str) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=given-up"))
+    state = store.open("world")
+    await state.spend("", b"first", [Charge(EIGHT, "", 1)], 0.0)
+    asked = asyncio.ensure_future(state.spend("", b"left", [Charge(EIGHT, "", 1)], 0.0))
+    await asyncio.sleep(0)  # it is on its way
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert [level.left for level in await state.levels("", 0.0)] == [7]
+    assert (len(store.held), store.owed) == (1, [])
+    await store.close()
+
+
+async def test_what_could_not_be_told_is_told_once_the_store_is_back(server_url: str) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=owed"))
+    state = store.open("world")
+    for ticket in (b"a", b"b"):
+        await state.spend("", ticket, [Charge(EIGHT, "", 1)], 0.0)
+    await state.settle("", b"a", [0], 1.0)
+    await store.line.close()  # before it was answered
+    with pytest.raises(StoreLostError):
+        await state.settle("", b"b", [0], 1.0)
+    await state.settle("", b"unknown", [0], 1.0)  # of a call that this process counted alone
+    assert (store.held, len(store.owed)) == (set(), 2)
+    await store.tend()
+    assert [level.left for level in await state.levels("", 2.0)] == [8]
+    assert store.owed == []
+    await store.close()
 
 
 async def test_while_the_store_is_away_calls_are_refused() -> None:

@@ -1,152 +1,137 @@
 -- How much of one quota's share is taken, by each strategy: what emulator/state/accounts.py does, where every replica
--- sees it. Times are seconds since the scenario began. Each function takes the share's key and its charge.
+-- sees it. Times are seconds since the scenario began. A share is a charge with what `open` found of it: how much is
+-- `used` of its amount.
 
 local EARLY = 1e-6 -- seconds; a wait that is over but for rounding is over
 local NEVER = 'inf'
 
-local function exact(number) return string.format('%.17g', number) end
 local function floor(number) return math.floor(number) end
 
 -- Refills continuously, by the whole amount in a window.
-local Bucket = {}
+local Bucket = { keys = { '' } }
 
-function Bucket.used(key, charge, now)
-  local used, at = unpack(redis.call('HMGET', key, 'used', 'at'))
+function Bucket.open(share, now)
+  local used, at = unpack(redis.call('HMGET', share.key, 'used', 'at'))
   used, at = tonumber(used or 0), tonumber(at or 0)
-  if now > at then used = math.max(0, used - (now - at) * charge.amount / charge.window) at = now end
-  return used, at
+  share.rate = share.amount / share.window
+  if now > at then used = math.max(0, used - (now - at) * share.rate) at = now end
+  share.used, share.at = used, at
 end
 
-local function slack(charge) return charge.amount / charge.window * EARLY end
+function Bucket.left(share) return math.max(0, floor(share.amount - share.used + share.rate * EARLY)) end
 
-function Bucket.left(key, charge, now)
-  return math.max(0, floor(charge.amount - Bucket.used(key, charge, now) + slack(charge)))
+function Bucket.wait(share, cost)
+  local over = share.used + cost - share.amount
+  if over <= share.rate * EARLY then return nil end
+  return cost <= share.amount and over / share.rate or share.window
 end
 
-function Bucket.wait(key, charge, cost, now)
-  local over = Bucket.used(key, charge, now) + cost - charge.amount
-  if over <= slack(charge) then return nil end
-  return cost <= charge.amount and over / (charge.amount / charge.window) or charge.window
+local function pour(share, change)
+  share.used = math.max(0, share.used + change)
+  redis.call('HSET', share.key, 'used', exact(share.used), 'at', exact(share.at))
 end
 
-local function pour(key, charge, change, now)
-  local used, at = Bucket.used(key, charge, now)
-  redis.call('HSET', key, 'used', exact(math.max(0, used + change)), 'at', exact(at))
-end
-
-function Bucket.take(key, charge, ticket, cost, now) pour(key, charge, cost, now) end
-function Bucket.settle(key, charge, ticket, taken, cost, at, now) pour(key, charge, cost - taken, now) end
+function Bucket.take(share) pour(share, share.cost) end
+function Bucket.settle(share, ticket, cost) pour(share, cost - share.cost) end
 
 -- Windows that follow one another, each with the whole amount.
-local Fixed = {}
+local Fixed = { keys = { '' } }
 
-local function window_of(charge, time) return floor((time + EARLY) / charge.window) end
+local function window_of(share, time) return floor((time + EARLY) / share.window) end
 
-function Fixed.used(key, charge, now)
-  local number, used = unpack(redis.call('HMGET', key, 'number', 'used'))
-  number, used = tonumber(number or 0), tonumber(used or 0)
-  local current = window_of(charge, now)
-  if current > number then return current, 0 end
-  return number, used
+function Fixed.open(share, now)
+  local number, used = unpack(redis.call('HMGET', share.key, 'number', 'used'))
+  share.number, share.used = tonumber(number or 0), tonumber(used or 0)
+  local current = window_of(share, now)
+  if current > share.number then share.number, share.used = current, 0 end
 end
 
-function Fixed.left(key, charge, now)
-  local _, used = Fixed.used(key, charge, now)
-  return math.max(0, charge.amount - used)
+function Fixed.left(share) return math.max(0, share.amount - share.used) end
+
+function Fixed.wait(share, cost, now)
+  if share.used + cost <= share.amount then return nil end
+  return cost <= share.amount and (share.number + 1) * share.window - now or share.window
 end
 
-function Fixed.wait(key, charge, cost, now)
-  local number, used = Fixed.used(key, charge, now)
-  if used + cost <= charge.amount then return nil end
-  return cost <= charge.amount and (number + 1) * charge.window - now or charge.window
+local function turn(share, change)
+  share.used = share.used + change
+  redis.call('HSET', share.key, 'number', share.number, 'used', share.used)
 end
 
-function Fixed.take(key, charge, ticket, cost, now)
-  local number, used = Fixed.used(key, charge, now)
-  redis.call('HSET', key, 'number', number, 'used', used + cost)
+function Fixed.take(share) turn(share, share.cost) end
+
+function Fixed.settle(share, ticket, cost, at)
+  if window_of(share, at) == share.number then turn(share, cost - share.cost) end
 end
 
-function Fixed.settle(key, charge, ticket, taken, cost, at, now)
-  local number, used = Fixed.used(key, charge, at)
-  if window_of(charge, at) == number then redis.call('HSET', key, 'number', number, 'used', used + cost - taken) end
-end
+-- Each charge comes back a window after it was made: what it cost is kept under its ticket beside what is used.
+local Sliding = { keys = { '', ':at' } }
 
--- Each charge comes back a window after it was made.
-local Sliding = {}
-
-local function slide(key, charge, now)
-  local gone = redis.call('ZRANGEBYSCORE', key .. ':at', '-inf', exact(now + EARLY - charge.window))
+function Sliding.open(share, now)
+  local gone = redis.call('ZRANGEBYSCORE', share.key .. ':at', '-inf', exact(now + EARLY - share.window))
   for _, ticket in ipairs(gone) do
-    redis.call('HINCRBY', key, 'used', 0 - tonumber(redis.call('HGET', key .. ':cost', ticket) or 0))
-    redis.call('HDEL', key .. ':cost', ticket)
-    redis.call('ZREM', key .. ':at', ticket)
+    redis.call('HINCRBY', share.key, 'used', 0 - tonumber(redis.call('HGET', share.key, ticket) or 0))
+    redis.call('HDEL', share.key, ticket)
+    redis.call('ZREM', share.key .. ':at', ticket)
   end
-  return tonumber(redis.call('HGET', key, 'used') or 0)
+  share.used = tonumber(redis.call('HGET', share.key, 'used') or 0)
 end
 
-function Sliding.left(key, charge, now) return math.max(0, charge.amount - slide(key, charge, now)) end
+Sliding.left = Fixed.left
 
-function Sliding.wait(key, charge, cost, now)
-  local over = slide(key, charge, now) + cost - charge.amount
+function Sliding.wait(share, cost, now)
+  local over = share.used + cost - share.amount
   if over <= 0 then return nil end
-  local charges = redis.call('ZRANGE', key .. ':at', 0, -1, 'WITHSCORES')
+  local charges = redis.call('ZRANGE', share.key .. ':at', 0, -1, 'WITHSCORES')
   for place = 1, #charges, 2 do
-    over = over - tonumber(redis.call('HGET', key .. ':cost', charges[place]))
-    if over <= 0 then return tonumber(charges[place + 1]) + charge.window - now end
+    over = over - tonumber(redis.call('HGET', share.key, charges[place]))
+    if over <= 0 then return tonumber(charges[place + 1]) + share.window - now end
   end
-  return charge.window
+  return share.window
 end
 
-function Sliding.take(key, charge, ticket, cost, now)
-  slide(key, charge, now)
-  redis.call('HINCRBY', key, 'used', cost)
-  redis.call('ZADD', key .. ':at', exact(now), ticket)
-  redis.call('HSET', key .. ':cost', ticket, cost)
+function Sliding.take(share, ticket, now)
+  share.used = share.used + share.cost
+  redis.call('HSET', share.key, 'used', share.used, ticket, share.cost)
+  redis.call('ZADD', share.key .. ':at', exact(now), ticket)
 end
 
-function Sliding.settle(key, charge, ticket, taken, cost, at, now)
-  if redis.call('HEXISTS', key .. ':cost', ticket) == 1 then
-    redis.call('HSET', key .. ':cost', ticket, cost)
-    redis.call('HINCRBY', key, 'used', cost - taken)
+function Sliding.settle(share, ticket, cost)
+  if redis.call('HEXISTS', share.key, ticket) == 1 then
+    redis.call('HSET', share.key, 'used', share.used + cost - share.cost, ticket, cost)
   end
 end
 
 -- So many calls at the same time, however long each takes.
-local Places = {}
+local Places = { keys = { ':at' } }
 
-function Places.left(key, charge, now) return charge.amount - redis.call('ZCARD', key .. ':at') end
+function Places.open(share) share.used = redis.call('ZCARD', share.key .. ':at') end
+function Places.left(share) return share.amount - share.used end
 
-function Places.wait(key, charge, cost, now)
-  local leaving = redis.call('ZCARD', key .. ':at') + cost - charge.amount
+function Places.wait(share, cost, now)
+  local leaving = share.used + cost - share.amount
   if leaving <= 0 then return nil end
-  local ending = redis.call('ZRANGE', key .. ':at', leaving - 1, leaving - 1, 'WITHSCORES')[2]
+  local ending = redis.call('ZRANGE', share.key .. ':at', leaving - 1, leaving - 1, 'WITHSCORES')[2]
   if ending == nil or ending == NEVER then return NEVER end
   return math.max(0, tonumber(ending) - now)
 end
 
-function Places.take(key, charge, ticket, cost, now)
-  if cost > 0 then redis.call('ZADD', key .. ':at', '+inf', ticket) end
+function Places.take(share, ticket)
+  if share.cost == 0 then return end
+  share.used = share.used + 1
+  redis.call('ZADD', share.key .. ':at', '+inf', ticket)
 end
 
-function Places.settle(key, charge, ticket) redis.call('ZREM', key .. ':at', ticket) end
+function Places.settle(share, ticket) redis.call('ZREM', share.key .. ':at', ticket) end
 
 local ACCOUNTS = { bucket = Bucket, fixed = Fixed, sliding = Sliding, places = Places }
 
-local function open(base, charge)
-  return ACCOUNTS[charge.strategy], base .. ':share:' .. charge.key
-end
-
--- Every key of a session is known by its index, lives for a day after it was last used, and goes with a reset.
-local function keep(base, seconds, keys)
-  for _, key in ipairs(keys) do
-    redis.call('SADD', base .. ':keys', key)
-    redis.call('EXPIRE', key, seconds)
-  end
-  redis.call('EXPIRE', base .. ':keys', seconds)
-end
-
-local function keep_share(base, charge, key)
-  keep(base, math.max(86400, math.ceil(2 * charge.window)), { key, key .. ':at', key .. ':cost' })
+-- A charge's account, with its share as it stands.
+local function open(base, charge, now)
+  local account = ACCOUNTS[charge.strategy]
+  charge.key = base .. ':share:' .. charge.key
+  account.open(charge, now)
+  return account
 end
 
 local function say(wait) return wait == nil and '' or wait == NEVER and NEVER or exact(wait) end

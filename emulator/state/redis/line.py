@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha1
 from urllib.parse import SplitResult, unquote
@@ -29,10 +29,12 @@ class Line:
 
     Args:
         patience: real seconds for one answer, and for the connection.
+        scripts: that the server is to know.
     """
 
-    def __init__(self, url: SplitResult, patience: float) -> None:
+    def __init__(self, url: SplitResult, patience: float, scripts: Sequence[str] = ()) -> None:
         self._url = url
+        self._scripts = scripts
         self._patience = patience
         self._wire: _Wire | None = None
         self._connecting: asyncio.Future[_Wire] | None = None
@@ -44,9 +46,7 @@ class Line:
             StoreLostError: nothing, or that it cannot.
             Refused: the command is wrong.
         """
-        wire = self._wire
-        if wire is None or wire.over:
-            wire = await self._reach()
+        wire = await self.reach()
         try:
             return await wire.send(words)
         except Refused as error:
@@ -64,6 +64,22 @@ class Line:
             answer = await self.ask("EVAL", script, "1", key, *words)
         return answer if isinstance(answer, list) else []
 
+    def tell(self, digest: str, key: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
+        """Have a script run of whose answer nothing depends; false: there is no connection.
+
+        ``lost`` is called if it turns out that it was perhaps not run.
+        """
+
+        def look(answer: asyncio.Future[Reply]) -> None:
+            if answer.exception() is not None:
+                lost()
+
+        wire = self._wire
+        if wire is None or wire.over:
+            return False
+        wire.send(("EVALSHA", digest, "1", key, *words)).add_done_callback(look)
+        return True
+
     async def close(self) -> None:
         """Cut it off, and return once nothing of it is left."""
         if self._wire is not None:
@@ -71,8 +87,15 @@ class Line:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wire.gone.wait(), self._patience)
 
-    async def _reach(self) -> _Wire:
-        """The connection; whoever asks while it is made waits for the same."""
+    async def reach(self) -> _Wire:
+        """The connection; whoever asks while it is made waits for the same.
+
+        Raises:
+            StoreLostError: there is none.
+        """
+        wire = self._wire
+        if wire is not None and not wire.over:
+            return wire
         if self._connecting is None:
             self._connecting = asyncio.ensure_future(self._connect())
             self._connecting.add_done_callback(self._note)
@@ -95,6 +118,8 @@ class Line:
                     await wire.send(("AUTH", *user, unquote(url.password)))
                 if number := url.path.strip("/"):
                     await wire.send(("SELECT", number))
+                for script in self._scripts:
+                    await wire.send(("SCRIPT", "LOAD", script))
         except (OSError, TimeoutError, Refused) as error:
             raise StoreLostError(str(error) or "it does not answer") from None
         return wire
@@ -119,8 +144,12 @@ class _Wire(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # uvloop's is none by name
 
-    async def send(self, words: Sequence[str]) -> Reply:
-        """Ask, and wait for the answer."""
+    def send(self, words: Sequence[str]) -> asyncio.Future[Reply]:
+        """Ask: the answer that will come.
+
+        Raises:
+            StoreLostError: nothing can be asked any more.
+        """
         if self.over or self._transport is None:
             raise StoreLostError("the connection is closed")
         future: asyncio.Future[Reply] = self._loop.create_future()
@@ -128,7 +157,7 @@ class _Wire(asyncio.Protocol):
         if self._watch is None:
             self._watch = self._loop.call_later(self._patience, self._look)
         self._transport.write(write_command(words))
-        return await future
+        return future
 
     def data_received(self, data: bytes) -> None:
         self._data = data = self._data + data if self._data else data

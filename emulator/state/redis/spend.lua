@@ -1,28 +1,24 @@
--- Make every charge of a bill, or none. KEYS[1]: the session's base; ARGV: ticket, now, bill, owner's key, each charge.
--- Returns for each charge what is left and the wait, empty where there was enough.
+-- Make every charge of a bill, or none. KEYS[1]: the session's base; ARGV: ticket, now, bill, owner's key, a counter to
+-- which one is added or empty, how each share is told of.
+-- Returns for each charge what is left and the wait, empty where there was enough; last what the counter was.
 local base, ticket, now, bill = KEYS[1], ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3])
-local waits, enough, answer = {}, true, {}
-for number, charge in ipairs(bill) do
-  local account, key = open(base, charge)
-  if charge.cost > 0 then waits[number] = account.wait(key, charge, charge.cost, now) end
+local accounts, waits, enough, answer = {}, {}, true, {}
+for number, share in ipairs(bill) do
+  accounts[number] = open(base, share, now)
+  if share.cost > 0 then waits[number] = accounts[number].wait(share, share.cost, now) end
   enough = enough and waits[number] == nil
 end
-for number, charge in ipairs(bill) do
-  local account, key = open(base, charge)
-  if enough then account.take(key, charge, ticket, charge.cost, now) end
-  keep_share(base, charge, key)
-  redis.call('ZADD', base .. ':order', 'NX', redis.call('ZCARD', base .. ':order'), key)
-  redis.call('HSET', base .. ':shares', key, ARGV[4 + number])
-end
-keep(base, 86400, { base .. ':order', base .. ':shares' })
-if enough then
-  redis.call('HSET', base .. ':ticket:' .. ticket, 'at', ARGV[2], 'bill', ARGV[3])
-  keep(base, 86400, { base .. ':ticket:' .. ticket })
-  redis.call('HSET', ARGV[4], base .. ':ticket:' .. ticket, base)
-end
-for number, charge in ipairs(bill) do
-  local account, key = open(base, charge)
-  answer[2 * number - 1] = exact(account.left(key, charge, now))
+for number, share in ipairs(bill) do
+  if enough then accounts[number].take(share, ticket, now) end
+  for _, part in ipairs(accounts[number].keys) do keep(base, share.key .. part, 2 * share.window) end
+  tell(base, share.key, ARGV[5 + number])
+  answer[2 * number - 1] = exact(accounts[number].left(share))
   answer[2 * number] = say(waits[number])
 end
+if enough then
+  redis.call('HSET', base .. ':tickets', ticket, ARGV[2] .. ' ' .. ARGV[3])
+  keep(base, base .. ':tickets')
+  redis.call('HSET', ARGV[4], base .. ' ' .. ticket, '')
+end
+if ARGV[5] ~= '' then answer[#answer + 1] = count(base, ARGV[5]) end
 return answer

@@ -9,5 +9,6 @@ if ARGV[3] == '' then
 else
   redis.call('HSET', shelf, ARGV[2], (place or redis.call('INCR', KEYS[1] .. ':place')) .. ' ' .. ARGV[3])
 end
-keep(KEYS[1], 86400, { shelf, KEYS[1] .. ':place' })
+keep(KEYS[1], shelf)
+keep(KEYS[1], KEYS[1] .. ':place')
 return { '1' }

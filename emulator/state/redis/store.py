@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from math import inf
-from typing import Literal, TypedDict
 from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.json import JSON, canonical_json, parse_json
-from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
+from emulator.core.quota import Balance, Charge, Level
 from emulator.core.state import StoreLostError
 from emulator.state.redis.commons import RedisCommons
 from emulator.state.redis.line import Line, digest_of
 from emulator.state.redis.server import LEASE, Server, ask, read_text
+from emulator.state.redis.shares import read_balances, read_level, write_share
 
 MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
 _A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
@@ -25,22 +23,20 @@ _PATIENCE = 1.0  # real seconds for one answer
 _CONNECTIONS = 18  # of one process
 _TURN = 5.0  # real seconds that a call waits for one of them
 _NOT_A_PREFIX = set("*?[]{}")
-_SCRIPTS = ("count", "spend", "expect", "settle", "levels", "store", "reset")
+_KEYS, _SHARES = ("keys",), ("keys", "accounts")
+_SCRIPTS = {  # and what each begins with
+    "count": _KEYS,
+    "spend": _SHARES,
+    "expect": (),
+    "settle": _SHARES,
+    "levels": _SHARES,
+    "store": _KEYS,
+    "reset": (),
+}
 
 
-class _Share(TypedDict):
-    """A charge as the scripts read it; ``key`` names the share, ``least`` is what it comes to if its caller dies."""
-
-    key: str
-    name: str
-    scope: str
-    unit: Unit
-    amount: int
-    window: float
-    strategy: Strategy | Literal["places"]
-    per: Per | None
-    cost: int
-    least: int
+Settlement = tuple[str, str, str, str]
+"""What the script of that name takes: a session's base, ticket, time and costs."""
 
 
 def open_redis(url: SplitResult) -> RedisStore:
@@ -61,36 +57,55 @@ def open_redis(url: SplitResult) -> RedisStore:
         url._replace(query="").geturl(), max_connections=_CONNECTIONS, timeout=_TURN, decode_responses=True, **patience
     )
     connect: Callable[..., Server] = Redis.from_pool  # type: ignore[assignment]  # its types know no decoded answers
-    return RedisStore(connect(pool), Line(url, _PATIENCE), prefix)
+    texts = {name: read_text(*begins, name) for name, begins in _SCRIPTS.items()}
+    return RedisStore(connect(pool), Line(url, _PATIENCE, [*texts.values()]), texts, prefix)
 
 
 class RedisStore:
     """One server, and what this process is called among those that share it.
 
-    ``orphans``: charges of which this process does not know whether they were made; they are given back.
+    Fields:
+        held: tickets that are charged there, as far as this process knows.
+        owed: what is still to be told of tickets, since the server was away when it was.
 
     Args:
-        server: for what is asked now and then; ``line``: for what every call asks.
+        server: for what is asked now and then; ``line``: for what every call asks, by scripts of these names.
         prefix: how every key begins.
-        owner: names this process.
     """
 
     counts_for_all = True
 
-    def __init__(self, server: Server, line: Line, prefix: str, owner: str | None = None) -> None:
+    def __init__(self, server: Server, line: Line, scripts: Mapping[str, str], prefix: str) -> None:
         self.server = server
         self.line = line
-        self.orphans: list[tuple[str, str, int]] = []
+        self.held: set[str] = set()
+        self.owed: list[Settlement] = []
         self.prefix = prefix
-        self.owner = f"{prefix}:owner:{owner or os.urandom(8).hex()}"
+        self.name = os.urandom(8).hex()
+        self.owner = f"{prefix}:owner:{self.name}"
         self._began: dict[str, str] = {}
         self.commons = RedisCommons(server, prefix, self.owner)
-        texts = {name: read_text("accounts", name) for name in _SCRIPTS}
-        self._scripts = {name: (text, digest_of(text)) for name, text in texts.items()}
+        self._scripts = {name: (text, digest_of(text)) for name, text in scripts.items()}
 
     async def run(self, script: str, base: str, *words: str) -> list[str]:
         """What a script of this folder makes of a session's keys."""
         return await self.line.run(*self._scripts[script], base, words)
+
+    def tell(self, script: str, base: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
+        """Have a script run without waiting for it; ``lost`` is called if it was perhaps not; false: it cannot be."""
+        return self.line.tell(self._scripts[script][1], base, words, lost)
+
+    def settle(self, settlement: Settlement) -> bool:
+        """Tell of a ticket's costs, now or as soon as the server is back; false: it is away."""
+        base, *words = settlement
+
+        def owe() -> None:
+            self.owed.append(settlement)
+
+        if self.tell("settle", base, (*words, self.owner), owe):
+            return True
+        owe()
+        return False
 
     def open(self, world: str) -> RedisState:
         return RedisState(self, f"{self.prefix}:world:{world}")
@@ -114,10 +129,9 @@ class RedisStore:
         await ask(server.set(f"{self.owner}:alive", "1", px=int(LEASE * 1000)))
         if await ask(server.sadd(f"{self.prefix}:owners", self.owner)):
             self.commons.missed = True
-        while self.orphans:
-            base, ticket, count = self.orphans[-1]
-            await self.run("settle", base, ticket, "0", canonical_json([0] * count).decode(), self.owner)
-            self.orphans.pop()
+        while self.owed:  # whichever was told before is let be
+            await self.run("settle", *self.owed[-1], self.owner)
+            self.owed.pop()
         for owner in await ask(server.smembers(f"{self.prefix}:owners")):
             if not await ask(server.exists(f"{owner}:alive")):
                 await self._bury(owner)
@@ -125,8 +139,8 @@ class RedisStore:
 
     async def _bury(self, owner: str) -> None:
         """Take back what a process held that has died."""
-        for record, base in (await ask(self.server.hgetall(owner))).items():
-            ticket = record.removeprefix(f"{base}:ticket:")
+        for held in await ask(self.server.hgetall(owner)):
+            base, _, ticket = held.rpartition(" ")
             await self.run("settle", base, ticket, "", "", owner)
         await ask(self.server.delete(f"{owner}:inbox"))
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
@@ -154,26 +168,49 @@ class RedisState:
         return int(before)
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        shares = [_write(charge) for charge in charges]
-        each = [json.dumps(share) for share in shares]
-        bill = f"[{','.join(each)}]"
+        return read_balances(charges, await self._spend(session, "", ticket, charges, now))
+
+    async def admit(
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+    ) -> tuple[int, tuple[Balance, ...]]:
+        *answer, before = await self._spend(session, f"{scope}:{key.hex()}", ticket, charges, now)
+        return int(before), read_balances(charges, answer)
+
+    async def _spend(
+        self, session: str, counter: str, ticket: bytes, charges: Sequence[Charge], now: float
+    ) -> list[str]:
+        """What the script answers; if that never comes, what it may have charged is given back."""
+        store, base, name, at = self._store, self._base(session), self._name(ticket), repr(float(now))
+        shares = [write_share(charge.quota, charge.scope) for charge in charges]
+        costs = zip(shares, charges, strict=True)
+        bill = ",".join([f'{share.charged},"cost":{c.cost},"least":{c.least}}}' for share, c in costs])
+        await store.line.reach()
         try:
-            answer = await self._run("spend", session, ticket.hex(), now, bill, self._store.owner, *each)
+            answer = await store.run(
+                "spend", base, name, at, f"[{bill}]", store.owner, counter, *[share.told for share in shares]
+            )
         except (asyncio.CancelledError, StoreLostError):
-            self._store.orphans.append((self._base(session), ticket.hex(), len(charges)))
+            store.settle((base, name, at, f"[{','.join('0' * len(charges))}]"))
             raise
-        balances = zip(charges, answer[::2], answer[1::2], strict=True)
-        return tuple(Balance(charge.quota, int(left), _read_wait(wait)) for charge, left, wait in balances)
+        if not any(answer[1 : 2 * len(charges) : 2]):
+            store.held.add(name)
+        return answer
 
     async def expect(self, session: str, ticket: bytes, end: float) -> None:
-        await self._run("expect", session, ticket.hex(), end)
+        name = self._name(ticket)
+        if name in self._store.held:
+            self._store.tell("expect", self._base(session), (name, repr(float(end))), _let_be)
 
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
-        await self._run("settle", session, ticket.hex(), now, canonical_json(list(costs)).decode(), self._store.owner)
+        name, store = self._name(ticket), self._store
+        if name in store.held:
+            store.held.remove(name)
+            if not store.settle((self._base(session), name, repr(float(now)), f"[{','.join(map(str, costs))}]")):
+                raise StoreLostError("it is away")
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         answer = await self._run("levels", session, now)
-        return [_read_level(*row) for row in zip(answer[::3], answer[1::3], answer[2::3], strict=True)]
+        return [read_level(*row) for row in zip(answer[::3], answer[1::3], answer[2::3], strict=True)]
 
     async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
         answer = await self._store.line.ask("HGETALL", f"{self._base(session)}:shelf:{shelf}")
@@ -195,6 +232,10 @@ class RedisState:
         async for key in self._store.server.scan_iter(f"{self._root}:session:*:keys"):
             await self._store.run("reset", key.removesuffix(":keys"))
 
+    def _name(self, ticket: bytes) -> str:
+        """A ticket among those of all processes."""
+        return self._store.name + ticket.hex()
+
     def _base(self, session: str) -> str:
         return f"{self._root}:session:{quote(session, safe='')}"
 
@@ -203,36 +244,5 @@ class RedisState:
         return await self._store.run(script, self._base(session), *words)
 
 
-def _write(charge: Charge) -> _Share:
-    quota = charge.quota
-    return {
-        "key": f"{quote(quota.name, safe='')}:{quote(charge.scope, safe='')}",
-        "name": quota.name,
-        "scope": charge.scope,
-        "unit": quota.unit,
-        "amount": quota.amount,
-        "window": quota.window,
-        "strategy": "places" if quota.unit == "concurrency" else quota.strategy,
-        "per": quota.per,
-        "cost": charge.cost,
-        "least": charge.least,
-    }
-
-
-def _read_level(text: str, left: str, wait: str) -> Level:
-    share: _Share = json.loads(text)
-    strategy: Strategy = "bucket" if share["strategy"] == "places" else share["strategy"]
-    quota = Quota(
-        name=share["name"],
-        unit=share["unit"],
-        amount=share["amount"],
-        window=share["window"],
-        strategy=strategy,
-        per=share["per"],
-    )
-    seconds = _read_wait(wait)
-    return Level(quota, share["scope"], int(left), None if seconds == inf else seconds or 0.0)
-
-
-def _read_wait(text: str) -> float | None:
-    return float(text) if text else None
+def _let_be() -> None:
+    """A call whose end is not known is waited for all the same."""
