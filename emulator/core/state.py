@@ -98,6 +98,9 @@ class State(Protocol):
     async def reset(self, session: str | None = None) -> None:
         """Forget one session's counters, quotas and documents, or all."""
 
+    def retire(self) -> None:
+        """Nothing is at work in it any more: calls that are still under way leave nothing behind where it was kept."""
+
 
 @runtime_checkable
 class NearState(State, Protocol):

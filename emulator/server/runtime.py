@@ -146,6 +146,7 @@ class Runtime:
             return
         before, self.active = self.active, active
         before.emulator.clock.retire()
+        self._retire_state(before)
         self.timing.hold(loaded.scenario.timing.invalid_above)
         self._change("")
 
@@ -168,7 +169,8 @@ class Runtime:
         """Begin the server's scenario again, by the same clock; calls that began before are in no journal."""
         self.journal.clear()
         self.timing.reset()
-        self.active = self._begin_again(self.active, beginning)
+        before, self.active = self.active, self._begin_again(self.active, beginning)
+        self._retire_state(before)
         self._change("")
 
     def reset_session(self, session: str, beginning: Beginning = HERE_AND_NOW) -> None:
@@ -237,6 +239,14 @@ class Runtime:
         """A clock that is no longer anybody's lets its sleepers go."""
         if before is not None and before.emulator.clock not in (self.active.emulator.clock, after.emulator.clock):
             before.emulator.clock.retire()
+        if before is not None:
+            self._retire_state(before)
+
+    def _retire_state(self, before: ActiveScenario) -> None:
+        """Nor do calls that are under way count for anybody, unless another world goes on with what they count."""
+        state = before.emulator.state
+        if all(world.emulator.state is not state for world in self.worlds):
+            state.retire()
 
     def _forget(self, session: Session[ActiveScenario]) -> None:
         self.journal.clear(session.name)

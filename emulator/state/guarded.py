@@ -79,6 +79,7 @@ class GuardedState:
         self._guard = guard
         self._state = state
         self._local = MemoryState()
+        self._retired = False
 
     async def count(self, session: str, scope: str, key: bytes) -> int:
         return await self._ask(lambda state: state.count(session, scope, key))
@@ -109,12 +110,17 @@ class GuardedState:
     async def reset(self, session: str | None = None) -> None:
         await self._tell(lambda state: state.reset(session))
 
+    def retire(self) -> None:
+        self._retired = True
+
     async def _ask(self, question: Callable[[State], Awaitable[T]]) -> T:
-        """The store's answer, or while it is away this process's own.
+        """The store's answer, or while it is away or nothing is at work here any more this process's own.
 
         Raises:
             EmulatedError: ``NOT_READY``: it is away, and calls are refused meanwhile.
         """
+        if self._retired:
+            return await question(self._local)
         try:
             return await question(self._state)
         except StoreLostError as error:

@@ -157,3 +157,6 @@ class MemoryState:
             self._room += len(self._sessions.pop(session, ()))
             self._quotas.pop(session, None)
             self._documents.pop(session, None)
+
+    def retire(self) -> None:
+        """It goes with the last call that holds on to it."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from redis.asyncio import Redis
@@ -13,9 +14,9 @@ from redis.asyncio.client import Monitor
 
 from emulator.vendors import VENDORS
 from tests.golden import read_request
-from tests.server.shared import HEADERS, chat, open_replica, open_replicas
+from tests.server.shared import HEADERS, PLAIN, chat, open_replica, open_replicas, steer
 from tests.state.servers import KINDS, find_server, free_port, running
-from tests.wire import Answer, Running
+from tests.wire import Answer, Running, read_answer
 
 LIMITED = """
 version: 1
@@ -132,3 +133,18 @@ async def test_a_store_that_dies_refuses_and_comes_back(kind: str, tmp_path: Pat
         assert (away.status, away.body) == (400, b"not_ready: None {}")  # in the words of its vendor
         with running(kind, tmp_path, port):
             assert await status(replica, "a") == 200
+
+
+async def test_a_call_that_outlives_its_scenario_leaves_nothing_in_the_store(kind: str, tmp_path: Path) -> None:
+    with running(kind, tmp_path) as url:
+        async with open_replicas(url, LIMITED, count=2) as two:
+            place = urlsplit(two[0].urls["toy"])
+            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+            writer.write(b"POST /chat HTTP/1.1\r\nHost: a\r\nx-key: k\r\nContent-Length: 13\r\n\r\n")
+            assert await status(two[0], "b") == 200  # by then the first is under way
+            assert (await steer(two[1], "PUT", "/scenario", PLAIN)).status == 200
+            writer.write(b'{"prompt":""}')
+            assert (await asyncio.wait_for(read_answer(reader), 20)).status == 200
+            writer.close()
+            async with Redis.from_url(url, decode_responses=True) as server:
+                assert [key async for key in server.scan_iter("*:session:*")] == []
