@@ -100,7 +100,7 @@ TEXT = f"/v2/models/{MODEL}/generate"
         pytest.param({"text_input": True}, "endpoint_common_", id="no text"),
         pytest.param(
             {"text_input": [{"type": "text"}]},
-            "[InferTokenizer::DownloadUrl] Download fail: KeyError: 'text'",
+            "text_input token length must be in (0, 1048576], but got 0",
             id="an element without its text",
         ),
     ],

@@ -6,11 +6,11 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 import re
 
 from emulator.core.call import Message, Tool
-from emulator.core.json import JSON, as_object
+from emulator.core.json import JSON, as_array, as_object
 from emulator.core.record import record
 from emulator.dialects.openai import ToolChoice, read_message, read_tool, read_tool_choice
 from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
-from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded, has_media
+from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded, fetch_media, has_media, lacks_text
 
 GROWTH = 8  # a number may take that many times as many characters when it is written again
 _ABNORMAL = "Check open ai req parameter error"
@@ -57,7 +57,24 @@ def read_messages(messages: JSON, most: int, sent: int, *, tools: bool) -> tuple
         _check_message(message, tools=tools)
     if sent * GROWTH > most:
         _check_length(messages, most, "]" if tools else "")
+    _fetch_media(messages)
     return tuple([read_message({**m, "tool_calls": _calls(m)} if "tool_calls" in m else m) for m in messages])
+
+
+def _fetch_media(messages: list[JSON]) -> None:
+    """Media are fetched before the template is filled in, message by message.
+
+    Where the first message has no content at all, the tokenizer takes the messages themselves for media.
+    Source: MindIE-LLM, ``mindie_llm/tokenizer/tokenizer.py`` (download_url).
+    """
+    lists = [as_object(message).get("content") for message in messages]
+    lists = [content for content in lists if isinstance(content, list)]
+    if lists and "content" not in as_object(messages[0]):
+        fetch_media(messages)
+    for content in lists:
+        fetch_media(as_array(content), sounds=True)
+    if any(lacks_text(as_array(content)) for content in lists):
+        raise refusal("[Tokenizer] encode failed. 'text'", "messages")
 
 
 def _check_length(messages: list[JSON], most: int, bracket: str) -> None:
@@ -95,6 +112,8 @@ def _check_content(content: JSON, role: JSON, *, tools: bool) -> None:
     if tools:
         _check_text(content, role)
     elif isinstance(content, list):
+        if not content:
+            raise refusal("Inputs arr is empty", "content")
         check_elements(content)
     elif not isinstance(content, str):
         raise refusal("The type of inputs is abnormal", "content")

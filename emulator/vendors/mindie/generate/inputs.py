@@ -9,6 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -30,6 +31,11 @@ _EXTENSIONS: Mapping[str, Sequence[str]] = MappingProxyType(
         "video_url": (".mp4", ".avi", ".wmv"),
         "audio_url": (".mp3", ".wav", ".flac"),
     }
+)
+_SOUND = "input_audio"
+_BAD_SOUND = (
+    "'input_audio.data' should be base64 encoded data, "
+    "and the 'input_audio.format' should be in ['mp3', 'wav', 'flac']."
 )
 _MEGABYTES = MappingProxyType({"image_url": 20, "video_url": 512, "audio_url": 20})
 _DATA_URL = re.compile(
@@ -67,8 +73,15 @@ def read_inputs(value: JSON, most: int, too_long: str, name: str = "inputs") -> 
     if length is not None:
         raise refusal(too_long.format(most=most, length=length), name)
     if isinstance(value, list):
-        _fetch_media(value)
+        fetch_media(value)
+        if lacks_text(value):  # what the tokenizer throws is caught, and no tokens are left
+            return replace(inputs, prompt="", first_text="", media=0)
     return inputs
+
+
+def lacks_text(elements: Sequence[JSON]) -> bool:
+    """An element of type ``text`` has none."""
+    return any(isinstance(part, dict) and part.get("type") == "text" and "text" not in part for part in elements)
 
 
 def _read(value: JSON, name: str) -> Inputs:
@@ -125,26 +138,50 @@ def count_encoded(part: JSON) -> int:
     return sum(len(text) for text in texts if isinstance(text, str) and len(text) > MAX_URL)
 
 
-def _fetch_media(elements: Sequence[JSON]) -> None:
-    """Refuse media of a form the server would fail to fetch."""
+def fetch_media(elements: Sequence[JSON], *, sounds: bool = False) -> None:
+    """Refuse media of a form the server would fail to fetch.
+
+    Args:
+        sounds: ``input_audio``, which the documentation of ``inputs`` does not know, is a medium, too.
+    """
     total = 0
     for part in elements:
         if not isinstance(part, dict):
             kind = f"<class '{type(part).__name__}'>"
             raise _download_refusal(f"The input type of '{kind}' is invalid, it should be a List[Dict].")
-        if "type" not in part:
-            raise _download_refusal("'type'", "KeyError")
-        kind = part["type"]
-        if kind == "text":
-            if "text" not in part:
-                raise _download_refusal("'text'", "KeyError")
-            continue
-        if not isinstance(kind, str) or kind not in _EXTENSIONS:
-            shown = kind if isinstance(kind, str) else show(kind)
-            raise _download_refusal(f"Input type {shown} does not match the mm type.")
-        total += _fetch(kind, part)
+        total += _fetch_element(part, sounds=sounds)
         if total > MAX_TOTAL * 1024**2:
             raise _download_refusal(f"The total media input cannot exceed {MAX_TOTAL}.0 MB.")
+
+
+def _fetch_element(part: Mapping[str, JSON], *, sounds: bool) -> int:
+    """Bytes of one element that came along."""
+    if "type" not in part:
+        raise _download_refusal("'type'", "KeyError")
+    kind = part["type"]
+    if kind == "text":
+        return 0
+    if sounds and kind == _SOUND:
+        return _fetch_sound(part)
+    if not isinstance(kind, str) or kind not in _EXTENSIONS:
+        shown = kind if isinstance(kind, str) else show(kind)
+        raise _download_refusal(f"Input type {shown} does not match the mm type.")
+    return _fetch(kind, part)
+
+
+def _fetch_sound(part: Mapping[str, JSON]) -> int:
+    """Bytes of a sound in base64, whose format stands beside it."""
+    if _SOUND not in part:
+        raise _download_refusal(f"'{_SOUND}'", "KeyError")
+    given = part[_SOUND]
+    if isinstance(given, str):
+        return 0
+    if not isinstance(given, dict):
+        raise _download_refusal(f"Input of {_SOUND} should be str or dict.")
+    data, form = given.get("data"), given.get("format", "")
+    if not isinstance(data, str) or not data or f".{form}".lower() not in _EXTENSIONS["audio_url"]:
+        raise _download_refusal(_BAD_SOUND)
+    return _count_decoded(data)
 
 
 def _fetch(kind: str, part: Mapping[str, JSON]) -> int:
@@ -188,15 +225,19 @@ def _measure(kind: str, value: str) -> int:
         encoded = match[1]
     elif kind != "image_url":
         raise _download_refusal(f"Input type {kind} does not match the mm type.")
-    try:
-        size = len(base64.b64decode(encoded, validate=True))
-    except (binascii.Error, ValueError):
-        raise _download_refusal("Invalid base64 url") from None
+    size = _count_decoded(encoded)
     if not size:
         raise _download_refusal("Invalid image content, check the input image", "RuntimeError")
     if size > _MEGABYTES[kind] * 1024**2:
         raise _download_refusal(f"The size of {kind} cannot exceed {_MEGABYTES[kind]}.0 MB")
     return size
+
+
+def _count_decoded(encoded: str) -> int:
+    try:
+        return len(base64.b64decode(encoded, validate=True))
+    except (binascii.Error, ValueError):
+        raise _download_refusal("Invalid base64 url") from None
 
 
 def _download_refusal(text: str, exception: str = "ValueError") -> EmulatedError:

@@ -92,6 +92,11 @@ def test_media_taken(part: JSON) -> None:
         ),
         pytest.param({"text": "x"}, f"{FAILED}KeyError: 'type'", id="an element without a type"),
         pytest.param(
+            {"type": "text"},
+            "Inputs token length must be in (0, 1048576], but got 0",
+            id="a text that is not there leaves no tokens",
+        ),
+        pytest.param(
             image("https://example.org/a.gif"),
             f"{FAILED}ValueError: The media type is image_url, url must end with one of ['.jpg', '.jpeg', '.png'].",
             id="a picture of another type",
