@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,11 +14,13 @@ from emulator.control.console import read_page
 from emulator.control.entry import Recorded
 from emulator.control.requests import show_short, show_whole
 from emulator.control.target import Target
-from emulator.core.json import JSON, dump_text, parse_json
-from emulator.core.work import in_turns
+from emulator.core.json import JSON, Object, dump_text, parse_json
+from emulator.core.work import aside, in_turns
 
 _PLACE = "<!--saved-->"
-_SHORT = set(models.RequestEntry.model_fields)
+_SHORT = list(models.RequestEntry.model_fields)
+_REST = set(models.RequestDetail.model_fields) - {*_SHORT}
+_TOGETHER = 200  # calls whose details are packed together: the page unpacks them when one of them is opened
 
 
 @dataclass(slots=True)
@@ -27,7 +31,7 @@ class Report:
         outcome: shown above the calls.
         urls: base URL of each vendor.
         answers: of the control plane, by path; views without theirs are left out.
-        calls: one after the other in short, as JSON; ``details``: the rest of each.
+        calls: one after the other in short, as JSON, the values alone; ``details``: the rest of each.
     """
 
     title: str
@@ -38,8 +42,8 @@ class Report:
     details: list[str] = field(default_factory=list)
 
     def add(self, call: models.RequestDetail) -> None:
-        self.calls.append(call.model_dump_json(include=_SHORT))
-        self.details.append(call.model_dump_json(exclude=_SHORT))
+        self.calls.append(_tell_short(call))
+        self.details.append(_tell_rest(call))
 
     def render(self) -> str:
         """One page of HTML that loads nothing."""
@@ -47,12 +51,14 @@ class Report:
 
     def _open(self) -> Iterator[str]:
         """The page up to the first call."""
-        about = {"version": __version__, "title": self.title, "outcome": self.outcome}
+        about: Object = {"version": __version__, "title": self.title, "outcome": self.outcome}
+        about |= {"fields": _SHORT, "together": _TOGETHER}
         head = dump_text({**about, "urls": dict(self.urls), "answers": dict(self.answers)})
         yield from (_split()[0], _script("application/json", "saved"), _escape(head[:-1]), ',"calls":[')
 
     def _tell_details(self) -> Iterator[str]:
-        yield from (f"{_escape(line)}\n" for line in self.details)
+        starts = range(0, len(self.details), _TOGETHER)
+        yield from (_pack(self.details[start : start + _TOGETHER]) for start in starts)
 
     async def write(self, calls: Sequence[Recorded]) -> AsyncIterator[str]:
         """The page of these calls, in pieces: whole it takes several times the room of what the journal keeps."""
@@ -60,12 +66,31 @@ class Report:
             yield part
         comma = ""
         async for call in in_turns(calls):
-            yield comma + _escape(show_short(call).model_dump_json())
+            yield comma + _escape(_tell_short(show_short(call)))
             comma = ","
         yield _BETWEEN
+        some: list[str] = []
         async for call in in_turns(calls):
-            yield _escape(show_whole(call.read()).model_dump_json(exclude=_SHORT)) + "\n"
+            some.append(_tell_rest(show_whole(call.read())))
+            if len(some) == _TOGETHER:
+                yield await aside(_pack, some)
+                some = []
+        if some:
+            yield await aside(_pack, some)
         yield _close()
+
+
+def _tell_short(call: models.RequestEntry) -> str:
+    return dump_text([getattr(call, name) for name in _SHORT])
+
+
+def _tell_rest(call: models.RequestDetail) -> str:
+    return call.model_dump_json(include=_REST)
+
+
+def _pack(details: Sequence[str]) -> str:
+    """Some on a line: unpacked they would be most of a page that the browser reads before it shows any."""
+    return b64encode(zlib.compress("\n".join(details).encode())).decode() + "\n"
 
 
 def _script(kind: str, name: str) -> str:

@@ -109,7 +109,8 @@ def open_report(browser: Any, file: Path) -> None:
         before = page.inner_text("#found")
         began = time.perf_counter()
         page.fill("#filter", words)
-        page.wait_for_function("before => document.getElementById('found').textContent !== before", arg=before)
+        changed = "before => ![before, 'searching…'].includes(document.getElementById('found').textContent)"
+        page.wait_for_function(changed, arg=before)
         print(f"  {words}: {page.inner_text('#found')}, {time.perf_counter() - began:.2f} s")
     page.close()
 

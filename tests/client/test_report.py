@@ -5,7 +5,9 @@ import re
 
 from emulator.client import EmulatorClient
 from emulator.client.report import describe_calls, describe_unmatched
+from emulator.core.json import as_array, as_object
 from tests.client.app import PATH, ask
+from tests.saved import read_details, read_run
 
 
 def test_each_call_has_a_line_and_a_reason_where_one_is_missed(session: EmulatorClient) -> None:
@@ -49,9 +51,10 @@ def test_it_stays_within_bounds(session: EmulatorClient) -> None:
 def test_a_page_holds_the_calls_of_its_session_and_loads_nothing(session: EmulatorClient) -> None:
     ask(session.url("databricks"), "</script><script>alert(1)</script>")
     page = session.report("test_<x>", "it failed & fell")
-    data = json.loads(page.split('id="saved">')[1].split("</script>")[0])
-    assert (data["title"], data["outcome"], len(data["calls"])) == ("test_<x>", "it failed & fell", 1)
-    [detail] = page.split('id="details">')[1].split("</script>")[0].splitlines()
+    run = read_run(page)
+    assert (run["title"], run["outcome"]) == ("test_<x>", "it failed & fell")
+    assert [as_object(call)["path"] for call in as_array(run["calls"])] == [PATH]
+    [detail] = read_details(page)
     assert json.loads(detail)["request"]["body"]["messages"][0]["content"] == "</script><script>alert(1)</script>"
     assert "dapi-app" not in page
     assert "<script>alert" not in page

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.client import EmulatorClient
+from emulator.control.report import Report
 from tests.console.conftest import Open
 from tests.console.test_console import ROWS, chat, wait_for_rows
 
@@ -29,6 +30,32 @@ def test_a_report_opens_offline_and_finds_a_call_by_session_rule_and_text(look: 
     page.locator("#detail").get_by_text("rivers of ink").first.wait_for()
     assert "my run" in page.locator("#link").inner_text()
     page.locator("summary", has_text="What became of it").wait_for()
+
+
+def test_of_many_calls_one_is_found_and_opened_wherever_it_stands(
+    look: Open, emulator_at_work: EmulatorClient, tmp_path: Path
+) -> None:
+    chat(emulator_at_work, "Hello")
+    one = emulator_at_work.requests()[0]
+    report = Report("many", answers={})
+    for seq in range(1, 10_001):
+        there = seq == 9_950
+        request = one.request.model_copy(update={"body": f"of needle {seq} é" if there else "of hay"})
+        session, rule = ("a", "rare") if there else ("", "greets")
+        changes = {"id": f"{seq:032}", "seq": seq, "session": session, "rule": rule}
+        report.add(one.model_copy(update={**changes, "request": request}))
+    (tmp_path / "run.html").write_text(report.render(), encoding="utf-8")
+    page = look((tmp_path / "run.html").as_uri())
+    page.context.set_offline(True)
+    page.locator("#found", has_text="10,000 of 10,000").wait_for()
+    assert page.evaluate("packed === null")  # nothing was unpacked for what nobody asked for
+    for words in ("session:a", "rule:rare", "needle 9950 é"):
+        page.fill("#filter", words)
+        page.locator("#found", has_text="1 of 10,000").wait_for()
+    page.locator(ROWS).first.click()
+    page.locator("#detail").get_by_text("of needle 9950 é").first.wait_for()
+    page.fill("#filter", "needle in hay")
+    page.locator("#found", has_text="0 of 10,000").wait_for()
 
 
 @pytest.mark.parametrize(

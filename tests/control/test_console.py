@@ -1,12 +1,13 @@
 """The console's page as it is served; `tests/console` opens it in a browser."""
 
-import json
 import re
 
 import pytest
 
+from emulator.core.json import as_array, as_object
 from tests.conftest import Start
 from tests.control.asking import ask, control
+from tests.saved import read_run
 from tests.server.toy import TOY
 from tests.wire import Running
 
@@ -23,7 +24,7 @@ async def test_the_console_is_one_page_that_asks_only_its_own_host(toy: Running,
     assert "default-src 'none'" in (answer.header("Content-Security-Policy") or "")
     page = answer.body.decode()
     assert page.startswith("<!doctype html>")
-    assert not re.search(r"(src|href)=[\"'](?!data:|#)|@import|https?://(?!www\.w3\.org)", page)
+    assert not re.search(r"(src|href)=[\"'](?!data:|#)|@import|https?://(?!www\.w3\.org|127\.0\.0\.1:4010/)", page)
 
 
 async def test_a_report_is_the_page_with_the_calls_inside(toy: Running) -> None:
@@ -33,9 +34,10 @@ async def test_a_report_is_the_page_with_the_calls_inside(toy: Running) -> None:
         asked = {"title": "run", **({} if session is None else {"session": session})}
         answer = await control(toy, "POST", "/report", asked)
         assert (answer.status, answer.header("Content-Type")) == (200, "text/html; charset=utf-8")
-        data = json.loads(answer.body.decode().split('id="saved">')[1].split("</script>")[0])
-        assert (data["title"], len(data["calls"])) == ("run", count)
-        assert set(data["answers"]) == {"/scenario", "/rules", "/limits", "/deployments", "/status", "/timing"}
+        run = read_run(answer.body.decode())
+        assert (run["title"], len(as_array(run["calls"]))) == ("run", count)
+        views = {"/scenario", "/rules", "/limits", "/deployments", "/status", "/timing"}
+        assert set(as_object(run["answers"])) == views
 
 
 async def test_older_calls_are_had_page_by_page(toy: Running) -> None:
