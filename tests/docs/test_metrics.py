@@ -2,10 +2,14 @@
 
 import json
 import re
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
+from emulator import start
 from emulator.control.metrics import FAMILIES
 from tests.docs import metrics
 from tests.docs.reference import FILE
@@ -25,10 +29,15 @@ def test_the_page_lists_what_is_exposed() -> None:
     assert labels == {family.name: family.labels for family in FAMILIES}
 
 
-def test_the_scrape_is_one_that_prometheus_reads() -> None:
+def test_what_is_to_be_scraped_is_there() -> None:
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", metrics.render(), re.MULTILINE | re.DOTALL)
     (job,) = yaml.safe_load(block)["scrape_configs"]
-    assert job["metrics_path"] == "/_emulator/metrics"
+    ((target,),) = (each["targets"] for each in job["static_configs"])
+    with start() as client:
+        own = urlsplit(client.front).netloc
+        with urlopen(f"http://{target.replace('127.0.0.1:4010', own)}{job['metrics_path']}", timeout=20) as answer:
+            names = {family.name for family in text_string_to_metric_families(answer.read().decode())}
+    assert "emulator_build_info" in names
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)

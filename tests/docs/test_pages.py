@@ -18,57 +18,39 @@ from emulator.cli import main
 from emulator.scenario.load import load_text
 from emulator.server.build import build
 from tests.docs import control
+from tests.docs.blocks import PAGES, ROOT, RUN_BY, SHOWN, find_blocks
 from tests.test_pytest_plugin import suite
 
 __all__ = ["suite"]  # a fixture
 
-ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-ELSEWHERE = {  # page and language: the test that runs its blocks
-    ("README.md", ""): "tests/test_readme.py",
-    ("README.md", "python"): "tests/test_readme.py",
-    ("README.md", "yaml"): "tests/test_readme.py",
-    ("ci.md", "yaml"): "tests/test_readme.py",
-    ("ci.md", ""): "tests/test_containers.py",
-    ("vendors.md", "python"): "tests/test_readme.py",
-    ("metrics.md", "yaml"): "tests/docs/test_metrics.py",
-    ("performance.md", ""): "tests/bench/test_report.py",
-    ("recipes.md", "python"): "tests/docs/test_recipes.py",
-    ("recipes.md", "yaml"): "tests/docs/test_recipes.py",
-    ("recipes.md", "sh"): "tests/docs/test_recipes.py",
-    ("testing.md", "python"): "tests/test_examples.py",
-    ("testing.md", ""): "tests/test_pytest_plugin.py",
-    ("tls.md", ""): "tests/server/test_tls.py",
-    ("tls.md", "yaml"): "tests/test_containers.py",
-    ("traces.md", "python"): "tests/test_examples.py",
-    ("traces.md", "sh"): "tests/server/test_tracing.py",
-    ("replicas.md", "console"): "tests/server/test_replicas.py",
-}
-HERE = {
-    ("scenarios.md", "yaml"),
-    ("scenarios.md", ""),
-    ("openvino.md", "yaml"),
-    ("control.md", "json"),
-    ("control.md", ""),
-}
-TUTORIAL = {("tutorial.md", language) for language in ("sh", "python", "yaml")}
-
-
-def find_blocks(page: Path) -> list[tuple[str, str]]:
-    """Language and text of every fenced block."""
-    text = page.read_text(encoding="utf-8")
-    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [text for found, text in find_blocks(page) if found == language]
+    return [block.text for block in find_blocks() if (block.page, block.language) == (page.name, language)]
 
 
-def test_every_block_has_a_test_that_runs_it() -> None:
-    found = {(page.name, language) for page in PAGES for language, _ in find_blocks(page)}
-    assert found <= ELSEWHERE.keys() | HERE | TUTORIAL
-    assert all((ROOT / test).is_file() for test in ELSEWHERE.values())
+def test_every_block_is_run_by_one_test_or_says_why_not() -> None:
+    for block in find_blocks():
+        runs = [
+            runner
+            for page, language, begins, runner in RUN_BY
+            if (block.page, block.language) == (page, language) and block.begins.startswith(begins)
+        ]
+        shown = [why for (page, begins), why in SHOWN.items() if block.page == page and block.begins.startswith(begins)]
+        assert len(runs) + len(shown) == 1, f"{block.page}: {block.begins}"
+
+
+def test_every_test_that_is_to_run_a_block_is_there() -> None:
+    for _, _, _, runner in RUN_BY:
+        file, _, name = runner.partition("::")
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), runner
+
+
+def test_no_block_is_spoken_of_that_is_gone() -> None:
+    found = find_blocks()
+    wanted = [(page, begins) for page, _, begins, _ in RUN_BY] + [*SHOWN]
+    assert [row for row in wanted if not any(b.page == row[0] and b.begins.startswith(row[1]) for b in found)] == []
 
 
 SCENARIOS = [
@@ -84,7 +66,8 @@ def test_a_scenario_is_served(block: str) -> None:
 
 
 def test_a_mistake_is_reported_as_it_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = next(block for block in blocks(DOCS / "scenarios.md", "") if "unknown key" in block).strip()
+    pages = (DOCS / "scenarios.md", ROOT / "README.md")
+    (shown,) = {block.strip() for page in pages for block in blocks(page, "") if "unknown key" in block}
     file = tmp_path / "scenarios" / "slow.yaml"
     file.parent.mkdir()
     rules = "rules:\n  - name: one\n    error: {kind: internal}\n  - name: two\n    error:\n      kind: overloaded\n"
