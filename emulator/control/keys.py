@@ -23,9 +23,13 @@ def hide_keys(document: JSON) -> JSON:
 
 
 def show_text(loaded: LoadedScenario) -> str:
-    """The scenario as it was written, or as JSON, which is YAML too; each token is cut, also where else it is said."""
+    """The scenario as it was written, or as JSON, which is YAML too; each token is cut, also where else it is said.
+
+    What a program wrote on one line is shown on several.
+    """
     text = loaded.text
-    if text is not None and "\r" not in text:
+    packed = text is not None and text.startswith("{") and "\n" not in text.strip()
+    if text is not None and "\r" not in text and not packed:
         lines = text.split("\n")
         if all([_cut_in_place(lines, loaded, position) for position in range(len(loaded.scenario.keys or ()))]):
             return _cut_everywhere("\n".join(lines), loaded)
