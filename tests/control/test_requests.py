@@ -14,6 +14,7 @@ from emulator.core.json import as_array, as_object, dump_json
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting, whole
 from tests.parsed import JSON
+from tests.saved import read_details, read_run
 from tests.server.toy import TOY
 from tests.wire import Running
 
@@ -487,9 +488,8 @@ async def test_a_long_list_is_sent_in_pieces(start: Start) -> None:
     ]
     assert listed.json()["total"] == 12
     page = (await control(running, "POST", "/report", b"{}")).body.decode()
-    details = page.partition('id="details">')[2].partition("</script>")[0].splitlines()
-    saved = json.loads(page.partition('id="saved">')[2].partition("</script>")[0])
-    assert [json.loads(line)["request"]["bytes"] for line in details] == [
+    calls = [as_object(call) for call in as_array(read_run(page)["calls"])]
+    assert [json.loads(line)["request"]["bytes"] for line in read_details(page)] == [
         row["request"]["bytes"] for row in listed.json()["requests"]
     ]
-    assert [call["id"] for call in saved["calls"]] == [row["id"] for row in listed.json()["requests"]]
+    assert [call["id"] for call in calls] == [row["id"] for row in listed.json()["requests"]]
