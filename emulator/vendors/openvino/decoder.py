@@ -142,7 +142,7 @@ def quote_long(text: str) -> bytes:
     return quoted
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 14)
 def quote(text: str) -> bytes:
     """The same for what comes again, such as a token: remembering it pays."""
     return quote_long(text)
