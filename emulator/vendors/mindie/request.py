@@ -56,7 +56,7 @@ def read_body(request: WireRequest, settings: MindieSettings, broken: str = BROK
     try:
         body = _parse_marked(request) if request.body.startswith(BOM) else request.json()
     except ValueError:
-        raise format_refusal() if settings.coordinator else refusal(broken) from None
+        raise refusal(broken) from None
     brackets = request.body.count(b"{") + request.body.count(b"[")
     if brackets > max_depth and _is_deeper(body, max_depth):
         raise refusal(broken)
@@ -79,9 +79,54 @@ def _is_deeper(value: JSON, limit: int) -> bool:
     return bool(level)
 
 
-def format_refusal() -> EmulatedError:
-    """What a Coordinator answers before any node has seen the request."""
-    return EmulatedError(ErrorKind.INVALID_REQUEST, message="Request format is invalid", status=400)
+def check_relayed(request: WireRequest) -> None:
+    """What a Coordinator looks at before any node sees the request.
+
+    Source: MindIE-Motor, ``coordinator/request_listener/RequestListener.cpp``.
+
+    Raises:
+        EmulatedError: it cannot tell what is asked.
+    """
+    path = request.path
+    try:
+        body = _parse_marked(request) if request.body.startswith(BOM) else request.json()
+    except ValueError:
+        raise _relay_refusal() from None
+    fields = body if isinstance(body, dict) else {}
+    named = path.startswith("/v2/") or ("generate" in path and "inputs" in fields)  # the path says whether it streams
+    if not named and not isinstance(fields.get("stream", False), bool):
+        raise _relay_refusal()
+    if path.startswith("/v1/"):
+        if not fields.keys() & {"prompt", "messages"}:
+            raise _relay_refusal("Invalid request format: Missing both 'prompt' or 'messages'")
+    elif not _is_relayed(path, fields):
+        raise _relay_refusal()
+
+
+def _is_relayed(path: str, fields: Fields) -> bool:
+    """A prompt is there, in the form that the route is known for."""
+    inputs = fields.get("inputs")
+    if path.startswith("/v2/"):
+        return isinstance(fields.get("text_input"), str) or _is_token_input(inputs)
+    if path.startswith("/infer"):
+        ids = fields.get("input_id")
+        return ("inputs" in fields) != ("input_id" in fields) and (isinstance(inputs, str) or _is_numbers(ids))
+    if path == "/generate" and "inputs" not in fields:
+        return isinstance(fields.get("prompt"), str)
+    return isinstance(inputs, str)
+
+
+def _is_token_input(inputs: JSON) -> bool:
+    first = inputs[0] if isinstance(inputs, list) and inputs else None
+    return isinstance(first, dict) and first.get("datatype") == "UINT32" and _is_numbers(first.get("data"))
+
+
+def _is_numbers(value: JSON) -> bool:
+    return isinstance(value, list) and all(isinstance(number, int | float) for number in value)
+
+
+def _relay_refusal(text: str = "Request format is invalid") -> EmulatedError:
+    return EmulatedError(ErrorKind.INVALID_REQUEST, message=text, status=400)
 
 
 def find_model(request: WireRequest, service: MindieService, *, adapters: bool = False) -> Deployment:

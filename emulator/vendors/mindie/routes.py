@@ -47,8 +47,9 @@ from emulator.vendors.mindie.management import (
 )
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
 from emulator.vendors.mindie.native import parse_infer
+from emulator.vendors.mindie.request import check_relayed
 from emulator.vendors.mindie.settings import Bounds, MindieService, MindieSettings, prepare_bounds
-from emulator.vendors.mindie.state import is_idle, is_killed
+from emulator.vendors.mindie.state import check_serving, is_idle, is_killed
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 
@@ -123,6 +124,11 @@ _GETS: Mapping[str, Parse] = {
 }
 
 
+_INFERENCE = re.compile(
+    r"/|/generate(_stream)?|/infer(_token)?|/v1/(chat/)?completions|/v2/models/[^/]+/(infer|generate.*)"
+)
+
+
 def _manage(parse: Parse) -> Parse:
     """A route of a node, whose engine may be paused or killed, and before which a Coordinator may stand.
 
@@ -134,6 +140,9 @@ def _manage(parse: Parse) -> Parse:
     def parse_managed(request: WireRequest, service: MindieService) -> Parsed:
         if request.documents and is_killed(request.documents, service.clock.now()):
             return WireResponse(DROPPED, b"")
+        if service.settings.coordinator and _INFERENCE.fullmatch(request.path) and request.method == "POST":
+            check_serving(request, tgi.find_served(service))
+            check_relayed(request)
         parsed = parse(request, service)
         if not isinstance(parsed, Call):
             return parsed

@@ -51,7 +51,7 @@ TESTS: dict[str, str] = {
     """,
     "Coordinator": """
         too many requests | errors::rate_limit_is_the_coordinators
-        inputs that are no text | request::coordinator_takes_texts_only
+        inputs that are no text | request::coordinator_refuses_what_it_cannot_tell
         not ready; request timeout; internal | errors::coordinator
         memory | errors::coordinator_without_memory
         a path it does not know | errors::coordinator_does_not_know_a_path

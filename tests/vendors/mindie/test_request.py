@@ -122,10 +122,69 @@ def test_smaller_bound_of_a_body() -> None:
     assert json.loads(answer.body) == {"message": "Request body too large. Maximum allowed size is 1MB."}
 
 
-@pytest.mark.parametrize("body", [b"{", {"inputs": 5}, {"inputs": [{"type": "text", "text": "x"}]}, {}])
-def test_coordinator_takes_texts_only(body: JSON) -> None:
-    answer = refused("/", body, "vendors: {mindie: {profile: motor}}\n")
-    assert (answer.status, answer.body) == (400, b"Request format is invalid\r\n")
+FORMAT = "Request format is invalid"
+NEITHER = "Invalid request format: Missing both 'prompt' or 'messages'"
+TRITON = "/v2/models/llama_65b/"
+TENSOR: JSON = {"name": "i", "shape": [1], "datatype": "UINT32", "data": [1]}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "text"),
+    [
+        pytest.param("/", b"{", FORMAT, id="no JSON"),
+        pytest.param("/", {"inputs": 5}, FORMAT, id="a number"),
+        pytest.param("/", {"inputs": [{"type": "text", "text": "x"}]}, FORMAT, id="a list"),
+        pytest.param("/", {}, FORMAT, id="nothing"),
+        pytest.param("/", {"inputs": "x", "stream": None}, FORMAT, id="null stream"),
+        pytest.param("/generate", {"prompt": ["x"]}, FORMAT, id="a list as vLLM's prompt"),
+        pytest.param("/generate", {"prompt": "x", "inputs": None}, FORMAT, id="null inputs beside a prompt"),
+        pytest.param("/generate", {"prompt": "x", "stream": 1}, FORMAT, id="vLLM's stream a number"),
+        pytest.param("/generate", {}, FORMAT, id="neither form"),
+        pytest.param("/generate_stream", {"prompt": "x"}, FORMAT, id="no inputs to stream"),
+        pytest.param("/infer", {"inputs": "x", "input_id": [1]}, FORMAT, id="both forms of the native route"),
+        pytest.param("/infer", {}, FORMAT, id="neither form of the native route"),
+        pytest.param("/infer_token", {"input_id": ["a"]}, FORMAT, id="ids that are texts"),
+        pytest.param("/infer", {"inputs": "x", "stream": "yes"}, FORMAT, id="the native stream a text"),
+        pytest.param(CHAT, {"model": "m"}, NEITHER, id="no messages"),
+        pytest.param(CHAT, [], NEITHER, id="a chat that is a list"),
+        pytest.param("/v1/completions", {"model": "m"}, NEITHER, id="no prompt"),
+        pytest.param(CHAT, {"messages": 5, "stream": None}, FORMAT, id="null stream of a chat"),
+        pytest.param(f"{TRITON}generate", {"text_input": ["x"]}, FORMAT, id="a list as Triton's text"),
+        pytest.param(
+            f"{TRITON}infer", {"inputs": [{**TENSOR, "datatype": "INT8"}]}, FORMAT, id="another type of tokens"
+        ),
+        pytest.param(f"{TRITON}infer", {"inputs": []}, FORMAT, id="no tensor"),
+    ],
+)
+def test_coordinator_refuses_what_it_cannot_tell(path: str, body: JSON, text: str) -> None:
+    answer = refused(path, body, "vendors: {mindie: {profile: motor}}\n")
+    assert (answer.status, answer.body) == (400, f"{text}\r\n".encode())
+    assert dict(answer.headers)["Server"] == "MindIE-MS"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        pytest.param(CHAT, {"messages": 5}, 422, id="messages that are none"),
+        pytest.param("/v1/completions", {"prompt": {}}, 422, id="a prompt that is none"),
+        pytest.param("/generate", {"inputs": "x", "stream": 5}, 200, id="stream where nobody reads it"),
+        pytest.param("/generate", {"inputs": "x", "prompt": "y", "stream": False}, 200, id="both forms"),
+        pytest.param(f"{TRITON}generate", {"text_input": "x", "stream": 5}, 200, id="nor with Triton"),
+        pytest.param("/infer", {"input_id": [1.0]}, 422, id="a fraction as an id"),
+        pytest.param("/v1/tokenizer", {}, 422, id="the tokenizer's body"),
+    ],
+)
+async def test_coordinator_leaves_the_rest_to_a_node(start: Start, path: str, body: JSON, status: int) -> None:
+    running = await start("vendors: {mindie: {profile: motor}}\n")
+    answer = await running.ask("mindie", path, body)
+    assert answer.status == status
+    assert answer.header("Content-Type") == "application/json; charset=utf-8"
+
+
+async def test_coordinator_is_ready_before_it_reads(start: Start) -> None:
+    section = "vendors: {mindie: {profile: motor}}\ndeployments: [{name: m, vendor: mindie, state: loading}]\n"
+    answer = await (await start(section)).ask("mindie", CHAT, {"stream": 5})
+    assert (answer.status, answer.body) == (503, b"MindIE-MS Coordinator is not ready\r\n")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from emulator.vendors.mindie.request import (
     Lengths,
     check_headers,
     check_tokens,
-    format_refusal,
     measure_lengths,
     read_body,
 )
@@ -79,8 +78,6 @@ def parse_tgi(request: WireRequest, service: MindieService, fields: Fields, *, s
 
 def _read_inputs(fields: Fields, settings: MindieSettings) -> Inputs:
     value = fields.get("inputs")
-    if settings.coordinator and not isinstance(value, str):
-        raise format_refusal()
     if value is None:
         raise refusal(MISSING, "inputs")
     return read_inputs(value, settings.max_input_chars, _TOO_LONG)
