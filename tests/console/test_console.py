@@ -173,7 +173,7 @@ def test_calls_that_were_too_many_to_be_told_are_counted_and_listed_on_demand(
     page.unroute("**/events?*")
     button.click()
     wait_for_rows(page, 40)
-    assert button.is_hidden()
+    button.wait_for(state="hidden")
 
 
 def test_what_clients_send_is_never_markup(look: Open, emulator_at_work: EmulatorClient) -> None:
