@@ -65,7 +65,8 @@ class Outcomes:
 def list_rows() -> Mapping[str, Row]:
     """Every row by ``module::test``, read from the sources alone."""
     found: dict[str, Row] = {}
-    for path in sorted(set(FOLDER.glob("test_*.py")) - {FOLDER / "test_table.py"}, key=_by_vendor):
+    pages = {FOLDER / "test_table.py", FOLDER / "test_resources.py"}
+    for path in sorted(set(FOLDER.glob("test_*.py")) - pages, key=_by_vendor):
         found.update(_list_module(path))
     return found
 

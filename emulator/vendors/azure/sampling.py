@@ -67,6 +67,20 @@ def check_penalties(wire: SamplingFields, habits: Habits) -> None:
             raise refusals.not_supported((name,), value)
 
 
+def check_output(requested: int | None, deployment: Deployment, habits: Habits) -> None:
+    """Refuse more tokens than one of OpenAI's models can give; others give what they can.
+
+    Source: charmbracelet/catwalk issue 41.
+
+    Raises:
+        EmulatedError: 400.
+    """
+    most = deployment.max_output
+    if requested is not None and most is not None and requested > most and habits.traits.get("provider") == "OpenAI":
+        text = f"max_tokens is too large: {requested}. This model supports at most {most} completion tokens, whereas"
+        raise refusals.contradicts(f"{text} you provided {requested}.", "max_tokens", "invalid_value")
+
+
 def limit_tokens(
     requested: int | None, default: int | None, deployment: Deployment, prompt_tokens: int, settings: AzureSettings
 ) -> int | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_object, as_text
+from emulator.dialects.strict import find_problem
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.request import Query
@@ -188,19 +189,14 @@ def _check_strict(schema: JSON, family: Family, of: str) -> None:
     Raises:
         EmulatedError: the first keyword that it does not.
     """
+    if family == "gpt":
+        problem = find_problem(schema, strict=True) if isinstance(schema, dict) else None
+        if problem is not None:
+            raise refusal(f"Invalid schema for {of}: {problem}")  # source: databricks-ai-bridge issue 350
+        return
     for one in _walk_schemas(schema):
-        if family == "gpt":
-            _check_closed(one, of)
-            continue
         if problem := _find_unsupported(one):
             raise refusal(f"Invalid JSON schema - {problem}\n")
-
-
-def _check_closed(schema: Object, of: str) -> None:
-    """Source: databricks-ai-bridge issue 350; the text behind ``of`` is OpenAI's."""
-    if (schema.get("type") == "object" or "properties" in schema) and schema.get("additionalProperties") is not False:
-        reason = "In context=(), 'additionalProperties' is required to be supplied and to be false."
-        raise refusal(f"Invalid schema for {of}: {reason}")
 
 
 def _find_unsupported(schema: Object) -> str | None:

@@ -257,5 +257,10 @@ def test_strict_schemas_of_gpt_are_named() -> None:
     reason = "In context=(), 'additionalProperties' is required to be supplied and to be false."
     tool = {"type": "function", "function": {"name": "look", "strict": True, "parameters": open_schema}}
     assert chat(GPT, tools=[tool]).message == f"Invalid schema for function 'look': {reason}"
+    closed: JSON = {**open_schema, "additionalProperties": False}
+    some = {"type": "json_schema", "json_schema": {"name": "city", "strict": True, "schema": closed}}
+    missing = "'required' is required to be supplied and to be an array including every key in properties. Missing 'a'."
+    said = f"Invalid schema for response_format 'city': In context=(), {missing}"
+    assert chat(GPT, response_format=some).message == said
     wanted = {"type": "json_schema", "json_schema": {"name": "city", "strict": True, "schema": open_schema}}
     assert chat(GPT, response_format=wanted).message == f"Invalid schema for response_format 'city': {reason}"

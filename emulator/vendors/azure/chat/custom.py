@@ -71,10 +71,19 @@ class CustomTool(WireModel):
         return self.custom
 
 
+class StrictFunction(FunctionObject):
+    """A function whose schema may have to be followed strictly."""
+
+    model_config = ConfigDict(strict=True)
+
+    strict: bool | None = None
+
+
 class FunctionTool(ToolDefinition):
     """The other kind, which errors list beside it."""
 
     type: Literal["function", "custom"]  # type: ignore[assignment]
+    function: StrictFunction
 
 
 AnyTool = FunctionTool | CustomTool

@@ -38,12 +38,13 @@ from emulator.vendors.azure.chat.fields import (
     check_messages,
     read_content,
 )
-from emulator.vendors.azure.decoder import WireModel
+from emulator.vendors.azure.decoder import Integer, WireModel
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extras import OF_ENGINES, StrictChatExtras, Verbosity
 
 _ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
 _MOST_STOPS = 4
+_MOST_TOOLS = 128
 
 
 class OpenAIPartType(StrEnum):
@@ -73,7 +74,7 @@ class _RoleSchema:
         return core_schema.custom_error_schema(roles, "enum", custom_error_context={"expected": _ROLES})
 
 
-_PARTS = TypeAdapter(list[OpenAIPart])
+_PARTS = TypeAdapter(Annotated[list[OpenAIPart], Field(min_length=1)])
 
 
 def _read_content(value: JSON) -> Content:
@@ -109,11 +110,14 @@ def _read_choice(value: JSON) -> ToolChoice:
     return NamedToolChoice.model_validate(name_function(value))
 
 
+_Tools = Annotated[list[Annotated[AnyTool, PlainValidator(read_tool)]], Field(min_length=1, max_length=_MOST_TOOLS)]
+
+
 class OpenAIChatRequest(StrictChatRequest):
     """What Azure OpenAI shares with Model Inference, as it takes it."""
 
-    tools: Annotated[list[Annotated[AnyTool, PlainValidator(read_tool)]], Field(min_length=1)] | None = None  # type: ignore[assignment]
-
+    max_tokens: Annotated[Integer, Field(ge=1)] | None = None
+    tools: _Tools | None = None  # type: ignore[assignment]
     messages: Annotated[list[OpenAIMessage], AfterValidator(check_messages)]  # type: ignore[assignment]
     tool_choice: Annotated[ToolChoice, PlainValidator(_read_choice)] = None
 
@@ -142,7 +146,8 @@ class OpenAIChatExtras(StrictChatExtras):
 
     audio: Voice | None = None
     function_call: Literal["none", "auto"] | ChosenFunction | None = None
-    functions: Annotated[list[FunctionObject], Field(min_length=1)] | None = None
+    functions: Annotated[list[FunctionObject], Field(min_length=1, max_length=_MOST_TOOLS)] | None = None
+    max_completion_tokens: Annotated[Integer, Field(ge=1)] | None = None
     metadata: Metadata | None = None
     moderation: dict[str, JSON] | None = None
     prediction: Prediction | None = None

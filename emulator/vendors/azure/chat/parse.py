@@ -17,6 +17,7 @@ from emulator.vendors.azure.chat.openai import (
     OpenAIChatRequest,
     check_combinations,
 )
+from emulator.vendors.azure.chat.schemas import check_schemas
 from emulator.vendors.azure.chat.stored import keep_completion
 from emulator.vendors.azure.chat.tools import list_customs, read_choice, read_tool, read_tools
 from emulator.vendors.azure.decoder import validate
@@ -25,7 +26,7 @@ from emulator.vendors.azure.extras import NO_EXTRAS, ChatExtras, StrictChatExtra
 from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.parameters import check_parameters
 from emulator.vendors.azure.request import Query, admit, read_extras
-from emulator.vendors.azure.sampling import limit_tokens, read_sampling
+from emulator.vendors.azure.sampling import check_output, limit_tokens, read_sampling
 
 _KNOWN = frozenset(ChatRequest.model_fields)
 _OF_MODELS = frozenset(ChatExtras.model_fields)
@@ -42,11 +43,11 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
     check_features(wire, habits)
     if isinstance(extras, OpenAIChatExtras):
         check_combinations(wire, extras)
+        check_schemas(wire)
     messages = tuple([read_message(message) for message in wire.messages])
     tools = read_tools(wire) or _read_functions(extras)
     count = service.count_chat(messages, tools, deployment)
-    requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
-    limit = limit_tokens(requested, habits.default_tokens, deployment, count, query.settings)
+    limit = _limit(wire, extras, query, count)
     logprobs = (extras.top_logprobs or 0) if extras.logprobs else None
     sampling = read_sampling(wire, extras, limit, logprobs)
     if not extras.model_fields_set and _TOOLING.isdisjoint(query.fields) and not habits.reasoning:
@@ -70,6 +71,15 @@ def parse_chat(request: WireRequest, service: AzureService) -> Call:
         repeatable=True,
         keep=keep_completion(codec, query.fields) if isinstance(extras, OpenAIChatExtras) and extras.store else None,
     )
+
+
+def _limit(wire: ChatRequest, extras: ChatExtras, query: Query, prompt_tokens: int) -> int | None:
+    """Most tokens of the answer, by either name."""
+    deployment, habits = query.deployment, query.habits
+    requested = wire.max_tokens if extras.max_completion_tokens is None else extras.max_completion_tokens
+    if habits.openai:
+        check_output(requested, deployment, habits)
+    return limit_tokens(requested, habits.default_tokens, deployment, prompt_tokens, query.settings)
 
 
 def _read_inference(query: Query) -> tuple[ChatRequest, ChatExtras]:

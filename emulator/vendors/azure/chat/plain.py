@@ -38,7 +38,7 @@ def read_plain(request: WireRequest, service: AzureService) -> Call | None:
             return None
         habits = service.habits[deployment.name][settings.profile]
         codec = _find_codec(habits, deployment.task)
-        if codec is None:
+        if codec is None or (habits.openai and wanted > (deployment.max_output or wanted)):
             return None
         count, language = service.weigh_texts(said, deployment)
         limit = limit_tokens(wanted or None, habits.default_tokens, deployment, count, settings)

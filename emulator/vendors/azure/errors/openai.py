@@ -37,6 +37,7 @@ _LENGTHS = {
     "too_short": ("short", "minimum", "min_length"),
 }
 _LONGEST_NAME = 64
+_CHAT = "/chat/completions"
 _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
     "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"
@@ -49,6 +50,10 @@ def word_openai(envelope: Envelope) -> Worded:
     if envelope.kind is ErrorKind.INVALID_PARAMETER:
         return Worded(_word_violation(envelope), status=400)
     if envelope.kind is ErrorKind.CONTEXT_LENGTH:
+        if envelope.request.path.endswith(("/embeddings", "/completions")) and not envelope.request.path.endswith(
+            _CHAT
+        ):
+            return Worded(_shape(_word_prompt(envelope), None, None))
         return Worded(_shape(_word_context(envelope), "messages", "context_length_exceeded"))
     if envelope.kind is ErrorKind.INVALID_REQUEST:
         message = _NOT_JSON if details.get("code") == "invalid_json" else envelope.text
@@ -106,6 +111,12 @@ def _word_reason(reason: str, value: JSON, param: str) -> Object:
     if reason == NO_SCHEMA:
         missing = f"{param}.json_schema"
         return _shape(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
+    if reason.startswith("Content part type is "):
+        missing = f"{param}.{reason.split()[4]}"
+        return _shape(f"Missing required parameter: '{missing}'.", missing, "missing_required_parameter")
+    if reason.startswith("Response format was "):
+        known = "'json_object', 'json_schema', and 'text'"
+        return _shape(f"Invalid value: '{value}'. Supported values are: {known}.", param, "invalid_value")
     if reason.startswith("Function name was "):
         return _word_name(as_text(value), param)
     return _shape(f"Invalid '{param}': {reason}" if reason else f"Invalid value for '{param}'.", param, "invalid_value")
@@ -194,6 +205,19 @@ def _name_type(value: JSON) -> str:
         return "a boolean"
     names = {str: "a string", int: "an integer", float: "a decimal number", list: "an array", dict: "an object"}
     return names.get(type(value), "an unknown type")
+
+
+def _word_prompt(envelope: Envelope) -> str:
+    """Of texts that are no conversation. Source: langchain-ai/langchain and openai/openai-python issue threads."""
+    details = envelope.details
+    if envelope.message is not None or "context" not in details:
+        return envelope.text
+    prompt, requested = as_integer(details["prompt_tokens"]), as_integer(details["requested"] or 0)
+    return (
+        f"This model's maximum context length is {details['context']} tokens, however you requested "
+        f"{prompt + requested} tokens ({prompt} in your prompt; {requested} for the completion). "
+        "Please reduce your prompt; or completion length."
+    )
 
 
 def _word_context(envelope: Envelope) -> str:

@@ -14,7 +14,10 @@ from emulator.vendors.azure.errors import refusals
 Place = tuple[str | int, ...]
 
 _ROLES = ("assistant", "system", "developer", "user")
-_TEXTS = ("input_text", "output_text", "text", "summary_text")
+_TEXTS = ("input_text", "output_text", "summary_text")
+_PARTS = (
+    "input_text", "input_image", "output_text", "refusal", "input_file", "computer_screenshot", "summary_text",
+)  # fmt: skip
 _MEDIA = ("input_image", "input_file", "input_audio")
 _REST = (
     "reasoning", "item_reference", "computer_call",
@@ -155,7 +158,7 @@ def _read_part(part: JSON, place: Place) -> str | None:
     if kind == "refusal":
         return _require(part, "refusal", place)
     if kind not in _MEDIA:
-        raise _none_of(kind, (*place, "type"), ("input_text", "input_image", "output_text", "refusal", "input_file"))
+        raise _none_of(kind, (*place, "type"), _PARTS)
     url = part.get("image_url")
     if isinstance(url, str) and not url.startswith(("http://", "https://", "data:")):
         text = f"Invalid '{_name(place)}.image_url'. Expected a valid URL, but got a value with an invalid format."

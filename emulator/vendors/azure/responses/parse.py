@@ -12,6 +12,7 @@ from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.openai import Format
 from emulator.dialects.responses.shapes import ResponseOptions
+from emulator.vendors.azure.chat.schemas import check_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
@@ -160,6 +161,8 @@ def _read_format(wire: ResponseRequest, query: Query) -> tuple[Format, JSON]:
         if (wanted.name if name == "name" else wanted.schema_) is None:
             path = f"text.format.{name}"
             raise refusals.contradicts(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
+    if wanted.strict:
+        check_structure(str(wanted.name), as_object(wanted.schema_), "text.format.schema", "invalid_json_schema")
     return "json_schema", wanted.schema_
 
 
@@ -175,7 +178,11 @@ def _limit(wire: ResponseRequest, query: Query, prompt_tokens: int) -> int | Non
     context = query.deployment.context
     if wire.truncation == "auto" and context is not None:
         prompt_tokens = min(prompt_tokens, context - (wire.max_output_tokens or 1))
-    default = query.habits.default_tokens
+    default, most, wanted = query.habits.default_tokens, query.deployment.max_output, wire.max_output_tokens
+    if query.habits.traits.get("provider") == "OpenAI" and most is not None and (wanted or 0) > most:
+        text = f"Expected a value <= {most}, but got {wanted} instead."
+        text = f"Invalid 'max_output_tokens': integer above maximum value. {text}"
+        raise refusals.contradicts(text, "max_output_tokens", "integer_above_max_value")
     return limit_tokens(wire.max_output_tokens, default, query.deployment, prompt_tokens, query.settings)
 
 

@@ -9,6 +9,7 @@ from emulator.core.call import Tool
 from emulator.core.json import Object, as_object
 from emulator.core.record import record
 from emulator.dialects.openai import ToolChoice, read_tool
+from emulator.vendors.azure.chat.schemas import check_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import Habits
@@ -82,7 +83,9 @@ def _read_tool(tool: Object, position: int) -> Tool | None:
     """A function or a custom tool; ``None`` for one that the service runs itself, which nothing does here."""
     kind = tool.get("type")
     if kind == "function":
-        validate(OfferedFunction, tool, ("tools", position))
+        function = validate(OfferedFunction, tool, ("tools", position))
+        where = f"tools[{position}].parameters"
+        check_parameters(function.name, function.parameters, where, strict=function.strict is True)
         return read_tool(tool)
     if kind == "custom":
         custom = validate(OfferedCustom, tool, ("tools", position))

@@ -187,9 +187,9 @@ def test_log_probabilities(profile: str) -> None:
 @pytest.mark.parametrize("profile", ["seed", "maas", "aoai"])
 def test_an_empty_answer(profile: str) -> None:
     plan = plan_of(say(("text", []), finish="length"))
-    choice = parse_json(render(plan, profile, max_tokens=0, model="gpt-4o-mini").body)["choices"][0]
+    choice = parse_json(render(plan, profile, max_tokens=1, model="gpt-4o-mini").body)["choices"][0]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("", "length")
-    assert [due for due, _ in stream(plan, profile, max_tokens=0, model="gpt-4o-mini")][-1] == 0.0
+    assert [due for due, _ in stream(plan, profile, max_tokens=1, model="gpt-4o-mini")][-1] == 0.0
 
 
 def test_request_ids_come_back() -> None:

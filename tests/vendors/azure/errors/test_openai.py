@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from tests.parsed import JSON, parse_json
-from tests.vendors.azure.service import CHAT, VERSION, chat, refuse, word
+from tests.vendors.azure.service import CHAT, VERSION, accept, chat, refuse, word
 
 K = ErrorKind
 
@@ -51,7 +51,7 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
         ),
         pytest.param(
             {"max_tokens": -1},
-            "Invalid 'max_tokens': integer below minimum value. Expected a value >= 0, but got -1 instead.",
+            "Invalid 'max_tokens': integer below minimum value. Expected a value >= 1, but got -1 instead.",
             "max_tokens",
             "integer_below_min_value",
             id="too small",
@@ -100,6 +100,59 @@ def test_gateways_tell_a_wrong_key_from_a_wrong_token(profile: str) -> None:
             "invalid_type",
             id="neither of two types",
         ),
+        pytest.param(
+            {"messages": [{"role": "user", "content": []}]},
+            "Invalid 'messages[0].content': empty array. Expected an array with minimum length 1, but got an empty "
+            "array instead.",
+            "messages[0].content",
+            "empty_array",
+            id="no parts",
+        ),
+        pytest.param(
+            {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
+            "Missing required parameter: 'messages[0].content[0].text'.",
+            "messages[0].content[0].text",
+            "missing_required_parameter",
+            id="a part without its payload",
+        ),
+        pytest.param(
+            {"response_format": {"type": "xml"}},
+            "Invalid value: 'xml'. Supported values are: 'json_object', 'json_schema', and 'text'.",
+            "response_format.type",
+            "invalid_value",
+            id="a format that is none",
+        ),
+        pytest.param(
+            {"tools": [{"type": "function", "function": {"name": f"f{number}"}} for number in range(129)]},
+            "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length "
+            "129 instead.",
+            "tools",
+            "array_above_max_length",
+            id="too many tools",
+        ),
+        pytest.param(
+            {"max_tokens": 0},
+            "Invalid 'max_tokens': integer below minimum value. Expected a value >= 1, but got 0 instead.",
+            "max_tokens",
+            "integer_below_min_value",
+            id="no tokens",
+        ),
+        pytest.param(
+            {"model": "gpt-4o-mini", "max_tokens": 16385},
+            "max_tokens is too large: 16385. This model supports at most 16384 completion tokens, whereas you provided "
+            "16385.",
+            "max_tokens",
+            "invalid_value",
+            id="more tokens than the model gives",
+        ),
+        pytest.param(
+            {"model": "gpt-4o-mini", "max_completion_tokens": 20000},
+            "max_tokens is too large: 20000. This model supports at most 16384 completion tokens, whereas you provided "
+            "20000.",
+            "max_tokens",
+            "invalid_value",
+            id="the same by its other name",
+        ),
     ],
 )
 def test_openai_words_for_parameters(fields: JSON, message: str, param: str, code: str) -> None:
@@ -117,12 +170,29 @@ def test_openai_words_for_embeddings() -> None:
 
 
 def test_openai_words_for_a_full_context() -> None:
-    refused = refuse(chat(max_tokens=10**6, model="gpt-4o-mini"), CHAT, "profile=aoai")
+    long = [{"role": "user", "content": "word " * 120_000}]
+    refused = refuse(chat(messages=long, max_tokens=10_000, model="gpt-4o-mini"), CHAT, "profile=aoai")
     error = refused.json()["error"]
-    assert error["code"] == "context_length_exceeded"
+    assert (error["code"], error["param"]) == ("context_length_exceeded", "messages")
     assert error["message"].startswith(
-        "This model's maximum context length is 128000 tokens. However, you requested 10000"
+        "This model's maximum context length is 128000 tokens. However, you requested 130"
     )
+
+
+def test_openai_words_for_a_long_text() -> None:
+    body = {"input": "word " * 9000, "model": "text-embedding-3-small"}
+    error = refuse(body, "/openai/v1/embeddings").json()["error"]
+    text = (
+        "This model's maximum context length is 8192 tokens, however you requested 9001 tokens (9001 in your prompt; 0 "
+    )
+    assert (error["param"], error["code"]) == (None, None)
+    assert error["message"] == f"{text}for the completion). Please reduce your prompt; or completion length."
+
+
+def test_models_of_others_give_what_they_can() -> None:
+    body = chat(model="DeepSeek-V3.1", max_tokens=131_000)
+    assert accept({**body, "max_tokens": 10}, "/openai/v1/chat/completions")
+    assert accept({**chat(model="mistral-small-2503"), "max_tokens": 5000}, "/openai/v1/chat/completions")
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"null", b"5"])

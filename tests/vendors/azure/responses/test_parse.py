@@ -110,6 +110,22 @@ def test_where_it_is(target: str, model: str, status: int) -> None:
             id="too few tokens",
         ),
         pytest.param(
+            {"max_output_tokens": 20000},
+            "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 16384, but got 20000 "
+            "instead.",
+            "max_output_tokens",
+            "integer_above_max_value",
+            id="more tokens than the model gives",
+        ),
+        pytest.param(
+            {"input": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]},
+            "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', 'output_text', 'refusal', "
+            "'input_file', 'computer_screenshot', and 'summary_text'.",
+            "input[0].content[0].type",
+            "invalid_value",
+            id="a part of a chat",
+        ),
+        pytest.param(
             {"input": [{"role": "user"}]},
             "Missing required parameter: 'input[0].content'.",
             "input[0].content",

@@ -1,0 +1,75 @@
+"""What OpenAI's models ask of a JSON Schema: of every function's, and of one that is to be followed strictly.
+
+Sources: platform.openai.com, "Structured model outputs" (supported schemas); texts as issue threads of
+openai-python and litellm quote them, their order unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from emulator.core.json import JSON, Object
+
+_FORBIDDEN = ("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas")
+_NAMED = ("properties", "$defs", "definitions")
+_INSIDE = ("items", "additionalProperties")
+Context = tuple[str, ...]
+
+
+def find_problem(schema: Mapping[str, JSON], *, strict: bool) -> str | None:
+    """What is wrong with a schema, as the service says it; ``None``: nothing."""
+    kind = schema.get("type")
+    if kind != "object" and (strict or kind is not None):
+        return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'."
+    for context, one in _walk(schema):
+        problem = _find_gap(one) or (_find_looseness(one) if strict else None)
+        if problem is not None:
+            return f"In context={context!r}, {problem}"
+    return None
+
+
+def _find_gap(schema: Mapping[str, JSON]) -> str | None:
+    if schema.get("type") == "array" and "items" not in schema and "prefixItems" not in schema:
+        return "array schema missing items."
+    return None
+
+
+def _find_looseness(schema: Mapping[str, JSON]) -> str | None:
+    """What a schema leaves open that is to be followed strictly."""
+    forbidden = next((name for name in _FORBIDDEN if name in schema), None)
+    if forbidden is not None:
+        return f"'{forbidden}' is not permitted."
+    properties = schema.get("properties")
+    if schema.get("type") != "object" and not isinstance(properties, dict):
+        return None
+    if schema.get("additionalProperties") is not False:
+        return "'additionalProperties' is required to be supplied and to be false."
+    names = properties if isinstance(properties, dict) else {}
+    required = schema.get("required")
+    listed = required if isinstance(required, list) else []
+    head = "'required' is required to be supplied and to be an array including every key in properties."
+    missing = next((name for name in names if name not in listed), None)
+    if missing is not None:
+        return f"{head} Missing '{missing}'."
+    extra = next((name for name in listed if name not in names), None)
+    return None if extra is None else f"{head} Extra required key '{extra}' supplied."
+
+
+def _walk(schema: Mapping[str, JSON]) -> Iterator[tuple[Context, Mapping[str, JSON]]]:
+    """A schema and all inside it, in document order, each with the names that lead to it; for any depth."""
+    waiting: list[tuple[Context, JSON]] = [((), dict(schema))]
+    while waiting:
+        context, current = waiting.pop()
+        if isinstance(current, dict):
+            yield context, current
+            waiting.extend(reversed([*_list_inner(context, current)]))
+
+
+def _list_inner(context: Context, schema: Object) -> Iterator[tuple[Context, JSON]]:
+    for name, value in schema.items():
+        if name in _INSIDE:
+            yield (*context, name), value
+        elif name == "anyOf" and isinstance(value, list):
+            yield from (((*context, name, str(position)), one) for position, one in enumerate(value))
+        elif name in _NAMED and isinstance(value, dict):
+            yield from (((*context, name, inner), one) for inner, one in value.items())
