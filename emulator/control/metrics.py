@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from emulator import __version__
 from emulator.control.totals import OPERATIONS, Histogram, Series, Totals
 from emulator.core.quota import Level
+from emulator.core.tally import read_tallies
 from emulator.core.vendor import Metrics
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ COMPLETION = Family(
 )
 FAULTS = Family("emulator_faults_total", "counter", "Faults in answers.", ("vendor", "fault"))
 RULES = Family("emulator_rule_matches_total", "counter", "Calls that a rule took.", ("vendor", "rule"))
+HITS = Family("emulator_cache_hits_total", "counter", "What was remembered and wanted again.", ("cache",), False)
+MISSES = Family("emulator_cache_misses_total", "counter", "What had to be found out.", ("cache",), False)
 QUOTA = Family(
     "emulator_quota_remaining", "gauge", "What is left of a limit; of several shares the least.", ("limit", "unit")
 )
@@ -62,7 +65,7 @@ FIRST = Family(
 REST = Family(
     "gen_ai_server_time_per_output_token_seconds", "histogram", "Of the same, for each token after the first.", _SERVED
 )
-FAMILIES = (BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, DURATION, FIRST, REST)
+FAMILIES = (BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, DURATION, FIRST, REST)
 
 
 class Source(Metrics, Protocol):
@@ -86,6 +89,9 @@ class Page:
         if self.session is None:
             yield _family(BUILD, [((__version__, SCHEMA), 1)])
             yield _family(IN_FLIGHT, [((vendor,), source.in_flight()) for vendor, source in self.vendors.items()])
+            tallies = read_tallies()
+            yield _family(HITS, [((cache,), counted.hits) for cache, counted in tallies.items()])
+            yield _family(MISSES, [((cache,), counted.misses) for cache, counted in tallies.items()])
         yield _family(QUOTA, self._list_quotas())
         for family, rows in _LISTED.items():
             yield _family(family, [((vendor, *key), n) for vendor, each in sums.items() for key, n in rows(each)])

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message, Tool
 from emulator.core.json import dump_text
+from emulator.core.tally import watch_cache
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import judge_language
 from emulator.engine.profiles import PROFILES
@@ -83,3 +84,6 @@ def _count_again(text: str, tokenizer: Tokenizer) -> int:
 @lru_cache(maxsize=1024)
 def _recall(text: str, tokenizer: Tokenizer) -> int:
     return tokenizer.count(text)
+
+
+watch_cache("texts", _recall)

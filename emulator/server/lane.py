@@ -12,6 +12,7 @@ import logging
 from aiohttp import web
 
 from emulator.core.errors import EmulatedError
+from emulator.core.tally import keep_tally
 from emulator.server.address import HEADER, PREFIX, Addressed
 from emulator.server.app import VendorApp
 from emulator.server.known import Flowing, Head, Name, Written
@@ -25,6 +26,7 @@ _LENGTHS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _FRAMED = (b"\ncontent-length", b"\ntransfer-encoding")
 _MOST_DIGITS = 9
 _GO_ON = "keep-alive"
+_TALLY = keep_tally("heads")
 _UNUSUAL = ("Expect", "Upgrade", "Content-Encoding", "Transfer-Encoding")
 
 
@@ -66,7 +68,12 @@ class Lane:
 
     def find(self, name: Name) -> Head | None:
         """What is known of a head; its requests may be answered here."""
-        return self._heads.get(name)
+        head = self._heads.get(name)
+        if head is None:
+            _TALLY.misses += 1
+        else:
+            _TALLY.hits += 1
+        return head
 
     def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
         """The answer; ``None``: it takes the long road."""

@@ -3,11 +3,13 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from emulator.core.tally import keep_tally
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
 
 _MOST = 512  # requests
 _LARGEST = 8192  # bytes of a body
+_TALLY = keep_tally("calls")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,9 +37,14 @@ class Memo:
 
     def find(self, wire: WireRequest, place: Hashable = None) -> Known | None:
         """What is known of an equal request; ``place``, if it was found out before."""
-        if not self._known or len(wire.body) > _LARGEST:
-            return None
-        return self._known.get((place or self.place(wire), wire.body, wire.principal))
+        known = None
+        if self._known and len(wire.body) <= _LARGEST:
+            known = self._known.get((place or self.place(wire), wire.body, wire.principal))
+        if known is None:
+            _TALLY.misses += 1
+        else:
+            _TALLY.hits += 1
+        return known
 
     def remember(self, wire: WireRequest, identity: bytes, call: Call) -> None:
         """Keep a call for equal requests to come, if it is one to keep."""

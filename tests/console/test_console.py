@@ -163,11 +163,12 @@ def test_only_rows_that_are_seen_exist(look: Open, emulator_at_work: EmulatorCli
 def test_calls_that_were_too_many_to_be_told_are_counted_and_listed_on_demand(
     look: Open, emulator_at_work: EmulatorClient
 ) -> None:
+    chat(emulator_at_work, *["Hello"] * 40)
     page = look(console(emulator_at_work))
     page.locator("#link", has_text="live").wait_for()
-    page.route("**/events?*", lambda route: route.continue_(url=re.sub(r"most=\d+", "most=3", route.request.url)))
-    page.evaluate("void follow()")  # from here on it is told of three a second
-    chat(emulator_at_work, *["Hello"] * 40)
+    asked = re.compile(r"since=\d+&most=\d+")
+    page.route("**/events?*", lambda route: route.continue_(url=asked.sub("since=0&most=3", route.request.url)))
+    page.evaluate("void follow()")  # it is told of three a second, and so of forty at once of the last
     button = page.get_by_role("button", name="went by unlisted")
     button.wait_for()
     page.unroute("**/events?*")

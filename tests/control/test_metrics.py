@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from emulator.control.entry import Entry
 from emulator.control.metrics import FAMILIES, SCHEMA, Family
 from emulator.core.json import dump_json
 from emulator.server.slip import Slip
@@ -15,6 +16,7 @@ from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control
 from tests.parsed import JSON
+from tests.server.test_lane import HEAD, chat, warm
 from tests.server.toy import TOY
 from tests.wire import Running
 
@@ -186,6 +188,19 @@ rules:
 """
 
 
+def compare(samples: Samples, entries: Sequence[Entry]) -> None:
+    """What is told adds up to what the journal has."""
+    assert pick(samples, "emulator_requests_total", "code") == Counter((str(e.status),) for e in entries)
+    assert sum(pick(samples, "emulator_completion_tokens_total").values()) == sum(e.sent_tokens for e in entries)
+    assert sum(pick(samples, "emulator_prompt_tokens_total").values()) == sum(e.prompt_tokens for e in entries)
+    assert pick(samples, "emulator_faults_total", "fault") == Counter((f,) for e in entries for f in e.faults)
+    assert pick(samples, "emulator_rule_matches_total", "rule") == Counter((e.rule,) for e in entries if e.rule)
+    durations = sum(pick(samples, "gen_ai_server_request_duration_seconds_sum").values())
+    assert durations == pytest.approx(sum(e.duration for e in entries if e.operation is not None))
+    left = pick(samples, "emulator_requests_total", "error").get(("client_left",), 0)
+    assert left == sum(e.client_left and not e.error for e in entries)
+
+
 async def test_they_equal_the_journal_s_sums_while_clients_come_and_leave(start: Start) -> None:
     running = await start(LIVELY, vendors=[TOY])
 
@@ -203,21 +218,39 @@ async def test_they_equal_the_journal_s_sums_while_clients_come_and_leave(start:
     async with asyncio.TaskGroup() as group:
         for number in range(32):
             group.create_task(client(number))
-    while running.built.runtime.metrics["toy"].in_flight():
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while running.built.runtime.metrics["toy"].in_flight():
+            await asyncio.sleep(0.01)
     for session in (None, "s0", "s1", "s2"):
         entries = [call.read() for call in running.built.journal.list_calls(session)]
-        samples = await scrape(running, "" if session is None else f"?session={session}")
-        assert pick(samples, "emulator_requests_total", "code") == Counter((str(e.status),) for e in entries)
-        assert sum(pick(samples, "emulator_completion_tokens_total").values()) == sum(e.sent_tokens for e in entries)
-        assert sum(pick(samples, "emulator_prompt_tokens_total").values()) == sum(e.prompt_tokens for e in entries)
-        assert pick(samples, "emulator_faults_total", "fault") == Counter((f,) for e in entries for f in e.faults)
-        assert pick(samples, "emulator_rule_matches_total", "rule") == Counter((e.rule,) for e in entries if e.rule)
-        durations = sum(pick(samples, "gen_ai_server_request_duration_seconds_sum").values())
-        assert durations == pytest.approx(sum(e.duration for e in entries))
-        left = pick(samples, "emulator_requests_total", "error").get(("client_left",), 0)
-        assert left == sum(e.client_left and not e.error for e in entries)
+        compare(await scrape(running, "" if session is None else f"?session={session}"), entries)
     assert sum(e.client_left for e in running.built.journal) >= 20
+
+
+async def test_they_equal_the_journal_s_sums_on_the_short_road_too(start: Start) -> None:
+    running = await start()
+    await warm(running)
+
+    async def client(number: int) -> None:
+        for turn in range(6):
+            body = chat(f"number {number}, turn {turn // 2}", stream=number % 2 == 0, max_tokens=8)
+            if (number + turn) % 6 == 0:
+                url = urlsplit(running.urls["databricks"])
+                _, writer = await asyncio.open_connection(url.hostname, url.port)
+                writer.write(f"{HEAD}Host: {url.netloc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                await writer.drain()
+                writer.transport.abort()
+            else:
+                await running.send("databricks", HEAD.encode(), body)
+            if turn == 3:
+                await scrape(running)
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        for number in range(32):
+            group.create_task(client(number))
+    calls = running.built.journal.list_calls()
+    assert sum(isinstance(call, Slip) for call in calls) >= 100
+    compare(await scrape(running), [call.read() for call in calls])
 
 
 def test_every_family_is_told_once_and_its_name_says_its_unit() -> None:
@@ -227,3 +260,24 @@ def test_every_family_is_told_once_and_its_name_says_its_unit() -> None:
 
     assert len({family.name for family in FAMILIES}) == len(FAMILIES)
     assert all(map(check, FAMILIES))
+
+
+async def test_what_the_caches_found_and_missed_is_told(start: Start) -> None:
+    running = await start()
+    await warm(running)
+    asked = [chat(text) for text in ("one", "one", "one", "another")]
+    before = await scrape(running)
+    for body in asked:
+        await running.send("databricks", HEAD.encode(), body)
+    after = await scrape(running)
+
+    def grown(name: str) -> dict[str, float]:
+        earlier = pick(before, name, "cache")
+        return {cache: value - earlier[cache,] for (cache,), value in pick(after, name, "cache").items()}
+
+    hits, misses = grown("emulator_cache_hits_total"), grown("emulator_cache_misses_total")
+    assert hits.keys() == misses.keys() == {"heads", "calls", "texts"}
+    assert (hits["heads"], misses["heads"]) == (4, 0)
+    assert hits["calls"] >= 1  # the third of three
+    assert misses["calls"] >= 3
+    assert not any(name.startswith("emulator_cache") for name, _ in await scrape(running, "?session=a"))

@@ -39,6 +39,8 @@ _REST = f"""
 - `gen_ai_provider_name` is `azure.ai.openai` below `/openai`, else `azure.ai.inference`, and the vendor's name for all others.
 - `gen_ai_operation_name` is `chat`, `text_completion`, `embeddings`, `rerank` or `images`. Calls that were refused before anybody knew what
   they asked are told in `emulator_requests_total` alone.
+- `cache` is `heads` (of requests that the short road knows), `calls` (requests that came before, byte for byte) or `texts` (of prompts, whose
+  tokens are known). All are bounded. Words and their tokens are remembered, too, and looked up too often to be counted.
 - Completion tokens are those that went out: a client that leaves after the third token has had three.
 
 Times are the scenario's: under `clock: {{scale: 60}}` a minute of a histogram is a second of yours.

@@ -160,8 +160,9 @@ async def test_every_fault_is_told_once_under_the_right_parent_while_many_call(
     async with asyncio.TaskGroup() as group:
         for number, parent in parents.items():
             group.create_task(ask(running, f"{prompts[number % 4]} {number}", parent))
-    while len(collector.heard) < len(parents):
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while len(collector.heard) < len(parents):
+            await asyncio.sleep(0.01)
     by_parent = {}
     for span in collector.heard:
         assert span.parent is not None
