@@ -141,6 +141,7 @@ def browse(driver: Any, folder: Path) -> Iterator[Any]:
 
 def watch(load: Loader, browser: Any, server: Running, front: str, seconds: float) -> None:
     """One server with nobody looking, with somebody, and with nobody again."""
+    load.run(Load(body=BODY, connections=36), server, 3)  # until each call lets an older one go
     print(" nobody has looked yet:")
     load_for(load, server, front, seconds / 2)
     page = browser.new_page(viewport={"width": 1280, "height": 800})
