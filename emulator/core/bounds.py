@@ -21,7 +21,7 @@ _Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 class CallBounds(Closed):
     """The most that one call may cost; a vendor's own limit holds where it is lower."""
 
-    body: Size = Field(default=64 * _MIB, description="Bytes of a request's body.")
+    body: Size = Field(default=40 * _MIB, description="Bytes of a request's body.")
     decompressed: Size = Field(default=16 * _MIB, description="Bytes of a body that comes compressed.")
     values: _Count = Field(default=300_000, description="Values in a body of JSON: members of objects, items of lists.")
     text: Size = Field(default=32 * _MIB, description="Bytes of the texts in a body of JSON once they are read.")

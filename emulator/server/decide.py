@@ -123,12 +123,16 @@ class Decider:
         assert call.keep is not None
         key, document = call.keep(plan, exchange.wire)
         documents = await state.fetch(session, shelf)
-        if len(documents) >= _MOST_KEPT:
-            oldest = next(iter(documents))
-            await state.store(session, shelf, oldest, None, documents[oldest])
+        await self._make_room(session, documents, key)
         await state.store(session, shelf, key, document, documents.get(key))
         if call.at_once:
             exchange.plan = replace(plan, due=0.0)
+
+    async def _make_room(self, session: str, documents: Mapping[str, JSON], key: str) -> None:
+        """Forget the oldest document where there are too many for one more."""
+        if len(documents) >= _MOST_KEPT and key not in documents:
+            oldest = next(iter(documents))
+            await self._emulator.state.store(session, self._vendor.name, oldest, None, documents[oldest])
 
     async def _apply(self, change: Change, wire: WireRequest) -> WireResponse:
         state, shelf = self._emulator.state, self._vendor.name
@@ -137,6 +141,8 @@ class Decider:
             write = change.make(documents)
             if isinstance(write, WireResponse):
                 return write
+            if write.document is not None:
+                await self._make_room(wire.session, documents, write.key)
             if await state.store(wire.session, shelf, write.key, write.document, documents.get(write.key)):
                 if change.then is not None:
                     await change.then(wire.session)

@@ -9,10 +9,10 @@ from urllib.parse import SplitResult
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota
 from emulator.state.accounts import Account, open_account
+from emulator.state.shelves import Shelves
 
 _MOST_COUNTERS = 50_000  # of all sessions
 _MOST_ACCOUNTS = 20_000  # of one: who asks is up to clients
-_NO_DOCUMENTS: Mapping[str, JSON] = {}
 
 
 def open_memory(url: SplitResult) -> "MemoryStore":
@@ -72,7 +72,7 @@ class MemoryState:
         self._most = self._room = most
         self._sessions: dict[str, OrderedDict[tuple[str, bytes], int]] = defaultdict(OrderedDict)
         self._quotas: dict[str, _Quotas] = defaultdict(_Quotas)
-        self._documents: dict[str, dict[str, Mapping[str, JSON]]] = defaultdict(dict)
+        self._documents = Shelves()
 
     async def count(self, session: str, scope: str, key: bytes) -> int:
         return self.count_now(session, scope, key)
@@ -136,27 +136,20 @@ class MemoryState:
         return self.fetch_now(session, shelf)
 
     def fetch_now(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        shelves = self._documents.get(session)
-        return _NO_DOCUMENTS if shelves is None else shelves.get(shelf, _NO_DOCUMENTS)
+        return self._documents.fetch(session, shelf)
 
     async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
-        shelves = self._documents[session]
-        found = shelves.get(shelf, _NO_DOCUMENTS)
-        if found.get(key) != before:
-            return False
-        shelves[shelf] = {name: value for name, value in {**found, key: document}.items() if value is not None}
-        return True
+        return await self._documents.store(session, shelf, key, document, before)
 
     async def reset(self, session: str | None = None) -> None:
         if session is None:
             self._sessions.clear()
             self._room = self._most
             self._quotas.clear()
-            self._documents.clear()
         else:
             self._room += len(self._sessions.pop(session, ()))
             self._quotas.pop(session, None)
-            self._documents.pop(session, None)
+        self._documents.reset(session)
 
     def retire(self) -> None:
         """It goes with the last call that holds on to it."""

@@ -46,6 +46,7 @@ _REST = f"""
 | a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
 | a prompt | one beyond 1 MiB of text is taken to go on as it begins when its tokens are counted | |
 | the headers `x-emulator-fault`, `-error`, `-ttft` together | 8,192 characters | 400, `application/problem+json` |
+| outputs of a classic model | 524,288 values | 400 |
 | a duration | a century (36,525 days) | `emulator check` and `PUT` name the line |
 | a clock's scale | 0.000001 to 1,000,000 | the same |
 | a deployment's dimensions | 65,536 | the same |

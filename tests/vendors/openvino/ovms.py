@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emulator.core.call import Sampling
@@ -173,9 +173,15 @@ def make_request(
     return WireRequest(method=method, path=path, headers=lines, body=payload, key=bytes(range(16)))
 
 
-def make_server(profile: str = "seed", *, keys: Mapping[str, str] | None = None, **switches: JSON) -> Server:
+def make_server(
+    profile: str = "seed",
+    *,
+    keys: Mapping[str, str] | None = None,
+    deployments: Sequence[DeploymentEntry] = (),
+    **switches: JSON,
+) -> Server:
     settings = OpenVinoSettings.model_validate({"profile": profile, **switches})
-    scenario = Scenario(version=1, deployments=_EXTRA)
+    scenario = Scenario(version=1, deployments=(*_EXTRA, *deployments))
     if keys is not None:
         tokens = tuple(Key(token=token, principal=name) for token, name in keys.items())
         scenario = Scenario(version=1, deployments=_EXTRA, keys=tokens)

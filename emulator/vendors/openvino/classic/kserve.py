@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from emulator.core.call import CompletionAsk
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, check_json
 from emulator.core.record import record
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
@@ -19,8 +19,10 @@ from emulator.vendors.openvino.classic.checks import Given, check_tensors
 from emulator.vendors.openvino.classic.find import find_model
 from emulator.vendors.openvino.classic.tensors import (
     FLOATS,
+    QUICK,
     Tensor,
     Value,
+    count_outputs,
     is_known,
     list_tensors,
     pack_values,
@@ -65,7 +67,7 @@ def parse_infer(request: WireRequest, service: OvmsService) -> Call:
         EmulatedError: the first check that fails, in the server's order.
     """
     head, tail = _split_body(request)
-    body = _load_head(head, service)
+    body = _load_head(head, request, service)
     binary = _read_binary(body)
     inputs = _read_inputs(body)
     raws = _share_bytes(inputs, tail)
@@ -81,8 +83,10 @@ def parse_infer(request: WireRequest, service: OvmsService) -> Call:
     except EmulatedError as error:
         raise name_asked(error, deployment, f"ModelInfer {REFUSED}") from None
     identity = body.get("id")
+    count = count_outputs(deployment, [each.tensor for each in given.values()])
     return Call(
         deployment=deployment,
+        heavy=count > QUICK,
         ask=CompletionAsk(prompts=("",), known=""),
         served="ModelInfer",
         codec=InferCodec(
@@ -95,27 +99,28 @@ def parse_infer(request: WireRequest, service: OvmsService) -> Call:
     )
 
 
-def _split_body(request: WireRequest) -> tuple[bytes, bytes]:
+def _split_body(request: WireRequest) -> tuple[bytes, memoryview]:
     """The JSON and the bytes behind it, as a header says where they part."""
     header = request.headers.get("Inference-Header-Content-Length")
     if header is None:
-        return request.body, b""
+        return request.body, memoryview(b"")
     if not _LENGTH.fullmatch(header.strip()) or not 0 <= int(header) < 2**31:
         text = "Inference-Header-Content-Length header is invalid and couldn't be parsed"
         raise status_refusal(text, status=500)
     length = int(header)
     if length > len(request.body):
         raise status_refusal("Inference-Header-Content-Length header exceeds actual payload length", status=500)
-    return request.body[:length], request.body[length:]
+    return request.body[:length], memoryview(request.body)[length:]
 
 
-def load_object(text: bytes, service: OvmsService) -> Object:
-    """A body as the classic routes read it: their refusals say where.
+def load_object(text: bytes, request: WireRequest, service: OvmsService) -> Object:
+    """A body, or what of it is text, as the classic routes read it: their refusals say where.
 
     Raises:
         EmulatedError: 412, 400 or 500.
     """
     try:
+        check_json(text, request.most_values, request.most_text)
         body = read_json(text, service.settings.release.nesting_limit)
     except TooDeepError:
         raise status_refusal("JSON nesting depth exceeds the allowed limit", status=500) from None
@@ -126,8 +131,8 @@ def load_object(text: bytes, service: OvmsService) -> Object:
     return body
 
 
-def _load_head(text: bytes, service: OvmsService) -> Object:
-    body = load_object(text, service)
+def _load_head(text: bytes, request: WireRequest, service: OvmsService) -> Object:
+    body = load_object(text, request, service)
     if not isinstance(body.get("id", ""), str):
         raise status_refusal(_INPUT)
     _check_parameters(body)
@@ -219,7 +224,7 @@ _CHECKS: Mapping[str, Callable[[JSON], bool]] = {
 } | dict.fromkeys(("UINT8", "UINT16", "UINT32", "UINT64"), is_uint32)
 
 
-def _share_bytes(inputs: list[_Input], tail: bytes) -> list[bytes | None]:
+def _share_bytes(inputs: list[_Input], tail: memoryview) -> list[bytes | None]:
     """Its bytes for each input that has no values; ``None`` for one that has."""
     shares: list[bytes | None] = []
     position = 0
@@ -237,7 +242,7 @@ def _share_bytes(inputs: list[_Input], tail: bytes) -> list[bytes | None]:
             size = len(tail) if len(inputs) == 1 and each.datatype == "BYTES" else _measure(each)
         if size > len(tail) - position:
             raise status_refusal("Received buffer size is smaller than binary_data_size parameter indicates")
-        shares.append(tail[position : position + size])
+        shares.append(bytes(tail[position : position + size]))
         position += size
     return shares
 

@@ -19,9 +19,11 @@ from emulator.vendors.openvino.classic.find import find_model
 from emulator.vendors.openvino.classic.kserve import load_object
 from emulator.vendors.openvino.classic.tensors import (
     FLOATS,
+    QUICK,
     Tensor,
     TensorInfo,
     Value,
+    count_outputs,
     list_tensors,
     pack_values,
     size_of,
@@ -57,15 +59,17 @@ def parse_predict(request: WireRequest, service: OvmsService) -> Call:
     deployment = find_model(request, service, name)
     declared = {info.name: info for info in list_tensors(deployment, "inputs")}
     try:
-        rows, arrays = _read_body(load_object(request.body, service), declared)
+        rows, arrays = _read_body(load_object(request.body, request, service), declared)
         given = {
             key: _give(key, array, declared.get(key), _INSTANCE if rows else _INPUT) for key, array in arrays.items()
         }
         check_tensors([*declared.values()], given, len(given))
     except EmulatedError as error:
         raise name_asked(error, deployment, f"Predict {REFUSED}") from None
+    count = count_outputs(deployment, [each.tensor for each in given.values()])
     return Call(
         deployment=deployment,
+        heavy=count > QUICK,
         ask=CompletionAsk(prompts=("",), known=""),
         served="Predict",
         codec=PredictCodec(

@@ -34,6 +34,10 @@ _TYPES: Mapping[str, tuple[str, str, str]] = {
 FLOATS = frozenset(("FP16", "FP32", "FP64"))
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _SOME = 1  # in place of a dimension that may be any, where no input says how large it is
+MOST_VALUES = 524_288
+"""Of all outputs of one call."""
+QUICK = 8_192
+"""Values that are made within some milliseconds."""
 Value = bool | int | float | bytes
 
 
@@ -169,6 +173,19 @@ def split_texts(raw: bytes) -> list[Value]:
     return texts
 
 
+def count_outputs(deployment: Deployment, inputs: Sequence[Tensor]) -> int:
+    """Values of all outputs, known before any is made: a few bytes may ask for very many.
+
+    Raises:
+        EmulatedError: 400, there are too many.
+    """
+    first = inputs[0].shape if inputs else ()
+    count = sum(prod(_settle_shape(info.shape, first)) for info in list_tensors(deployment, "outputs"))
+    if count > MOST_VALUES:
+        raise status_refusal(f"The outputs would have {count} values, and those of one call may have {MOST_VALUES}.")
+    return count
+
+
 def infer(deployment: Deployment, inputs: Sequence[Tensor], fixed: Mapping[str, JSON]) -> list[Tensor]:
     """What a model says to its inputs: the same to the same, whichever way they came.
 
@@ -176,7 +193,8 @@ def infer(deployment: Deployment, inputs: Sequence[Tensor], fixed: Mapping[str, 
     """
     digest = hashlib.sha256(deployment.name.encode())
     for tensor in sorted(inputs, key=lambda tensor: tensor.name):
-        digest.update(f"\0{tensor.name}\0{tensor.datatype}\0{tensor.shape}\0".encode() + tensor.raw)
+        digest.update(f"\0{tensor.name}\0{tensor.datatype}\0{tensor.shape}\0".encode())
+        digest.update(tensor.raw)
     first = inputs[0].shape if inputs else ()
     made = []
     for info in list_tensors(deployment, "outputs"):

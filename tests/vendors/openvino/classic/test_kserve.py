@@ -6,6 +6,7 @@ import pytest
 
 from emulator.core.vendor import Call
 from emulator.core.wire import WireResponse
+from emulator.scenario.schema import DeploymentEntry
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, make_request, make_server
 from tests.vendors.openvino.plans import say
@@ -252,3 +253,30 @@ def test_metadata() -> None:
         b'{"name":"mask","datatype":"BOOL","shape":[-1,2]}],"outputs":[{"name":"label","datatype":"BYTES","shape":[-1]},'
         b'{"name":"score","datatype":"INT32","shape":[-1,2]}]}'
     )
+
+
+_WIDE = DeploymentEntry(
+    vendor="openvino",
+    name="wide",
+    kind="classic",
+    traits={"inputs": [{"name": "b", "shape": [-1, -1, -1]}], "outputs": [{"name": "a", "shape": [-1, -1]}]},
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "count"),
+    [
+        pytest.param([1, 2_000_000_000, 0], 2_000_000_000, id="nothing, in a shape that is giant"),
+        pytest.param([524_289, 1, 0], 524_289, id="one too many"),
+    ],
+)
+def test_outputs_are_bounded_before_any_is_made(shape: JSON, count: int) -> None:
+    server = make_server(deployments=[_WIDE])
+    refused = ask(server, body(tensor(shape=shape, data=[])), "wide")
+    assert refused.status == 400
+    assert f"{count} values" in refused.body.decode()
+
+
+def test_a_body_of_too_many_values_is_refused_before_any_is_read() -> None:
+    refused = ask(SEED, body(tensor(data=[1] * 300_001)))
+    assert refused.status == 412
