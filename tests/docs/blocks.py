@@ -50,6 +50,7 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("control.md", "json", "", VERIFIED),
     ("control.md", "", "", VERIFIED),
     ("metrics.md", "yaml", "", "tests/docs/test_metrics.py::test_what_is_to_be_scraped_is_there"),
+    ("mindie.md", "yaml", "", SERVED),
     ("openvino.md", "yaml", "", SERVED),
     ("performance.md", "", "", "tests/docs/test_commands.py::test_measurements_take_the_options_that_are_shown"),
     ("recipes.md", "yaml", "", RECIPES + "test_check_finds_nothing_to_say"),

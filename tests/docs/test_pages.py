@@ -55,7 +55,7 @@ def test_no_block_is_spoken_of_that_is_gone() -> None:
 
 SCENARIOS = [
     pytest.param(block, id=f"{name} {number}")
-    for name in ("scenarios.md", "openvino.md")
+    for name in ("scenarios.md", "mindie.md", "openvino.md")
     for number, block in enumerate(blocks(DOCS / name, "yaml"))
 ]
 
