@@ -86,7 +86,7 @@ class Replica(Steering):
     async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
         def make() -> Change:
             planned = self._here.plan(loaded, session, seed)
-            return {"op": "put"}, self._write(planned, self._own_clock(planned, session), era=_new_era())
+            return {"op": "put"}, self._write(planned, self._own_clock(planned, session), era=os.urandom(6).hex())
 
         await self._change(session, make)
 
@@ -94,7 +94,7 @@ class Replica(Steering):
         def make() -> Change:
             active = self._here.of(session)
             clock, now = self._own_clock(active, session), active.emulator.clock.now()
-            return {"op": "reset"}, self._write(active, clock, started=now, era=_new_era())
+            return {"op": "reset"}, self._write(active, clock, started=now, era=os.urandom(6).hex())
 
         await self._change(session, make)
 
@@ -218,11 +218,15 @@ class Replica(Steering):
             self._worlds.pop(session, None)
         if change["op"] in ("reset", "end"):
             self._journal.begin_era(session, number)
+        before = self._here.states
         try:
             return await self._do(change, session)
         except (ScenarioError, LookupError) as error:
             log.error("a change of others cannot be made here: %s", error)
             return {"error": f"{self._commons.replica}: {error}"}
+        finally:
+            for state in before - self._here.states:  # calls have counted there until now, however late this is
+                await state.reset()
 
     async def _do(self, change: Object, session: str) -> Object:
         here = self._here
@@ -292,7 +296,3 @@ class Replica(Steering):
 
 def _read_beginning(document: Mapping[str, JSON]) -> Beginning:
     return Beginning(None, as_number(document["started"]), as_text(document["era"]))
-
-
-def _new_era() -> str:
-    return os.urandom(6).hex()

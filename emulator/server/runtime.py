@@ -11,6 +11,7 @@ from emulator.control.target import Teller
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock
 from emulator.core.secret import make_keyring
+from emulator.core.state import State
 from emulator.core.vendor import Vendors
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
@@ -77,6 +78,11 @@ class Runtime:
     def worlds(self) -> Iterable[ActiveScenario]:
         """Every scenario that is at work: the server's, and those of sessions that have their own."""
         return [self.active, *(session.world for session in self.sessions if session.world is not None)]
+
+    @property
+    def states(self) -> set[State]:
+        """Where all that is at work counts."""
+        return {world.emulator.state for world in self.worlds}
 
     @property
     def metrics(self) -> Mapping[str, VendorMetrics]:
@@ -244,9 +250,8 @@ class Runtime:
 
     def _retire_state(self, before: ActiveScenario) -> None:
         """Nor do calls that are under way count for anybody, unless another world goes on with what they count."""
-        state = before.emulator.state
-        if all(world.emulator.state is not state for world in self.worlds):
-            state.retire()
+        if before.emulator.state not in self.states:
+            before.emulator.state.retire()
 
     def _forget(self, session: Session[ActiveScenario]) -> None:
         self.journal.clear(session.name)

@@ -11,6 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from emulator.core.commons import Commons, Posted, World
+from emulator.core.json import as_object
 from emulator.core.state import StoreLostError
 from emulator.scenario.load import load_text
 from emulator.server.build import build
@@ -290,3 +291,19 @@ async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: li
         await store.quiet.wait()
     assert store.asked == asked
     task.cancel()
+
+
+async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_of_it(url: str) -> None:
+    async with open_replicas(url, LIMITED, count=2) as two:
+        assert [(await chat(replica)).status for replica in two] == [200] * 2
+        teller = cast(Replica, two[0].built.runtime.steering)
+        known = teller._worlds[""]
+        document = {**as_object(known.document), "era": "another"}
+        posted = await teller._commons.change(  # whoever tells of it is killed before it has reset anything
+            "", {"op": "put", "session": "", "world": document}, document, known.version
+        )
+        assert posted is not None
+        assert len(await teller._commons.collect(posted, 20.0)) == 2
+        place, _, prefix = url.partition("?prefix=")
+        async with Redis.from_url(place, decode_responses=True) as server:
+            assert [key async for key in server.scan_iter(f"{prefix}:*:session:*")] == []
