@@ -12,6 +12,8 @@ from emulator.core.alarm import Alarm, open_alarm
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, where a clock that does not follow the wall begins
 _TICKS = 4000  # a second: real sleepers due within one wake together
 _CROWD, _COARSE = 128, 4  # beyond so many ticks for which somebody waits, new ones are four times as long
+_LATE = 2  # ticks; who is later wakes before other work begins
+_PATIENCE = 2  # times as long as it took to wake the last: else there would be no time for other work
 _TOLERANCE = 1e-6  # seconds; a sum of steps is not exactly the whole, and Unix time has but 0.2 µs
 
 
@@ -25,6 +27,9 @@ class Clock(Protocol):
 
     def call_at(self, due: float, callback: Callable[[], None]) -> None:
         """Call back once ``now() >= due``, never before this returns; far cheaper than a sleeping task."""
+
+    def catch_up(self) -> None:
+        """Wake whoever is due and was not yet, as other work took long; more of it is about to begin."""
 
     def advance(self, seconds: float) -> None:
         """Move on; whoever is due by then wakes. ``seconds`` is not negative."""
@@ -68,6 +73,7 @@ class RealClock:
         self._ticks: list[int] = []  # a heap of those that have a bucket
         self._armed = inf  # the tick for which the alarm is set
         self._alarm: Alarm | None = None
+        self._truce = 0.0  # ticks that whoever is due next lets other work have, as waking the last took so long
         self._retired = False
 
     def now(self) -> float:
@@ -89,6 +95,10 @@ class RealClock:
                 self._arm()
         else:
             bucket.append(callback)
+
+    def catch_up(self) -> None:
+        if -inf < self._armed < time.monotonic() * _TICKS - max(_LATE, self._truce):
+            self._wake()
 
     def advance(self, seconds: float) -> None:
         self._offset += seconds
@@ -130,12 +140,14 @@ class RealClock:
     def _wake(self) -> None:
         """Wake all that are due."""
         self._armed = -inf  # who sleeps again meanwhile need not set it
-        now = int(time.monotonic() * _TICKS)
+        began = time.monotonic()
+        now = int(began * _TICKS)
         try:
             while self._ticks and self._ticks[0] <= now:
                 for callback in self._buckets.pop(heappop(self._ticks)):
                     callback()
         finally:
+            self._truce = (time.monotonic() - began) * _TICKS * _PATIENCE
             self._arm()
 
 
@@ -154,6 +166,9 @@ class InstantClock:
     def call_at(self, due: float, callback: Callable[[], None]) -> None:
         self._now = max(self._now, due)
         asyncio.get_running_loop().call_soon(callback)
+
+    def catch_up(self) -> None:
+        """Nobody waits for it."""
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
@@ -198,6 +213,9 @@ class FrozenClock:
             asyncio.get_running_loop().call_soon(callback)
         else:
             self._sleepers.append((due, callback))
+
+    def catch_up(self) -> None:
+        """It stands still."""
 
     def advance(self, seconds: float) -> None:
         self._now += seconds

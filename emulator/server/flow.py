@@ -1,44 +1,96 @@
-"""Streams of the short road that take their time: on their way without a task, from the clock's timer alone."""
+"""Answers of the short road that take their time: on their way without a task, from the clock's timer alone."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
+from collections.abc import Callable
+from typing import Protocol
 
 from emulator.core.clock import Clock
-from emulator.core.wire import WireStream
 from emulator.server.exchange import Exchange
 from emulator.server.known import Carrier
 from emulator.server.metrics import VendorMetrics
-from emulator.server.pump import Pump, State
+from emulator.server.pump import Sent, State, Tell
 from emulator.server.record import Recorder
 
 log = logging.getLogger("emulator")
 
 
-class Flow:
-    """One stream on one connection; ``opening``: its head."""
+class Writer(Protocol):
+    """What is written of an answer, and when."""
 
-    __slots__ = ("_carrier", "_exchange", "_metrics", "_opening", "_pump", "_recorder", "_waits")
+    def go(self, transport: asyncio.WriteTransport | None, tell: Tell) -> None:
+        """Write what is due, now and whenever more is."""
+
+    def rest(self) -> None:
+        """Write no more."""
+
+
+class Late:
+    """Writes an answer in one piece ``due`` seconds after admission.
+
+    ``word``: the whole of it, when it is sent at a time; ``size``: of its body.
+    ``before_end`` is called when all is known of the answer and it is still to be written.
+    """
 
     def __init__(
         self,
-        exchange: Exchange,
-        stream: WireStream,
-        opening: bytes,
         clock: Clock,
-        recorder: Recorder,
-        metrics: VendorMetrics,
+        started: float,
+        due: float,
+        word: Callable[[float], bytes],
+        size: int,
+        sent: Sent,
+        before_end: Callable[[], None],
+    ) -> None:
+        self._clock = clock
+        self._due, self._at = due, started + due
+        self._word = word
+        self._size = size
+        self._sent = sent
+        self._before_end = before_end
+        self._transport: asyncio.WriteTransport | None = None
+        self._tell: Tell | None = None
+
+    def go(self, transport: asyncio.WriteTransport | None, tell: Tell) -> None:
+        self._transport, self._tell = transport, tell
+        self._clock.call_at(self._at, self._write)
+
+    def rest(self) -> None:
+        self._tell = None
+
+    def _write(self) -> None:
+        tell, self._tell = self._tell, None
+        if tell is None:
+            return
+        outcome: State | Exception = State.GONE
+        transport, sent, now = self._transport, self._sent, self._clock.now()
+        try:
+            if transport is not None and not transport.is_closing():
+                data = self._word(now)
+                sent.size, sent.first, sent.reached, sent.whole = self._size, now, self._due, True
+                self._before_end()
+                transport.write(data)
+                outcome = State.DONE
+        except Exception as error:
+            outcome = error
+        tell(outcome)
+
+
+class Flow:
+    """One answer on one connection; ``opening``: what is written of it at once."""
+
+    __slots__ = ("_carrier", "_exchange", "_metrics", "_opening", "_recorder", "_waits", "_writer")
+
+    def __init__(
+        self, exchange: Exchange, opening: bytes, writer: Writer, recorder: Recorder, metrics: VendorMetrics
     ) -> None:
         self._exchange = exchange
         self._opening = opening
+        self._writer = writer
         self._recorder = recorder
         self._metrics = metrics
-        sent = exchange.sent
-        sent.status = stream.status
-        over = partial(recorder.record, exchange)
-        self._pump = Pump(clock, exchange.started, iter(stream.events), sent, over, chunked=True)
         self._carrier: Carrier | None = None
         self._waits = False  # for the client to read
 
@@ -47,14 +99,15 @@ class Flow:
         self._carrier = carrier
         self._metrics.running += 1
         self._metrics.work(self._exchange.call, 1)
-        transport.write(self._opening)
-        self._pump.go(transport, self._hear)
+        if self._opening:
+            transport.write(self._opening)
+        self._writer.go(transport, self._hear)
 
     def go_on(self) -> None:
         """The client has read what was sent."""
         if self._waits and self._carrier is not None:
             self._waits = False
-            self._pump.go(self._carrier.transport, self._hear)
+            self._writer.go(self._carrier.transport, self._hear)
 
     def leave(self) -> None:
         """The client has left."""
@@ -78,7 +131,7 @@ class Flow:
     def _end(self, *, left: bool) -> None:
         if self._carrier is not None:
             self._carrier = None
-            self._pump.rest()
+            self._writer.rest()
             self._metrics.running -= 1
             self._metrics.work(self._exchange.call, -1)
             self._recorder.close(self._exchange, left=left)

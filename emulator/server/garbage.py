@@ -3,15 +3,15 @@
 import gc
 from collections.abc import Callable
 
-_YOUNG, _MIDDLE = 10_000, 3  # objects that came and stayed until they are looked through, and so often until again
+_YOUNG = 20_000  # objects that came and stayed until they are looked through, once
 _NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
-_QUIET, _OVERDUE = 10, 100  # times that objects were looked at again since; each stands for thirty thousand
+_QUIET, _OVERDUE = 15, 150  # times that objects were looked through since; each stands for twenty thousand
 
 
 def begin() -> None:
     """What was made before the first request lives as long as the process; what comes is looked at from now on."""
     gc.freeze()
-    gc.set_threshold(_YOUNG, _MIDDLE, _NEVER)
+    gc.set_threshold(_YOUNG, _NEVER, _NEVER)
     gc.enable()
 
 
@@ -35,5 +35,5 @@ class Garbage:
 
 
 def _count() -> int:
-    """How often the middle-aged were looked through since all were."""
-    return gc.get_count()[2]
+    """How often those that came were looked through since all were."""
+    return gc.get_count()[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from multidict import CIMultiDict
 
 from emulator.core.bounds import is_light, is_long, is_open
@@ -12,11 +14,12 @@ from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
 from emulator.pipeline import LONG_PROMPT, UNMATCHED, Emulator
 from emulator.server.exchange import Exchange
-from emulator.server.flow import Flow
+from emulator.server.flow import Flow, Late
 from emulator.server.head import LAST_CHUNK, chunk, frame, name_answer, word_head
 from emulator.server.known import Flowing, Head, Written
 from emulator.server.memo import Memo
 from emulator.server.metrics import VendorMetrics
+from emulator.server.pump import Pump
 from emulator.server.read import identify
 from emulator.server.record import Recorder
 from emulator.server.slip import Said, Slip
@@ -69,6 +72,7 @@ class Quick:
         emulator, state, most = self._emulator, self._state, self.most
         if len(body) > most > 0:
             return None  # the answer could not be made once more
+        emulator.clock.catch_up()
         started = emulator.clock.now()
         wire = head.open(body)
         session = wire.session
@@ -92,10 +96,15 @@ class Quick:
         return answer if isinstance(answer, Flow) else self._finish(head, wire, call, plan, answer, identity)
 
     def _make(self, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
-        if not call.stream:
-            return self._word(call.codec.render(plan, wire))
-        stream = call.codec.stream(plan, wire)
-        return self._begin(wire, call, plan, stream, identity) if plan.due > 0.0 else self._pour(stream)
+        late = plan.due > 0.0
+        if call.stream:
+            stream = call.codec.stream(plan, wire)
+            return self._begin(wire, call, plan, stream, identity) if late else self._pour(stream)
+        whole = call.codec.render(plan, wire)
+        answer = self._word(whole)
+        if answer is None or not late:
+            return answer
+        return self._delay(wire, call, plan, whole, answer, identity) if answer.goes_on else None
 
     def _finish(
         self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes
@@ -121,8 +130,8 @@ class Quick:
         """
         if call.keep is not None or call.delay or call.quotas or not call.repeatable:
             return False
-        if not self._emulator.immediate and (not call.stream or call.names is not None):
-            return False
+        if call.names is not None and not self._emulator.immediate:
+            return False  # there would be time to stop it
         bounds, ask, deployment = self._emulator.bounds, call.ask, call.deployment
         if not is_light(ask, bounds.messages):
             if is_open(ask) or is_long(ask, deployment):
@@ -164,16 +173,40 @@ class Quick:
 
     def _begin(self, wire: WireRequest, call: Call, plan: Plan, stream: WireStream, identity: bytes) -> Flow:
         """A stream that takes its time."""
+        exchange = self._enter(wire, call, plan, stream, identity)
+        headers, emulator, sent = (*stream.headers, *exchange.extra), self._emulator, exchange.sent
+        opening = word_head(self._vendor, stream.status, headers, frame(stream.status, None), plan.created)
+        over = partial(self._recorder.record, exchange)
+        pump = Pump(emulator.clock, plan.created, iter(stream.events), sent, over, chunked=True)
+        return Flow(exchange, opening, pump, self._recorder, self._metrics)
+
+    def _delay(
+        self, wire: WireRequest, call: Call, plan: Plan, whole: WireResponse, answer: _Answer, identity: bytes
+    ) -> Flow:
+        """An answer in one piece that takes its time."""
+        exchange = self._enter(wire, call, plan, whole, identity)
+        headers, emulator, sent = (*answer.headers, *exchange.extra), self._emulator, exchange.sent
+
+        def word(now: float) -> bytes:
+            return word_head(self._vendor, answer.status, headers, answer.framing, now) + answer.body
+
+        over = partial(self._recorder.record, exchange)
+        late = Late(emulator.clock, plan.created, plan.due, word, answer.size, sent, over)
+        return Flow(exchange, b"", late, self._recorder, self._metrics)
+
+    def _enter(
+        self, wire: WireRequest, call: Call, plan: Plan, answer: WireResponse | WireStream, identity: bytes
+    ) -> Exchange:
+        """A call whose answer begins."""
         wire.headers = CIMultiDict(wire.headers)
         wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
         journal, started = self._recorder.journal, plan.created
         exchange = Exchange(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
         exchange.identity, exchange.parsed = identity, call
-        exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, stream
+        exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, answer
         exchange.extra = (name_answer(wire.key),)
-        headers = (*stream.headers, *exchange.extra)
-        opening = word_head(self._vendor, stream.status, headers, frame(stream.status, None), started)
-        return Flow(exchange, stream, opening, self._emulator.clock, self._recorder, self._metrics)
+        exchange.sent.status = answer.status
+        return exchange
 
     def _word(self, answer: WireResponse) -> _Answer | None:
         """One in one piece."""

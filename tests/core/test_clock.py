@@ -196,3 +196,19 @@ async def test_a_callback_comes_when_its_time_has(clock: Clock) -> None:
     await asyncio.sleep(0.005)
     assert called
     assert called[0] >= due - 1e-6
+
+
+async def test_who_is_due_need_not_wait_for_the_event_loop() -> None:
+    clock = RealClock()
+    woken: list[str] = []
+    now = clock.now()
+    clock.call_at(now + 0.001, lambda: woken.append("due"))
+    clock.call_at(now + 3600.0, lambda: woken.append("not due"))
+    clock.catch_up()
+    assert woken == []
+    while clock.now() < now + 0.003:  # work that lets nobody else have a turn
+        pass
+    clock.catch_up()
+    assert woken == ["due"]
+    await asyncio.sleep(0)
+    clock.retire()

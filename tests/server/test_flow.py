@@ -1,4 +1,4 @@
-"""Streams of the short road that take their time: what comes meanwhile, who leaves, who reads slowly, and the end."""
+"""Answers of the short road that take their time: what comes meanwhile, who leaves, who reads slowly, and the end."""
 
 import asyncio
 import socket
@@ -78,6 +78,32 @@ async def test_events_come_when_they_are_due_and_the_journal_says_so(start: Star
     assert entry.kept is not None
     assert [*entry.kept.writes] == [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]
     assert in_flight(served) == 0
+
+
+async def test_an_answer_in_one_piece_comes_when_it_is_due_and_the_journal_says_so(start: Start) -> None:
+    served = await start(SLOW)
+    async with connect(served) as client:
+        await client.begin(chat(max_tokens=3))
+        frozen(served).advance(2.9)
+        await asyncio.sleep(0)
+        assert in_flight(served) == 1
+        frozen(served).advance(0.1)
+        answer = await asyncio.wait_for(read_answer(client.reader), 10)
+    entry = [*served.built.journal][-1]
+    assert (answer.status, len(answer.body)) == (200, entry.bytes_out)
+    assert (entry.planned_ttft, entry.ttft, entry.planned_end, entry.duration) == (3.0, 3.0, 3.0, 3.0)
+    assert (entry.whole, entry.client_left, entry.sent_tokens, in_flight(served)) == (True, False, 3, 0)
+
+
+async def test_who_leaves_before_an_answer_in_one_piece_gets_none(start: Start) -> None:
+    served = await start(SLOW)
+    async with connect(served) as client:
+        await client.begin(chat(max_tokens=3))
+        client.writer.transport.abort()
+        await until(lambda: not in_flight(served))
+    frozen(served).advance(LONG)
+    entry = [*served.built.journal][-1]
+    assert (entry.whole, entry.client_left, entry.sent_tokens, entry.bytes_out) == (False, True, 0, 0)
 
 
 async def test_what_comes_meanwhile_is_answered_afterwards_and_in_order(start: Start) -> None:

@@ -8,11 +8,11 @@ from emulator.server.garbage import Garbage
 @pytest.mark.parametrize(
     ("count", "busy", "looks"),
     [
-        pytest.param(9, False, 0, id="little is new"),
-        pytest.param(10, False, 1, id="much is new, and nobody waits"),
-        pytest.param(10, True, 0, id="somebody would wait"),
-        pytest.param(99, True, 0, id="somebody still would"),
-        pytest.param(100, True, 1, id="too much is new"),
+        pytest.param(14, False, 0, id="little is new"),
+        pytest.param(15, False, 1, id="much is new, and nobody waits"),
+        pytest.param(15, True, 0, id="somebody would wait"),
+        pytest.param(149, True, 0, id="somebody still would"),
+        pytest.param(150, True, 1, id="too much is new"),
     ],
 )
 def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) -> None:
