@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from emulator.core.json import dump_string
 from emulator.core.quota import Balance
 from emulator.core.record import record
 
@@ -66,6 +67,10 @@ class Said(Protocol):
     def text(self) -> str:
         """The texts of all tokens together."""
 
+    @property
+    def quoted(self) -> Sequence[bytes]:
+        """Their texts as JSON."""
+
 
 @record(frozen=True, slots=True, eq=False)
 class Words:
@@ -77,6 +82,10 @@ class Words:
     @property
     def text(self) -> str:
         return "".join(self.tokens)
+
+    @property
+    def quoted(self) -> Sequence[bytes]:
+        return [*map(dump_string, self.tokens)]
 
 
 @record(frozen=True, slots=True, eq=False)

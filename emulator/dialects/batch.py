@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import repeat
 from operator import add
 
 from emulator.core.record import record
@@ -11,22 +12,48 @@ from emulator.core.wire import Batch, Event, Mark
 
 MOST = 512  # events of a batch: to make more would let others wait
 _SIZES = 4096  # openings of chunks that are remembered
+_MOST_NUMBERS = 16_384  # with a text behind each that are kept
+_END = b"\r\n"  # of a chunk
+_JOINED = int(Mark.JOINED)  # to ask the mark itself costs ten times as much
 
 
 @record(frozen=True, slots=True, eq=False)
 class Tails:
-    """What follows the text of each event where it is not the same; ``sizes``: of each."""
+    """What follows the text of each event where it is not the same, up to the end of its chunk; ``sizes``: of each."""
 
     texts: Sequence[bytes]
     sizes: Sequence[int]
 
 
+class _Numbers:
+    """Numbers with the same text behind each; those up to the highest that was asked for are kept, within bounds."""
+
+    def __init__(self, behind: bytes) -> None:
+        self._template = b"%d" + behind.replace(b"%", b"%%")
+        self._texts: list[bytes] = []
+
+    def take(self, start: int, end: int) -> list[bytes]:
+        """Those from ``start`` to before ``end``."""
+        texts = self._texts
+        if end > _MOST_NUMBERS:
+            return [self._template % number for number in range(start, end)]
+        texts += [self._template % number for number in range(len(texts), end)]
+        return texts[start:end]
+
+
+_numbers_before = lru_cache(maxsize=64)(_Numbers)
+
+
 @lru_cache(maxsize=64)
 def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> Tails:
     """The parts of ``after`` with numbers between them, which count on from ``start`` and an offset each."""
-    template = b"%d".join([part.replace(b"%", b"%%") for part in after])
-    texts = [template % tuple([number + offset for offset in offsets]) for number in range(start, end)]
-    return Tails([text + b"\r\n" for text in texts], [*map(len, texts)])
+    first, *parts = after
+    parts[-1] += _END
+    texts: Iterable[bytes] = repeat(first, end - start)
+    for part, offset in zip(parts, offsets, strict=True):
+        texts = map(add, texts, _numbers_before(part).take(start + offset, end + offset))
+    texts = [*texts]
+    return Tails(texts, [*map(len, texts)])
 
 
 def weave(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[list[bytes], int]:
@@ -37,8 +64,9 @@ def weave(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[
         pieces = [b"", before, b"", b""] * count
         pieces[3::4] = after.texts
         sizes = map(add, sizes, after.sizes)
+        fixed -= len(_END)
     else:
-        pieces = [b"", before, b"", after + b"\r\n"] * count
+        pieces = [b"", before, b"", after + _END] * count
         fixed += len(after)
     pieces[2::4] = texts
     sizes = [*sizes]
@@ -76,8 +104,8 @@ def chunk(events: Iterable[Event]) -> Batch:
         count += 1
         size += len(data)
         held += data
-        if Mark.JOINED not in mark:
-            pieces += b"%x\r\n" % len(held), held, b"\r\n"
+        if not int(mark) & _JOINED:
+            pieces += b"%x\r\n" % len(held), held, _END
             held = b""
     return b"".join(pieces), size, count
 

@@ -8,7 +8,8 @@ from itertools import count
 from emulator.core.record import record
 from emulator.core.wire import Batch, Event, Foretold, Mark
 from emulator.dialects.batch import count_on, join, weave
-from emulator.dialects.sse import quote
+
+_SILENCE = b'""'
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -16,7 +17,7 @@ class PlainStream(Foretold):
     """Whole events, one event a token, and whole events.
 
     Fields:
-        tokens: their texts; ``due``: as many.
+        tokens: their texts as JSON; ``due``: as many.
         before: what stands in front of the text.
         after: what follows it, in parts: between each two of them stands the number of the token and what is added.
         offsets: what is added, one fewer than ``after`` has parts.
@@ -25,7 +26,7 @@ class PlainStream(Foretold):
     """
 
     opening: Sequence[Event]
-    tokens: Sequence[str]
+    tokens: Sequence[bytes]
     due: Sequence[float]
     before: bytes
     after: tuple[bytes, ...]
@@ -38,17 +39,17 @@ class PlainStream(Foretold):
         # Every % of the parts stands for itself.
         head, *tail = [part.replace(b"%", b"%%") for part in (self.before, *self.after)]
         template = head + b"%b" + b"%d".join(tail)
-        rows = zip(map(quote, self.tokens), *[count(1 + offset) for offset in self.offsets], strict=False)
-        for due, token, row, number in zip(self.due, self.tokens, rows, count(1), strict=False):
-            if token or self.silent:
+        rows = zip(self.tokens, *[count(1 + offset) for offset in self.offsets], strict=False)
+        for due, row, number in zip(self.due, rows, count(1), strict=False):
+            if self.silent or row[0] != _SILENCE:
                 yield due, template % row, number, Mark.PLAIN
         yield from self.ending
 
     def batches(self) -> Iterator[Batch] | None:
-        if self.ending[-1][0] > 0.0 or not (self.silent or all(self.tokens)):
+        if self.ending[-1][0] > 0.0 or not (self.silent or _SILENCE not in self.tokens):
             return None
         return join(self.opening, self._weave, len(self.tokens), self.ending)
 
     def _weave(self, start: int, end: int) -> tuple[list[bytes], int]:
         after = count_on(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
-        return weave(self.before, [*map(quote, self.tokens[start:end])], after)
+        return weave(self.before, self.tokens[start:end], after)

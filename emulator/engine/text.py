@@ -8,9 +8,10 @@ per answer.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from itertools import count as count_from
 
+from emulator.core.json import dump_string
 from emulator.core.seed import prepare
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.prose import load_prose
@@ -18,7 +19,9 @@ from emulator.engine.prose import load_prose
 Tokens = tuple[str, ...]
 Ends = tuple[int, ...]
 Ids = tuple[int, ...]
-Passage = tuple[Tokens, Ids, str, int, Ends]  # both as a text, how many they are, and where each ends in it
+Quoted = tuple[bytes, ...]
+Passage = tuple[Tokens, Ids, str, int, Ends, Quoted]
+"""Tokens and their ids; both as a text, how many they are, where each ends in it; tokens as JSON."""
 
 _LONGEST = 1024  # tokens of an answer that ends by itself
 _FALLBACK = "en_US"
@@ -78,12 +81,13 @@ class Recital:
     ``eos``, where it is shown, comes after them. ``unsaid``: how many tokens of the last passage are not.
     """
 
-    __slots__ = ("_passages", "_tokens", "_unsaid", "count", "ended", "eos")
+    __slots__ = ("_passages", "_quoted", "_tokens", "_unsaid", "count", "ended", "eos")
 
     def __init__(self, passages: Sequence[Passage], count: int, ended: bool, unsaid: int = 0) -> None:
         self._passages = passages
         self._unsaid = unsaid
         self._tokens: Tokens | None = None
+        self._quoted: Sequence[bytes] | None = None
         self.count = count
         self.ended = ended
         self.eos: int | None = None
@@ -96,6 +100,14 @@ class Recital:
         return self._tokens
 
     @property
+    def quoted(self) -> Sequence[bytes]:
+        if self._quoted is None:
+            said = [*chain.from_iterable([passage[5] for passage in self._passages])]
+            del said[self.count :]
+            self._quoted = said if self.eos is None else [*said, b'""']
+        return self._quoted
+
+    @property
     def ids(self) -> Ids:
         said = [id for _, ids, *_ in self._passages for id in ids][: self.count]
         return tuple(said) if self.eos is None else (*said, self.eos)
@@ -105,7 +117,7 @@ class Recital:
         text = "".join([passage[2] for passage in self._passages])
         if not self._unsaid:
             return text
-        _, _, last, count, ends = self._passages[-1]
+        _, _, last, count, ends, _ = self._passages[-1]
         return text[: len(text) - len(last) + ends[count - self._unsaid]]
 
 
@@ -205,4 +217,4 @@ def _keep_whole(tokenizer: Tokenizer, sentences: Sequence[str]) -> list[str]:
 def _tokenize(tokenizer: Tokenizer, text: str) -> Passage:
     tokens = tuple(tokenizer.pieces(text))
     ends = tuple(accumulate(map(len, tokens), initial=0))
-    return tokens, tuple(tokenizer.encode(text)), text, len(tokens), ends
+    return tokens, tuple(tokenizer.encode(text)), text, len(tokens), ends, tuple(map(dump_string, tokens))

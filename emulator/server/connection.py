@@ -14,7 +14,7 @@ from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from emulator.core.bounds import LIGHT
 from emulator.core.reasons import reason_phrase
-from emulator.server.known import Flowing, Name
+from emulator.server.known import Flowing, Head, Name
 from emulator.server.lane import Lane, is_bare, read_frame
 from emulator.server.patience import Phase
 from emulator.server.player import END
@@ -42,8 +42,8 @@ class Connection(RequestHandler):
     """
 
     __slots__ = (
-        *("_flow", "_flowed", "_half_head", "_held", "_lane", "_lost", "_missing", "_own", "_seen_phase"),
-        *("_seen_request", "_seen_unread", "is_free", "name", "since"),
+        *("_flow", "_flowed", "_half_head", "_head", "_held", "_lane", "_lost", "_missing", "_own"),
+        *("_seen_phase", "_seen_request", "_seen_unread", "is_free", "name", "since"),
     )
 
     def __init__(
@@ -58,6 +58,7 @@ class Connection(RequestHandler):
         )
         self._lane, self._own = lane, own
         self._held = b""  # a request for the short road, its body not whole; or what comes while a stream flows
+        self._head: Head | None = None  # of the latest request that the short road was for
         self._flow: Flowing | None = None  # of the short road, which takes its time
         self._flowed: asyncio.Future[None] | None = None
         self._missing = 0  # bytes that end the request which the framework reads; below 0: nobody knows
@@ -98,14 +99,13 @@ class Connection(RequestHandler):
         lane, transport = self._lane, self.transport
         if lane is None or transport is None or self._paused or self._close or not self._rests():
             return False
-        data = self._held + data
-        found = read_frame(data)
-        if found is None:
+        if self._held:
+            data = self._held + data
+        found = lane.recognize(data, self._own, self._head)
+        if found is None or found[2] > LIGHT:
             return False
-        before, after, begin, end = found
-        head = lane.find((*self._own, before, after))
-        if head is None or end > LIGHT:
-            return False
+        head, begin, end = found
+        self._head = head
         if len(data) != end:
             return self._hold(data, end)
         answer = lane.answer(head, data[begin:])

@@ -15,6 +15,9 @@ Name = tuple[str, str, bytes, bytes]
 """A head: whose port it came to, vendor and session, and its bytes before and after the length of the body."""
 
 
+END = b"\r\n\r\n"  # of a head
+MOST_DIGITS = 9  # of the length of a body
+
 Written = tuple[bytes, bool]
 """An answer as it is written, and whether the connection goes on."""
 
@@ -67,6 +70,7 @@ class Head:
         keeps: the vendor may keep documents that have a say.
         place: as :class:`emulator.server.memo.Memo` has it.
         misses: calls in a row that the short road was not for.
+        rest: its bytes after the length of the body.
         size: bytes of headers and query as the journal counts them.
     """
 
@@ -86,10 +90,23 @@ class Head:
     keeps: bool
     place: Hashable = None
     misses: int = 0
+    rest: bytes = field(init=False)
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.rest = self.name[3] + END
         self.size = size_of(self.headers) + (size_of(self.query) if self.query else 0)
+
+    def measure(self, data: bytes) -> tuple[int, int] | None:
+        """Where the body of a request with this head begins and ends; ``None``: it has another head."""
+        before, rest = self.name[2], self.rest
+        start = len(before)
+        stop = data.find(b"\r", start, start + MOST_DIGITS + 1)
+        digits = data[start:stop]
+        if stop < 0 or not (digits.isdigit() and data.startswith(before) and data.startswith(rest, stop)):
+            return None
+        begin = stop + len(rest)
+        return begin, begin + int(digits)
 
     def open(self, body: bytes) -> WireRequest:
         """A request with this head."""

@@ -15,16 +15,14 @@ from emulator.core.errors import EmulatedError
 from emulator.core.tally import keep_tally
 from emulator.server.address import HEADER, PREFIX, Addressed
 from emulator.server.app import VendorApp
-from emulator.server.known import Flowing, Head, Name, Written
+from emulator.server.known import END, MOST_DIGITS, Flowing, Head, Name, Written
 from emulator.server.runtime import Runtime
 
 log = logging.getLogger("emulator")
 _MOST = 512  # heads that are known, and names of those that came once
 _PATIENCE = 8  # calls in a row that it was not for
-_END = b"\r\n\r\n"
 _LENGTHS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _FRAMED = (b"\ncontent-length", b"\ntransfer-encoding")
-_MOST_DIGITS = 9
 _GO_ON = "keep-alive"
 _TALLY = keep_tally("heads")
 _UNUSUAL = ("Expect", "Upgrade", "Content-Encoding", "Transfer-Encoding")
@@ -35,7 +33,7 @@ def read_frame(data: bytes) -> tuple[bytes, bytes, int, int] | None:
 
     ``None``: the head is not whole, or says its body's length in no usual way.
     """
-    end = data.find(_END)
+    end = data.find(END)
     if end < 0:
         return None
     for name in _LENGTHS:
@@ -44,15 +42,15 @@ def read_frame(data: bytes) -> tuple[bytes, bytes, int, int] | None:
             start = at + len(name)
             stop = data.find(b"\r", start)
             digits = data[start:stop]
-            if stop - start <= _MOST_DIGITS and digits.isdigit():
-                begin = end + 4
+            if stop - start <= MOST_DIGITS and digits.isdigit():
+                begin = end + len(END)
                 return data[:start], data[stop:end], begin, begin + int(digits)
     return None
 
 
 def is_bare(data: bytes) -> bool:
     """It is one whole head of a request without a body."""
-    return data.find(_END) == len(data) - len(_END) and not any(name in data.lower() for name in _FRAMED)
+    return data.find(END) == len(data) - len(END) and not any(name in data.lower() for name in _FRAMED)
 
 
 class Lane:
@@ -66,14 +64,27 @@ class Lane:
         self._left: set[Name] = set()
         runtime.changed.append(self._forget)
 
-    def find(self, name: Name) -> Head | None:
-        """What is known of a head; its requests may be answered here."""
-        head = self._heads.get(name)
+    def recognize(self, data: bytes, own: tuple[str, str], latest: Head | None) -> tuple[Head, int, int] | None:
+        """The head of a request, if it has come before, and where its body begins and ends.
+
+        ``latest``: of the connection's last request; most send the same one all the time.
+        """
+        heads = self._heads
+        if latest is not None and heads.get(latest.name) is latest:
+            found = latest.measure(data)
+            if found is not None:
+                _TALLY.hits += 1
+                return latest, *found
+        frame = read_frame(data)
+        if frame is None:
+            return None
+        before, after, begin, end = frame
+        head = heads.get((*own, before, after))
         if head is None:
             _TALLY.misses += 1
-        else:
-            _TALLY.hits += 1
-        return head
+            return None
+        _TALLY.hits += 1
+        return head, begin, end
 
     def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
         """The answer; ``None``: it takes the long road."""

@@ -28,12 +28,18 @@ from emulator.server.trace import AROUND, TOKEN, cut_credentials
 
 @record(frozen=True, slots=True, eq=False)
 class _Answer:
-    """An answer without its head; ``size``: of the body without framing, ``events``: of a stream."""
+    """An answer without its head.
+
+    Fields:
+        parts: its body as it is written.
+        size: of the body without framing.
+        events: of a stream.
+    """
 
     status: int
     headers: Headers
     framing: str
-    body: bytes
+    parts: tuple[bytes, ...]
     size: int
     events: int
     goes_on: bool
@@ -113,7 +119,7 @@ class Quick:
         self._record(head, wire, call, plan, answer, identity)
         headers, goes_on = (*answer.headers, name_answer(wire.key)), answer.goes_on
         opening = word_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)
-        return opening + answer.body, goes_on
+        return b"".join((opening, *answer.parts)), goes_on
 
     def _read(self, head: Head, wire: WireRequest) -> Call | None:
         """The call, if it is one."""
@@ -214,8 +220,8 @@ class Quick:
         if not body:
             return None
         framing = frame(answer.status, None if answer.chunked else len(body))
-        whole = chunk(body) + LAST_CHUNK if answer.chunked else body
-        return _Answer(answer.status, answer.headers, framing, whole, len(body), 0, not answer.close)
+        parts = (chunk(body), LAST_CHUNK) if answer.chunked else (body,)
+        return _Answer(answer.status, answer.headers, framing, parts, len(body), 0, not answer.close)
 
     def _pour(self, answer: WireStream) -> _Answer | None:
         """A stream, if it goes out in one write."""
@@ -226,7 +232,7 @@ class Quick:
             return None
         chunks, size, count = first
         framing = frame(answer.status, None)
-        return _Answer(answer.status, answer.headers, framing, chunks + LAST_CHUNK, size, count, True)
+        return _Answer(answer.status, answer.headers, framing, (chunks, LAST_CHUNK), size, count, True)
 
     def say(self, slip: Slip) -> Said:
         """An answer once more, for whoever reads the journal."""

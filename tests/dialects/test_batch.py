@@ -12,6 +12,7 @@ from emulator.core.vendor import Call
 from emulator.core.wire import Batch, Event, Foretold, Mark, WireRequest, WireStream
 from emulator.dialects.batch import MOST, chunk, count_on, weave
 from emulator.dialects.plain import PlainStream
+from emulator.dialects.sse import quote
 from emulator.pipeline import UNMATCHED
 from emulator.scenario.load import load_text
 from emulator.server.build import build
@@ -65,7 +66,7 @@ def test_a_stream_joined_is_the_stream_event_by_event(
 ) -> None:
     stream = PlainStream(
         opening=[(due, data, number, mark & ~Mark.JOINED) for due, data, number, mark in opening],
-        tokens=tokens,
+        tokens=[*map(quote, tokens)],
         due=[0.0] * len(tokens),
         before=before,
         after=(*(part for part, _ in counts), after),
@@ -79,7 +80,8 @@ def test_a_stream_joined_is_the_stream_event_by_event(
 
 @pytest.mark.parametrize("length", [0, 1, MOST - 1, MOST, MOST + 1, 3 * MOST])
 def test_a_long_stream_comes_in_several_batches(length: int) -> None:
-    stream = PlainStream((), ["%d"] * length, [0.0] * length, b"%", (b"<", b"%%"), [(0.0, b"!", 0, Mark.DONE)], (8000,))
+    ending = [(0.0, b"!", 0, Mark.DONE)]
+    stream = PlainStream((), [b'"%d"'] * length, [0.0] * length, b"%", (b"<", b"%%"), ending, (8000,))
     batches = [*(stream.batches() or ())]
     assert len(batches) == max(1, -(-length // MOST))
     assert add_up(batches) == frame(stream)
@@ -95,7 +97,7 @@ def test_a_long_stream_comes_in_several_batches(length: int) -> None:
     ],
 )
 def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], silent: bool, known: bool) -> None:
-    stream = PlainStream((), tokens, due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent)
+    stream = PlainStream((), [*map(quote, tokens)], due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent)
     assert (stream.batches() is not None) is known
 
 
@@ -104,6 +106,12 @@ def test_texts_are_woven_into_a_template() -> None:
     assert (b"".join(pieces), size) == (b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20)
     pieces, size = weave(b"<", [b"a", b"bcd"], b">")
     assert (b"".join(pieces), size) == (b"3\r\n<a>\r\n5\r\n<bcd>\r\n", 8)
+
+
+def test_numbers_beyond_those_that_are_kept_are_made_all_the_same() -> None:
+    tails = count_on((b"%", b"%d>"), (1 << 20,), 3, 5)
+    assert [*tails.texts] == [b"%1048579%d>\r\n", b"%1048580%d>\r\n"]
+    assert [*tails.sizes] == [13, 13]
 
 
 def test_events_that_go_out_together_are_one_chunk() -> None:

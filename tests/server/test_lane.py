@@ -256,6 +256,25 @@ async def test_requests_that_come_together_are_answered_in_order(start: Start) -
     assert ids == [entry.id for entry in [*running.built.journal][-5:]]
 
 
+async def test_heads_that_differ_by_a_letter_are_told_apart_on_one_connection(start: Start) -> None:
+    """Shorter, longer, or with another credential, after the head that came before them."""
+    running = await start("keys: [{token: key-a, principal: ann}, {token: key-b, principal: bob}]")
+    heads = [f"POST {CHAT} HTTP/1.1\r\nAuthorization: Bearer {end}\r\n" for end in ("key-a", "key-b", "key-a\r\nX: 1")]
+    for head in heads:
+        await warm(running, head)
+    url = urlsplit(running.urls["databricks"])
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    for number in (0, 0, 1, 2, 0, 2, 1, 1):
+        body = chat(f"Question {number}")
+        writer.write(f"{heads[number]}Host: {url.netloc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        async with asyncio.timeout(20):
+            assert (await read_answer(reader)).status == 200
+    writer.close()
+    latest = [*running.built.journal][-8:]
+    assert [entry.principal for entry in latest] == ["ann", "ann", "bob", "ann", "ann", "ann", "bob", "bob"]
+    assert [len(entry.kept.request.headers) for entry in latest if entry.kept is not None] == [3, 3, 3, 4, 3, 4, 3, 3]
+
+
 async def test_a_body_that_never_comes_whole_is_nobodys_loss(start: Start) -> None:
     running = await start()
     await warm(running)

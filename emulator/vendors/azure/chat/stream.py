@@ -157,7 +157,7 @@ def _stream_plain(chunks: _ChoiceChunks, opening: Sequence[Event], ending: Seque
     before, after = chunks.chunk(b'"content":\0').split(b"\0")
     return PlainStream(
         opening=(*opening, (first_due(choice, chunks.plan.due), first, 0, PLAIN)),
-        tokens=choice.tokens,
+        tokens=choice.said.quoted,
         due=choice.due,
         before=before,
         after=(after,),

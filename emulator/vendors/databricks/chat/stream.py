@@ -66,7 +66,7 @@ def _stream_plain(head: bytes, plan: Plan, style: AnswerStyle) -> PlainStream:
     ending = finish % (head, delta, quote(choice.finish_reason), dump_usage(plan.usage, style))
     return PlainStream(
         opening=((first, opening, 0, PLAIN),),
-        tokens=choice.tokens,
+        tokens=choice.said.quoted,
         due=choice.due,
         before=before + b'"content":',
         after=(after, b',"total_tokens":', b"}}\n\n"),
@@ -83,7 +83,7 @@ def _stream_text(head: bytes, plan: Plan, style: AnswerStyle, include_usage: boo
     finish: Event = (last, prefix + _finish(choice, delta, style) + closing, choice.count, mark)
     return PlainStream(
         opening=((first, b'%b%b"role":"assistant","content":""%b%b' % (prefix, delta, _AFTER, suffix), 0, PLAIN),),
-        tokens=choice.tokens,
+        tokens=choice.said.quoted,
         due=choice.due,
         before=prefix + delta + b'"content":',
         after=(_AFTER + suffix,),

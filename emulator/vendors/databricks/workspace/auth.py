@@ -40,14 +40,13 @@ def authenticate(request: WireRequest, service: DatabricksService) -> str:
     Raises:
         EmulatedError: 401 without a credential, 403 with one that opens nothing.
     """
-    basic = basic_credentials(request)
-    token = basic[1] if basic is not None and basic[0] == "token" else bearer_token(request)
+    token = bearer_token(request) or _read_password(request)
     if not token:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, NO_CREDENTIAL)
-    principal = principal_of(token, service)
+    grant = read_grant(token)
+    principal = _find_owner(token, grant, service)
     if principal is None:
         raise EmulatedError(ErrorKind.UNAUTHENTICATED, BAD_TOKEN, status=403)
-    grant = read_grant(token)
     if grant is not None and not _covers(grant, request.path):
         text = "Provided OAuth token does not have required scopes"  # wording unverified
         raise EmulatedError(ErrorKind.FORBIDDEN, text)
@@ -56,7 +55,17 @@ def authenticate(request: WireRequest, service: DatabricksService) -> str:
 
 def principal_of(token: str, service: DatabricksService) -> str | None:
     """Whose a token is: a configured one's, or one issued for such a one that has not expired."""
-    grant = read_grant(token)
+    return _find_owner(token, read_grant(token), service)
+
+
+def _read_password(request: WireRequest) -> str:
+    """The token of one who sends it as a password; empty: there is none."""
+    user, password = basic_credentials(request) or ("", "")
+    return password if user == "token" else ""
+
+
+def _find_owner(token: str, grant: Grant | None, service: DatabricksService) -> str | None:
+    """As :func:`principal_of`, of a token that says this of itself."""
     if grant is not None and service.clock.now() >= grant.expires:
         return None
     principal = service.principal(token)
@@ -90,16 +99,16 @@ def issue(grant: Grant, secret: str) -> str:
 
 def read_grant(token: str) -> Grant | None:
     """What an issued token says; ``None`` if it is of another kind."""
-    parts = token.split(".")
-    if len(parts) != 3:
+    if token.count(".") != 2:
         return None
+    client, said, _ = token.split(".")
     try:
-        claims = parse_json(_decode(parts[1]))
+        claims = parse_json(_decode(said))
     except ValueError:
         return None
     if not isinstance(claims, list) or [type(claim) for claim in claims] != [str, str, int]:
         return None
-    return Grant(_decode(parts[0]), as_text(claims[0]), as_text(claims[1]), as_integer(claims[2]))
+    return Grant(_decode(client), as_text(claims[0]), as_text(claims[1]), as_integer(claims[2]))
 
 
 def refuse_personal(request: WireRequest) -> None:

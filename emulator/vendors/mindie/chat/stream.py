@@ -53,10 +53,11 @@ def _stream_plain(
     """The usual stream, which is what :func:`_stream_choice` makes of it."""
     times = time_tokens(choice, answer.stops, answer.tokenizer)
     last = len(times) - 1
-    delta = b'"content":' + quote(choice.tokens[last])
+    tokens = choice.said.quoted
+    delta = b'"content":' + tokens[last]
     return PlainStream(
         opening=opening,
-        tokens=choice.tokens[:last],
+        tokens=tokens[:last],
         due=times[:last],
         before=head + _BEFORE % 0 + b'"content":',
         after=(_AFTER % (b"null", b"null"),),

@@ -47,14 +47,14 @@ _CONTENT = b'"choices":[{"index":0,"delta":{"role":"assistant","content":'
 
 
 def _stream_text(choice: Choice, head: bytes, options: ChatOptions, ending: Sequence[Event]) -> PlainStream:
-    before, last = head + _CONTENT, choice.count - 1
+    before, last, tokens = head + _CONTENT, choice.count - 1, choice.said.quoted
     closing: list[Event] = []
     if choice.count:
         after = _AFTER_TEXT % (_NULL, quote(name_finish(choice, options.limit)))
-        closing = [(choice.due[last], b"".join((before, quote(choice.tokens[last]), after)), choice.count, FINISH)]
+        closing = [(choice.due[last], b"".join((before, tokens[last], after)), choice.count, FINISH)]
     return PlainStream(
         opening=(),
-        tokens=choice.tokens[:-1],
+        tokens=tokens[:-1],
         due=choice.due[:-1],
         before=before,
         after=(_AFTER_TEXT % (_NULL, _NULL),),
