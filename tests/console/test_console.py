@@ -244,15 +244,16 @@ def test_models_and_health_say_what_the_control_plane_says(look: Open, emulator_
 VIEWS = ["calls", "time", "scenario", "limits", "models", "health"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 def test_nothing_serious_stands_in_the_way_of_anybody(
-    look: Open, emulator_at_work: EmulatorClient, scheme: str
+    look: Open, emulator_at_work: EmulatorClient, scheme: str, width: int
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     chat(emulator_at_work, "Hello", "rivers", "tides")
     views = [*VIEWS, f"calls/{emulator_at_work.requests()[0].id}"]
     for view in views:
         page = look(console(emulator_at_work), view, scheme)
+        page.set_viewport_size({"width": width, "height": 800})
         page.locator("#detail h2, table, #list").first.wait_for()
         found = axe.run(page).response["violations"]
         serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]

@@ -71,3 +71,20 @@ def test_of_many_calls_one_is_found_and_opened_wherever_it_stands(
 def test_a_report_has_the_views_of_the_console(look: Open, page_of_a_run: str, view: str, says: str) -> None:
     page = look(page_of_a_run, view)
     page.get_by_text(says).first.wait_for()
+
+
+@pytest.mark.parametrize("view", ["calls", "calls/", "scenario", "health"])
+@pytest.mark.parametrize("width", [1280, 390], ids=["wide", "narrow"])
+def test_nothing_serious_stands_in_the_way_of_anybody_in_a_report(
+    look: Open, page_of_a_run: str, view: str, width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = look(page_of_a_run, view.rstrip("/"))
+    page.set_viewport_size({"width": width, "height": 800})
+    if view.endswith("/"):
+        page.locator(ROWS).first.click()
+        page.locator("#detail h2").wait_for()
+    page.locator("#list, table").first.wait_for()
+    found = axe.run(page).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
