@@ -194,7 +194,7 @@ class Quick:
         headers, emulator, sent = (*answer.headers, *exchange.extra), self._emulator, exchange.sent
 
         def word(now: float) -> bytes:
-            return word_head(self._vendor, answer.status, headers, answer.framing, now) + answer.body
+            return b"".join((word_head(self._vendor, answer.status, headers, answer.framing, now), *answer.parts))
 
         over = partial(self._recorder.record, exchange)
         late = Late(emulator.clock, plan.created, plan.due, word, answer.size, sent, over)
