@@ -89,6 +89,7 @@ def test_responses(litellm: JSON, streamed: bool) -> None:
     assert answer.output[-1].content[0].text
 
 
+@pytest.mark.parametrize("session_by", ["plain", "key", "own port"])  # it asks the host for a token, without its path
 def test_it_logs_in_as_an_application(live: Running, litellm: JSON, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABRICKS_API_KEY")
     monkeypatch.setenv("DATABRICKS_CLIENT_ID", "app")
