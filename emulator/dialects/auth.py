@@ -1,7 +1,6 @@
 """Credentials as most vendors take them."""
 
 import base64
-import binascii
 
 from emulator.core.wire import WireRequest
 
@@ -19,6 +18,6 @@ def basic_credentials(request: WireRequest) -> tuple[str, str] | None:
         return None
     try:
         user, found, password = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # it is no base64 of UTF-8
         return None
     return (user, password) if found else None

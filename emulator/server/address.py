@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Collection, Mapping
 from urllib.parse import unquote_plus
@@ -137,7 +136,7 @@ def _split_credential(value: str, keys: Collection[str]) -> tuple[str, str]:
         return session, f"{scheme}{space}{rest}"
     try:
         user, colon, password = base64.b64decode(token, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # it is no base64 of UTF-8
         return "", value
     session, rest = _split_key(password, keys)
     return session, f"{scheme}{space}{base64.b64encode(f'{user}{colon}{rest}'.encode()).decode()}"

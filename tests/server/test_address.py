@@ -60,6 +60,15 @@ def test_the_session_is_cut_off_from_credentials(headers: dict[str, str], left: 
     assert dict(address("/", CIMultiDict(headers)).headers) == left
 
 
+@pytest.mark.parametrize(
+    "token", ["Y\udc91BwOnMzY3JldA==", "äöü", "a", "/w=="], ids=["a byte", "letters", "short", "no text"]
+)
+def test_basic_credentials_that_are_none_are_left_as_they_are(token: str) -> None:
+    headers = {"Authorization": f"Basic {token}"}
+    found = address("/", CIMultiDict(headers))
+    assert (found.session, dict(found.headers)) == ("", headers)
+
+
 def test_a_key_that_is_listed_is_whole() -> None:
     found = address("/", CIMultiDict({"api-key": "k~a"}), keys=lambda session: {"k~a"})
     assert (found.session, found.headers["api-key"]) == ("", "k~a")

@@ -6,7 +6,6 @@ taken to be a picture, and of one that comes along only the first bytes are look
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping
 
@@ -80,7 +79,7 @@ def _decode(text: str) -> bytes:
         raise _refusal(f"base64 encoding is invalid: Invalid symbol {ord(text[offset])}, offset {offset}.")
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:  # it is no base64
         raise _refusal("base64 encoding is invalid: Invalid padding") from None
 
 
