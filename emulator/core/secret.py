@@ -6,6 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
+from multidict import CIMultiDict
+
+from emulator.core.wire import WireRequest
+
 HEADERS = ("authorization", "api-key", "x-api-key", "x-emulator-token", "cookie", "proxy-authorization")
 QUERY = ("key", "api-key", "api_key", "subscription-key", "access_token")
 _SECRET = frozenset(HEADERS)
@@ -132,3 +136,16 @@ def _cut(value: str) -> str:
 def cut(secret: str) -> str:
     """``dapi-search`` → ``dapi…``: enough to tell it by."""
     return str(secret) if isinstance(secret, SealedCredential) else f"{secret[:4]}…"
+
+
+def cut_credentials(wire: WireRequest) -> None:
+    """Leave no credential of a request whole."""
+    secrets = cut_values(wire.headers, HEADERS)
+    if secrets:
+        headers = CIMultiDict(wire.headers)
+        for name, cut in secrets.items():
+            headers[name] = cut
+        wire.headers = headers
+    asked = cut_values(wire.query, QUERY) if wire.query else None
+    if asked:
+        wire.query = {**wire.query, **asked}

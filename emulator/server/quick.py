@@ -9,6 +9,7 @@ from multidict import CIMultiDict
 from emulator.core.bounds import is_light, is_long, is_open
 from emulator.core.plan import Plan
 from emulator.core.record import record
+from emulator.core.secret import cut_credentials
 from emulator.core.state import ATTEMPTS, NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
@@ -23,7 +24,7 @@ from emulator.server.pump import Pump
 from emulator.server.read import identify
 from emulator.server.record import Recorder
 from emulator.server.slip import Said, Slip
-from emulator.server.trace import AROUND, TOKEN, cut_credentials
+from emulator.server.trace import AROUND, TOKEN
 
 
 @record(frozen=True, slots=True, eq=False)

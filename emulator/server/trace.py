@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from multidict import CIMultiDict
-
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99, thin
 from emulator.core.plan import Choice, Usage
-from emulator.core.secret import HEADERS, QUERY, cut_body, cut_values
+from emulator.core.secret import cut_body, cut_credentials
 from emulator.core.wire import Headers, WireRequest
 from emulator.faults import Strike
 from emulator.scenario.match import Match, Verdict
@@ -79,6 +77,7 @@ class Trace:
     seq: int = 0
     size: int = 0
     request_cut: bool = False
+    response_cut: bool = False
     verdicts: tuple[Verdict, ...] = ()
     entry: Entry | None = None
     traceparent: str | None = None
@@ -160,8 +159,7 @@ class Trace:
             return
         wire.forget_json()
         cut_credentials(wire)
-        if len(wire.body) > most:
-            wire.body, self.request_cut = wire.body[:most], True
+        self._shorten(most)
         if self.operation is None:  # no body of a chat holds any
             wire.body = cut_body(wire.body)
             self.body = None if self.body is None else cut_body(self.body)
@@ -177,6 +175,12 @@ class Trace:
         self.size = AROUND + said + times + len(wire.body) + size_of(wire.headers)
         if wire.query:
             self.size += size_of(wire.query)
+
+    def _shorten(self, most: int) -> None:
+        if len(self.wire.body) > most:
+            self.wire.body, self.request_cut = self.wire.body[:most], True
+        if self.body is not None and len(self.body) > most:
+            self.body, self.response_cut = self.body[:most], True
 
     def forget(self) -> None:
         """Keep no more than the figures."""
@@ -265,6 +269,7 @@ class Trace:
         if self.stream or self.raw is not None:
             kept.writes = thin(self.sent.dues, self.sent.lateness)
         kept.request_cut, kept.size = self.request_cut, self.size
+        kept.response_cut |= self.response_cut
         return kept
 
 
@@ -285,16 +290,3 @@ def read_traceparent(headers: Mapping[str, str]) -> str | None:
     """What the client says of its trace."""
     value = headers.get("traceparent")
     return None if value is None else value[:_LONGEST_TRACEPARENT]
-
-
-def cut_credentials(wire: WireRequest) -> None:
-    """Leave no credential of a request whole."""
-    secrets = cut_values(wire.headers, HEADERS)
-    if secrets:
-        headers = CIMultiDict(wire.headers)
-        for name, cut in secrets.items():
-            headers[name] = cut
-        wire.headers = headers
-    asked = cut_values(wire.query, QUERY) if wire.query else None
-    if asked:
-        wire.query = {**wire.query, **asked}

@@ -67,6 +67,10 @@ and a connection that is kept is in step. Dates end with the year 9999, whatever
 over all vendors and profiles, with faults, limits and clocks drawn for each round. It looks for bugs of ours, connections out of step, answers
 that take more than a second of work, and memory and files that do not come back; what it finds is printed at once, kept in
 `--findings FOLDER`, and makes it end with 1. The same seed sends the same requests: `--first 172 --rounds 1` sends those of one round again.
+
+`python -m tests.hostile` sends everything that was ever made to stop it, and something giant in each place of each request: for every one it tells
+how long health took at worst, how much memory grew, how it was answered, and whether the next call was right. `--only WORDS` sends some of
+them; `--worst 1` allows for a machine that is busy.
 """
 
 

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.fuzz.wire import Connection
 from tests.parsed import JSON
 
 _STARTS = 60.0  # seconds
@@ -33,15 +35,22 @@ class Server:
                 raise RuntimeError((self.folder / "log").read_text())
             time.sleep(0.02)
         told = json.loads(ports.read_text())
+        self._context = ssl._create_unverified_context() if "--tls" in flags else None
         self.urls = {name: _address(url) for name, url in told.get("urls", told).items() if isinstance(url, str)}
 
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
+    def connect(self, place: str, patience: float = _STARTS) -> Connection:
+        """A connection to a vendor, or to ``front``."""
+        return Connection(self.urls[place], self._context, patience)
+
     def control(self, method: str, path: str, body: JSON = None) -> JSON:
         """What the control plane answers; it must be pleased."""
         connection = http.client.HTTPConnection(*self.urls["front"], timeout=30)
+        if self._context is not None:
+            connection = http.client.HTTPSConnection(*self.urls["front"], timeout=30, context=self._context)
         try:
             payload = None if body is None else json.dumps(body).encode()
             connection.request(method, f"/_emulator/{path}", payload, {"Content-Type": "application/json"})

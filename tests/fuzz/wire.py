@@ -2,6 +2,7 @@
 
 import re
 import socket
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,9 +33,12 @@ class Answer:
 class Connection:
     """One connection, and what was read of it ahead."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, timeout=_PATIENCE)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(
+        self, address: tuple[str, int], context: ssl.SSLContext | None = None, patience: float = _PATIENCE
+    ) -> None:
+        plain = socket.create_connection(address, timeout=patience)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket: socket.socket = plain if context is None else context.wrap_socket(plain)
         self._ahead = bytearray()
 
     def send(self, requests: Sequence[bytes]) -> None:

@@ -3,11 +3,15 @@
 import argparse
 import json
 import re
+import resource
 import sys
 import time
 
 from emulator.vendors import VENDORS
 from tests.fuzz.server import Server
+from tests.hostile.chats import list_chats
+from tests.hostile.clients import list_clients
+from tests.hostile.control import list_control
 from tests.hostile.giants import list_giants
 from tests.hostile.rows import CHATS, PLAIN, Row, chat, send, write
 from tests.hostile.watch import Watch
@@ -92,8 +96,11 @@ def main() -> int:
     )
     options = parser.parse_args()
     runner = Runner(options.worst)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     only = re.compile(options.only)
-    rows = [row for vendor in VENDORS for row in list_giants(vendor, every=options.every)]
+    giants = [row for vendor in VENDORS for row in list_giants(vendor, every=options.every)]
+    rows = [*list_chats(), *list_control(), *list_clients(), *giants]
     chosen = [row for row in rows if only.search(f"{row.vendor} {row.name}")]
     try:
         for row in chosen:

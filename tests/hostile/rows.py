@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tests.fuzz.server import Server
-from tests.fuzz.wire import Answer, Connection, Desynchronised, Lost
+from tests.fuzz.wire import Answer, Desynchronised, Lost
 from tests.parsed import JSON
 
 CHATS = {
@@ -62,7 +62,7 @@ def write(method: str, target: str, body: bytes = b"", *lines: str) -> bytes:
 def send(server: Server, place: str, data: bytes) -> Answer | None:
     """The answer to one request on a connection of its own; ``None``: there was none."""
     try:
-        connection = Connection(server.urls[place])
+        connection = server.connect(place)
     except OSError:
         return None
     with suppress(Lost):  # it may have answered before it had read all

@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import Self
 
 from tests.fuzz.server import Server
-from tests.fuzz.wire import Connection, Lost
+from tests.fuzz.wire import Lost
 
 _EVERY = 0.005  # seconds between two questions
+_PATIENCE = 20.0  # seconds
 _ASKED = b"GET /_emulator/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
@@ -40,7 +41,7 @@ class Watch:
 
     def _ask(self) -> None:
         try:
-            connection = Connection(self._server.urls["front"])
+            connection = self._server.connect("front", _PATIENCE)
             while not self._over.wait(_EVERY):
                 began = time.monotonic()
                 connection.send([_ASKED])

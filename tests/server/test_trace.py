@@ -83,3 +83,15 @@ async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
     trace.forget()
     assert trace.sent.lateness == [0.7]
     assert trace.read().lateness_p99 == 0.7
+
+
+async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> None:
+    running = await start("journal: {bodies: 1KiB}\n")
+    target = "/serving-endpoints/databricks-gte-large-en/invocations"
+    await running.ask("databricks", target, {"input": ["a"] * 20}, headers={"Authorization": "Bearer k"})
+    (call,) = running.built.journal.list_calls()
+    assert isinstance(call, Trace)
+    assert len(call.body or b"") == 1024
+    kept = call.read().kept
+    assert kept is not None
+    assert (len(kept.body or b""), kept.response_cut) == (1024, True)
