@@ -15,10 +15,11 @@ from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.mistakes import Row
 
 _TAG = "tag:yaml.org,2002:"
-_MOST_NODES = 200_000  # of a document once its aliases are expanded
-_LONGEST = 64 * 1024**2  # characters of all strings, likewise
+_MOST_NODES = 50_000  # of a document once its aliases are expanded
+_LONGEST = 8 * 1024**2  # characters of all strings, likewise
 _MOST_DIGITS = 4300  # of a number; Python reads and writes no more
 _DEEPEST = 500  # mappings and lists inside one another
+_TOO_LARGE = f"more than {_MOST_NODES:,} values or {_LONGEST // 1024**2} MiB of text once aliases are written out"
 _NO_CHARACTER = "found invalid Unicode character escape code"
 
 # The core schema of YAML 1.2.2, section 10.3.2: `no` and `on` are strings, `0o17` is octal.
@@ -41,7 +42,7 @@ def parse_document(text: str | bytes, file: str) -> Document:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
         text = data.decode("utf-8-sig")
         source = make_readable(text)
-        _check_depth(source.text)
+        _check_size(source.text, file)
         root = yaml.compose(source.text, Loader=_loader())
         document.locations.values[()] = Location(file, 1, 1, ())
         if root is not None:
@@ -61,16 +62,21 @@ def parse_document(text: str | bytes, file: str) -> Document:
         document.rows.append(Row(file, 1, 1, "", "nested too deeply"))
     except _TooLargeError as error:
         document = Document()
-        document.rows.append(Row.at(error.location, "too large once its aliases are written out"))
+        document.rows.append(Row.at(error.location, _TOO_LARGE))
     return document
 
 
-def _check_depth(text: str) -> None:
-    """Refuse what would overflow the stack of the parser in C; short texts cannot."""
+def _check_size(text: str, file: str) -> None:
+    """Refuse what would overflow the stack of the parser in C, or keep it busy for long; short texts cannot."""
+    if len(text) > _LONGEST:
+        raise _TooLargeError(Location(file, 1, 1, ()))
     if sum(map(text.count, "[{-:?")) < _DEEPEST:
         return
     depth = 0
-    for event in yaml.parse(text, Loader=_loader()):
+    for number, event in enumerate(yaml.parse(text, Loader=_loader())):
+        if number > 2 * _MOST_NODES:  # a list begins and ends
+            mark = event.start_mark
+            raise _TooLargeError(Location(file, *((mark.line + 1, mark.column + 1) if mark else (1, 1)), ()))
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise RecursionError

@@ -51,7 +51,7 @@ _REST = f"""
 | a clock's scale | 0.000001 to 1,000,000 | the same |
 | a deployment's dimensions | 65,536 | the same |
 | a limit's amount | 10^15 | the same |
-| a file of a scenario | 200,000 values and 64 MiB of text once aliases are written out, 500 levels | the same |
+| a file of a scenario | 50,000 values and 8 MiB of text once aliases are written out, 500 levels | the same |
 | credentials of a scenario | 1,000 | the same |
 | mistakes of a scenario or a control request | the first 200 are told one by one | how many more there are |
 | a control request that is no scenario | 10,000 values | 413, `application/problem+json` |
