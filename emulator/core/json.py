@@ -58,6 +58,7 @@ _ESCAPED = 5  # bytes that an escape has beside its character
 _PIECE = 1024**2  # bytes
 _WIDEST = 4  # bytes
 _LONGEST_DEEP = 4 * 1024**2  # bytes; what is nested beyond the fast parser takes several times its room
+_NO_TEXT = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # it never goes back, and takes what is not closed
 
 
@@ -140,8 +141,16 @@ def _refuse_constant(name: str) -> JSON:
 
 
 def dump_json(value: JSON) -> bytes:
-    """Encode compactly, keys in insertion order, non-ASCII text as raw UTF-8."""
-    return to_json(value)
+    """Encode compactly, keys in insertion order, non-ASCII text as raw UTF-8.
+
+    What is no text, such as bytes of a header that are no UTF-8, becomes U+FFFD.
+    """
+    try:
+        return to_json(value)
+    except ValueError as error:
+        if "surrogates" not in str(error):
+            raise
+    return _NO_TEXT.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def dump_string(text: str) -> bytes:

@@ -95,6 +95,10 @@ def test_deep_nesting_is_parsed() -> None:
     assert value == "deep"
 
 
+def test_what_is_no_text_is_replaced() -> None:
+    assert dump_json({"a\udccd": ["\ud800b", "ä", 1.5]}) == '{"a\ufffd":["\ufffdb","ä",1.5]}'.encode()
+
+
 def test_canonical_form_forgets_the_order_of_keys() -> None:
     one: JSON = {"a": 1, "b": {"c": "é", "d": 2}}
     other: JSON = {"b": {"d": 2, "c": "é"}, "a": 1}
