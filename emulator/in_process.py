@@ -14,9 +14,9 @@ from emulator.client.scenario import Source
 from emulator.core.json import JSON
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.schema import BUILT_IN
-from emulator.server.build import Built, build
-from emulator.server.listen import Listeners, number_ports
-from emulator.server.log import AccessLog
+from emulator.server.told.log import AccessLog
+from emulator.server.wire.listen import Listeners, number_ports
+from emulator.server.world.build import Built, build
 from emulator.vendors import VENDORS
 
 _HOST = "127.0.0.1"

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, settings
 
 from emulator.core.vendor import AnyVendor
 from emulator.scenario.load import load_text
-from emulator.server.authority import keep_authority
-from emulator.server.build import build
-from emulator.server.leaf import make_context
-from emulator.server.listen import Listeners, number_ports
-from emulator.server.spans import Spans
-from emulator.server.tls import find_names
+from emulator.server.tls.authority import keep_authority
+from emulator.server.tls.leaf import make_context
+from emulator.server.tls.tls import find_names
+from emulator.server.told.spans import Spans
+from emulator.server.wire.listen import Listeners, number_ports
+from emulator.server.world.build import build
 from emulator.vendors import VENDORS
 from tests.state.servers import KINDS, find_server
 from tests.state.servers import running as serving

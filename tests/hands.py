@@ -8,18 +8,18 @@ from collections.abc import Mapping
 
 Rows = Mapping[str, str]
 
-_SESSIONS = "tests/server/test_sessions.py::"
+_SESSIONS = "tests/server/world/test_sessions.py::"
 _ADDRESS = "tests/server/test_address.py::"
 _FIRST = f"{_ADDRESS}test_the_first_way_that_names_a_session_wins"
 _WAY = f"{_SESSIONS}test_no_way_leaves_a_trace_but_in_the_journals_session"
-_RUNTIME = "tests/server/test_runtime.py::"
+_RUNTIME = "tests/server/world/test_runtime.py::"
 _LIMITS = "tests/limits/test_server.py::"
 _REQUESTS = "tests/control/test_requests.py::"
 _FILTER = f"{_REQUESTS}test_the_list_filters"
 _BODY = f"{_REQUESTS}test_a_body_is_shown_in_the_form_it_has"
 _JOURNAL = "tests/control/test_journal.py::"
 _RECORD = "tests/server/test_record.py::"
-_SLIP = "tests/server/test_slip.py::"
+_SLIP = "tests/server/short/test_slip.py::"
 _SAYS = f"{_SLIP}test_it_says_what_was_sent"
 _HINTS = "tests/server/test_hints.py::"
 _EVENTS = "tests/control/test_events.py::"
@@ -36,13 +36,15 @@ _LOAD = "tests/scenario/test_load.py::"
 _SERVE = "tests/cli/test_serve.py::"
 _MAIN = "tests/cli/test_main.py::test_wrong_usage_is_one_clear_line_and_2"
 _CHECK = "tests/cli/test_check.py::"
-_LOG = "tests/server/test_log.py::"
+_LOG = "tests/server/told/test_log.py::"
 _LINT = "tests/scenario/test_lint.py::"
 _ODD = f"{_LINT}test_an_outcome_that_is_not_what_it_looks_like"
 _WORDS = "tests/scenario/test_words.py::"
 _FACET = "tests/scenario/test_facets.py::test_facet"
 _TLS = "tests/cli/test_serve_tls.py::"
-_LEAF = "tests/server/test_leaf.py::"
+_LEAF = "tests/server/tls/test_leaf.py::"
+_TIMING = "tests/server/told/test_timing.py::"
+_SERVING = "tests/server/world/test_serving.py::"
 _TEMPLATE = "tests/scenario/test_template.py::"
 
 SESSIONS: Rows = {
@@ -101,7 +103,7 @@ JOURNAL: Rows = {
     "for what no vendor has": f"{_RECORD}test_a_call_to_no_vendor_is_entered",
     "the short entry's fields, in order": f"{_REQUESTS}test_the_short_entry_has_the_fields_of_the_contract_in_order",
     "the four that are more in the whole": f"{_REQUESTS}test_the_whole_is_the_short_entry_and_four_more",
-    "times as planned and as they were": "tests/server/test_timing.py::test_the_journal_has_planned_and_actual_times",
+    "times as planned and as they were": f"{_TIMING}test_the_journal_has_planned_and_actual_times",
     "numbers rise over all sessions": f"{_FILTER}[what came since]",
     "JSON as JSON": f"{_BODY}[JSON]",
     "text as text": f"{_BODY}[text]",
@@ -211,7 +213,7 @@ FIRST_STEPS: Rows = {
     "a folder of one file": f"{_LOAD}test_which_scenario_of_a_folder[the only one]",
     "a folder that leaves the choice": f"{_SERVE}test_a_folder_that_leaves_the_choice_is_one_line_and_2",
     "a shipped scenario by its name": f"{_LOAD}test_a_name_without_a_folder_is_one_of_the_shipped",
-    "a state for a time": "tests/server/test_serving.py::test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock",
+    "a state for a time": f"{_SERVING}test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock",
     "readiness while it loads": "tests/vendors/mindie/test_catalogue.py::test_probes_of_the_coordinator",
     "the lesson about readiness": "tests/test_scenarios.py::test_ovms_graph_not_loaded",
     "a port out of range": f"{_MAIN}[a port there is not]",

@@ -27,8 +27,8 @@ _INSTANCE = "tests/test_replies.py::test_an_instance_of_the_requests_schema"
 _REPLIES = "tests/test_replies.py::"
 _API = "tests/control/test_api.py::"
 _APP = "tests/server/test_app.py::"
-_SESSIONS = "tests/server/test_sessions.py::"
-_PLAYER = "tests/server/test_player.py::"
+_SESSIONS = "tests/server/world/test_sessions.py::"
+_PLAYER = "tests/server/wire/test_player.py::"
 _MISTAKES = "tests/scenario/test_mistakes.py::"
 _CLI = "tests/cli/test_{}.py::"
 _KINDS = "tests/vendors/{}/test_errors.py::test_every_kind_has_words"
@@ -280,7 +280,7 @@ HEADERS: Rows = {
     "x-emulator-ttft": f"{_PLAYER}test_a_header_sets_the_time_to_first_token",
 }
 
-_SESSIONS = "tests/server/test_sessions.py::"
+_SESSIONS = "tests/server/world/test_sessions.py::"
 
 CONTROL: Rows = {
     "GET ": "tests/control/test_console.py::test_the_console_is_one_page_that_asks_only_its_own_host",
@@ -289,7 +289,7 @@ CONTROL: Rows = {
     "GET /limits": "tests/control/test_look.py::test_a_limit_says_what_is_left_and_when_it_is_full_again",
     "GET /rules": "tests/control/test_look.py::test_rules_say_how_often_they_hit_and_what_they_drew",
     "GET /status": "tests/control/test_look.py::test_the_status_counts_what_the_process_holds",
-    "GET /timing": "tests/server/test_timing.py::test_a_run_that_is_late_is_invalid",
+    "GET /timing": "tests/server/told/test_timing.py::test_a_run_that_is_late_is_invalid",
     "GET /deployments": "tests/control/test_requests.py::test_what_can_be_asked_for_is_listed",
     "GET /events": "tests/control/test_events.py::test_what_comes_is_told",
     "POST /verify": "tests/control/test_verify.py::test_what_was_asked_for_holds",
@@ -307,7 +307,7 @@ CONTROL: Rows = {
     "GET /clock": f"{_API}test_every_clock_can_be_moved",
     "POST /clock": f"{_API}test_every_clock_can_be_moved",
     "GET /metrics": f"{_API}test_metrics_count_what_was_answered",
-    "GET /replicas/metrics": "tests/server/test_replica.py::test_metrics_are_told_by_replica",
+    "GET /replicas/metrics": "tests/server/replicas/test_replica.py::test_metrics_are_told_by_replica",
     "GET /ca.pem": f"{_API}test_the_authority_is_given_to_whoever_asks_where_there_is_one",
     "GET /openapi.json": f"{_API}test_what_is_answered_is_what_is_documented",
 }

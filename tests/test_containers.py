@@ -11,7 +11,7 @@ import yaml
 
 from emulator.cli import build_parser
 from emulator.core.duration import parse_duration
-from emulator.server.authority import CERTIFICATE, PLACE
+from emulator.server.tls.authority import CERTIFICATE, PLACE
 from emulator.settings import FRONT_PORT, load_settings
 from emulator.vendors import VENDORS
 

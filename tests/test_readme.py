@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from emulator.scenario.load import load_text
-from emulator.server.build import build
+from emulator.server.world.build import build
 from emulator.settings import Settings, variable
 from emulator.vendors import VENDORS
 from tests.wire import Running

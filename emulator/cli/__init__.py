@@ -228,7 +228,7 @@ def _run_instance(options: argparse.Namespace, settings: Settings) -> int:
 def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
     gc.disable()  # what is made before it listens stays; then the server looks for garbage again
     try:
-        from emulator.server.run import run
+        from emulator.server.process.run import run
 
         return run(settings)
     finally:

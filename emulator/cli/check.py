@@ -11,7 +11,7 @@ from emulator.cli.files import list_files, require_readable
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.load import load_scenario
 from emulator.scenario.mistakes import Row
-from emulator.server.findings import Finding, find
+from emulator.server.world.findings import Finding, find
 from emulator.settings import SettingsError
 from emulator.vendors import VENDORS
 

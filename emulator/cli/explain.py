@@ -19,8 +19,8 @@ from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.match import Verdict
 from emulator.scenario.mistakes import nearest
-from emulator.server.build import build
-from emulator.server.serving import with_vendor_mistakes
+from emulator.server.world.build import build
+from emulator.server.world.serving import with_vendor_mistakes
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 

@@ -10,7 +10,7 @@ from emulator.core.json import dump_json
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
 from emulator.scenario.loaded import LoadedScenario
-from emulator.server.serving import check_vendors, list_deployments, read_settings, with_vendor_mistakes
+from emulator.server.world.serving import check_vendors, list_deployments, read_settings, with_vendor_mistakes
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 

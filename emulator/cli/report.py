@@ -5,7 +5,7 @@ from pathlib import Path
 
 from emulator.cli.trust import trust_all
 from emulator.client import EmulatorClient, EmulatorError
-from emulator.server.complain import explain_file
+from emulator.server.process.complain import explain_file
 from emulator.settings import SettingsError
 
 

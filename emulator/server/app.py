@@ -26,16 +26,16 @@ from emulator.server.address import Addressed
 from emulator.server.decide import Decider, check_headers, refuse_asked
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
-from emulator.server.head import name_answer
 from emulator.server.hints import Hints
-from emulator.server.known import Head, Name
-from emulator.server.metrics import VendorMetrics
-from emulator.server.player import Played, Player
-from emulator.server.pump import TIMING
-from emulator.server.quick import Quick
 from emulator.server.read import Reader, read_body
 from emulator.server.record import Recorder
-from emulator.server.spans import Spans
+from emulator.server.short.known import Head, Name
+from emulator.server.short.quick import Quick
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.told.spans import Spans
+from emulator.server.wire.head import name_answer
+from emulator.server.wire.player import Played, Player
+from emulator.server.wire.pump import TIMING
 
 log = logging.getLogger("emulator")
 _BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope

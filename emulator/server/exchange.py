@@ -14,8 +14,8 @@ from emulator.core.wire import DROPPED, Headers, WireRequest, WireResponse, Wire
 from emulator.faults import AnyFault, Strike
 from emulator.limits import Admission
 from emulator.scenario.match import Match
-from emulator.server.pump import Sent
-from emulator.server.trace import Trace
+from emulator.server.told.trace import Trace
+from emulator.server.wire.pump import Sent
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span

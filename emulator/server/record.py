@@ -12,9 +12,9 @@ from emulator.limits import Admission
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
 from emulator.server.explain import Explainer, judge
-from emulator.server.metrics import VendorMetrics
-from emulator.server.slip import Slip
-from emulator.server.trace import Trace
+from emulator.server.short.slip import Slip
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.told.trace import Trace
 
 
 class Recorder:

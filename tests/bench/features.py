@@ -20,7 +20,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "bodies": ("emulator/control/entry.py:_keep", "emulator/server/record.py:_keep"),
     "metrics": ("emulator/server/metrics", "emulator/server/sums", "emulator/control/totals"),
 }
-_ROADS = ("emulator/server/listen.py:serve", "emulator/server/lane.py:answer")  # where requests come in
+_ROADS = ("emulator/server/wire/listen.py:serve", "emulator/server/short/lane.py:answer")  # where requests come in
 
 
 def measure(side: Side, load: Load, loader: Loader, seconds: float) -> Figures:

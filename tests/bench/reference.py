@@ -16,7 +16,7 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel
 
-from emulator.server import loop
+from emulator.server.process import loop
 
 TTFT, ITL = 0.100, 0.020  # seconds
 _TICK = 0.001  # seconds

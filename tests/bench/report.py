@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
-from emulator.server.loop import has_uvloop
+from emulator.server.process.loop import has_uvloop
 from tests.bench.load import Figures
 from tests.bench.rows import OURS, Row
 

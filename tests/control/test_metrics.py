@@ -11,12 +11,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from emulator.control.entry import Entry
 from emulator.control.metrics import FAMILIES, SCHEMA, Family
 from emulator.core.json import dump_json
-from emulator.server.slip import Slip
+from emulator.server.short.slip import Slip
 from emulator.vendors import VENDORS
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control
 from tests.parsed import JSON
-from tests.server.test_lane import HEAD, chat, warm
+from tests.server.short.test_lane import HEAD, chat, warm
 from tests.server.toy import TOY
 from tests.wire import Running
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from emulator.core.alarm import Alarm, LoopAlarm, Ring, SystemAlarm, has_timers
-from emulator.server import loop
+from emulator.server.process import loop
 
 KINDS = [LoopAlarm, pytest.param(SystemAlarm, marks=pytest.mark.skipif(not has_timers(), reason="no such timers"))]
 LOOPS = [False, pytest.param(True, marks=pytest.mark.skipif(not loop.has_uvloop(), reason="no uvloop"))]

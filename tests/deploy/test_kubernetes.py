@@ -9,7 +9,7 @@ import yaml
 from emulator.cli import build_parser
 from emulator.core.duration import parse_duration
 from emulator.scenario.load import load_scenario
-from emulator.server.listen import number_ports
+from emulator.server.wire.listen import number_ports
 from emulator.settings import FRONT_PORT, load_settings
 from emulator.vendors import VENDORS
 from tests.parsed import JSON

@@ -15,8 +15,8 @@ from emulator.dialects.plain import PlainStream
 from emulator.dialects.sse import quote
 from emulator.pipeline import UNMATCHED
 from emulator.scenario.load import load_text
-from emulator.server.build import build
 from emulator.server.routing import Router
+from emulator.server.world.build import build
 from emulator.vendors import VENDORS
 from emulator.vendors.openvino.release import RELEASES
 from tests.parsed import JSON

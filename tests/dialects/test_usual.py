@@ -21,9 +21,9 @@ from emulator.engine.language import detect_language
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
 from emulator.scenario.schema import Scenario
-from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
-from emulator.server.serving import read_settings, serve
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.world.serving import read_settings, serve
 from emulator.vendors import VENDORS
 
 LLAMA, CLAUDE, GPT = ("databricks-meta-llama-3-3-70b-instruct", "databricks-claude-sonnet-4-5", "databricks-gpt-5")

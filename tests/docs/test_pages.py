@@ -16,7 +16,7 @@ import pytest
 from emulator import start
 from emulator.cli import main
 from emulator.scenario.load import load_text
-from emulator.server.build import build
+from emulator.server.world.build import build
 from tests.docs import control
 from tests.docs.blocks import PAGES, ROOT, RUN_BY, SHOWN, find_blocks
 from tests.test_pytest_plugin import suite

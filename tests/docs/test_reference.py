@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from emulator.scenario.load import load_scenario
-from emulator.server.build import build
+from emulator.server.world.build import build
 from emulator.vendors import VENDORS
 from tests.docs import bounds
 from tests.docs.reference import FILE, properties, render

@@ -13,7 +13,7 @@ from emulator.core.json import Object, as_object
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
 from emulator.scenario.reader import parse_document
-from emulator.server.serving import check_vendors
+from emulator.server.world.serving import check_vendors
 from emulator.vendors import VENDORS
 from tests.parsed import JSON
 from tests.scenario.test_mistakes import test_mistake as mistakes

@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from emulator.core.vendor import Vendors
 from emulator.scenario.load import load_text
-from emulator.server.build import build
-from emulator.server.join import joined
-from emulator.server.listen import Listeners
+from emulator.server.replicas.join import joined
+from emulator.server.wire.listen import Listeners
+from emulator.server.world.build import build
 from tests.parsed import JSON
 from tests.server.toy import TOY
 from tests.wire import Answer, Running

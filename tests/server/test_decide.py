@@ -14,9 +14,9 @@ from emulator.scenario.schema import Scenario
 from emulator.server.decide import Decider
 from emulator.server.exchange import Exchange
 from emulator.server.hints import Hints
-from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
-from emulator.server.serving import serve
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.world.serving import serve
 from emulator.state.memory import MemoryState
 from tests.conftest import Start
 from tests.parsed import JSON

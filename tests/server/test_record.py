@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.control.entry import Entry, Recorded
-from emulator.server.slip import Slip
+from emulator.server.short.slip import Slip
 from tests.conftest import Start
 from tests.parsed import JSON
-from tests.server.test_lane import HEAD, chat, warm
+from tests.server.short.test_lane import HEAD, chat, warm
 from tests.server.toy import TOY
 from tests.wire import Running
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.core.state import StoreLostError
-from emulator.server.loop import has_uvloop, run
+from emulator.server.process.loop import has_uvloop, run
 from emulator.state.redis.line import Line, Refused, Reply, digest_of, read_reply, write_command
 from tests.state.servers import KINDS, find_server, running
 

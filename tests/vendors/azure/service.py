@@ -13,8 +13,8 @@ from emulator.core.json import dump_json
 from emulator.core.vendor import Call, Change
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.scenario.load import load_text
-from emulator.server.build import build
 from emulator.server.routing import Router
+from emulator.server.world.build import build
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.routes import VENDOR
 from tests.parsed import JSON, parse_json

@@ -13,9 +13,9 @@ from emulator.core.wire import Event, Mark, WireRequest, WireResponse
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import write
 from emulator.scenario.schema import Scenario
-from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
-from emulator.server.serving import serve
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.world.serving import serve
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings

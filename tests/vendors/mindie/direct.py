@@ -12,8 +12,8 @@ from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.engine.parts import FixedReply
 from emulator.engine.write import write
 from emulator.scenario.load import load_text
-from emulator.server.build import build
 from emulator.server.routing import Router
+from emulator.server.world.build import build
 from emulator.vendors.mindie.generate.codec import GenerateCodec
 from emulator.vendors.mindie.routes import VENDOR
 from emulator.vendors.mindie.settings import MindieService

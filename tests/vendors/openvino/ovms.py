@@ -12,9 +12,9 @@ from emulator.core.errors import EmulatedError
 from emulator.core.vendor import Call, Change, Endpoint
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.scenario.schema import DeploymentEntry, Key, Scenario
-from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
-from emulator.server.serving import serve
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.world.serving import serve
 from emulator.vendors.openvino.habits import OvmsService, Servable
 from emulator.vendors.openvino.routes import VENDOR
 from emulator.vendors.openvino.settings import OpenVinoSettings

@@ -12,9 +12,9 @@ from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.engine.parts import FixedReply
 from emulator.engine.write import write
 from emulator.scenario.load import load_text
-from emulator.server.metrics import VendorMetrics
 from emulator.server.routing import Router
-from emulator.server.serving import read_settings, serve
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.world.serving import read_settings, serve
 from emulator.vendors.tgi.generate.codec import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
 from emulator.vendors.tgi.routes import VENDOR

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
-from emulator.server.serving import check_vendors
+from emulator.server.world.serving import check_vendors
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 

@@ -1,0 +1,1 @@
+"""One process that serves, or several, from the settings to the end."""

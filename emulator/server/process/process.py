@@ -1,0 +1,179 @@
+"""One process that serves, from its settings to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from emulator.control.guard import Guard
+from emulator.control.models import ReportAsked
+from emulator.control.report import write_report
+from emulator.core.duration import parse_duration
+from emulator.core.state import StoreLostError
+from emulator.latency import Latency
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_paths
+from emulator.scenario.loaded import LoadedScenario
+from emulator.server.process import garbage, loop
+from emulator.server.process.complain import explain_file
+from emulator.server.process.lifetime import stop_signals
+from emulator.server.process.warm import warm_up
+from emulator.server.process.watch import Stamps, Watcher, read_stamps
+from emulator.server.replicas.join import end_tasks, joined
+from emulator.server.tls.tls import Tls, open_tls
+from emulator.server.told.log import AccessLog, configure_logging
+from emulator.server.told.spans import Spans
+from emulator.server.wire.listen import Listeners, PortInUse
+from emulator.server.wire.patience import TimeLimits
+from emulator.server.world.build import Built, build
+from emulator.server.world.serving import with_vendor_mistakes
+from emulator.settings import Settings, SettingsError
+from emulator.state import StoreError
+from emulator.vendors import VENDORS
+
+log = logging.getLogger("emulator")
+Announce = Callable[[Mapping[str, str]], None]
+"""Tells whoever waits that everything listens, at these base URLs; may raise SettingsError."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """All that can be found out before anything listens."""
+
+    settings: Settings
+    loaded: LoadedScenario
+    built: Built
+    tls: Tls
+    stamps: Stamps
+
+    def run(self, work: Coroutine[object, object, int]) -> int:
+        """Run to the end; 2 with one clear line for what cannot be had."""
+        try:
+            return loop.run(work)
+        except StoreLostError as error:
+            raise SettingsError(f"--state-url: {error}") from None
+        except PortInUse as error:
+            print(f"emulator: error: {error}", file=sys.stderr)
+            return 2
+
+
+def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
+    """What settings ask for; ``None``: the scenario has mistakes, and they were told.
+
+    Args:
+        spans: what traces calls, if they are traced.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+    """
+    stamps = read_stamps(settings.paths)
+    try:
+        with with_vendor_mistakes(VENDORS):
+            loaded, library = load_paths(settings.paths, settings.scenario)
+        built = build(
+            loaded,
+            library=library,
+            seed=settings.seed,
+            latency=_latency(settings),
+            strict=settings.strict,
+            header_faults=settings.header_faults,
+            state_url=settings.state_url,
+            state_loss=settings.state_loss,
+            spans=spans,
+        )
+    except StoreError as error:
+        raise SettingsError(f"--state-url: {error}") from None
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return None
+    return Prepared(settings, loaded, built, open_tls(settings), stamps)
+
+
+def _latency(settings: Settings) -> Latency | None:
+    """Latency given by flags."""
+    given = {name: value for name in ("ttft", "itl") if (value := getattr(settings, name)) is not None}
+    try:
+        for value in given.values():
+            parse_duration(value)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    return Latency.model_validate(given) if given else None
+
+
+async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce, *, shares_ports: bool = False) -> int:
+    """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; ``shares_ports``: with other workers."""
+    settings, built, tls = prepared.settings, prepared.built, prepared.tls
+    access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
+    if settings.log_level in ("debug", "info"):
+        built.journal.listeners.append(access)
+    limits = TimeLimits(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
+    listeners = Listeners(built.runtime, built.control, settings.drain, limits, shares_ports=shares_ports)
+    async with stop_signals() as stops, joined(built.runtime):
+        names = (*settings.allow_host, *settings.tls_name)
+        built.control.guard = Guard(tuple(map(str.lower, names)), settings.control_token)
+        if tls.authority is not None:
+            built.control.authority = tls.authority.pem
+        await listeners.open(settings.host, ports, tls.context)
+        try:
+            announce(listeners.urls)
+        except SettingsError:
+            await listeners.close()
+            raise
+        garbage.begin()
+        listeners.chores.append(garbage.Garbage(lambda: listeners.open_answers > 0).tidy)
+        async with _watching(settings, built, listeners, prepared.stamps):
+            warm_up(VENDORS, built.runtime.active.apps)
+            stopped = await stops.get()
+        await _close(listeners, stops)
+        await _report(settings, built)
+    access.flush()
+    return 130 if stopped is signal.SIGINT else 0
+
+
+async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> None:
+    """Let open answers end, unless told a second time to stop."""
+    closing = asyncio.create_task(listeners.close())
+    again = asyncio.create_task(stops.get())
+    count = listeners.open_answers
+    if count:
+        what = "1 answer is" if count == 1 else f"{count} answers are"
+        log.warning("stopping: %s still open; Ctrl-C or SIGTERM once more ends at once", what)
+    await asyncio.wait({closing, again}, return_when=asyncio.FIRST_COMPLETED)
+    again.cancel()
+    closing.cancel()
+    with suppress(asyncio.CancelledError):
+        await closing
+
+
+async def _report(settings: Settings, built: Built) -> None:
+    """Write what was asked while it ran, for whoever looks at it afterwards."""
+    if settings.report is None:
+        return
+    await built.runtime.steering.catch_up()
+    report = await write_report(built.runtime, ReportAsked())
+    try:
+        with settings.report.open("w", encoding="utf-8") as file:
+            async for piece in report:
+                file.write(piece)
+    except OSError as error:
+        log.error("--report: cannot write %s: %s", settings.report, explain_file(error))
+
+
+@asynccontextmanager
+async def _watching(settings: Settings, built: Built, listeners: Listeners, stamps: Stamps) -> AsyncIterator[None]:
+    """Files that change are reloaded meanwhile."""
+    wanted = sys.stderr.isatty() if settings.watch is None else settings.watch
+    if not (wanted and settings.paths):
+        yield
+        return
+    watcher = Watcher(built.runtime, settings.paths, settings.scenario, listeners.follow, stamps)
+    task = asyncio.create_task(watcher.run())
+    try:
+        yield
+    finally:
+        await end_tasks([task])

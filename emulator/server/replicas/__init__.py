@@ -1,0 +1,1 @@
+"""Several processes that answer as one."""

@@ -1,0 +1,298 @@
+"""One of several processes that answer as one: what is changed on any of them is changed on all, in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from emulator.control.problem import ProblemError
+from emulator.core.clock import Clock
+from emulator.core.commons import Commons, Posted, World
+from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text
+from emulator.core.state import State, StoreLostError
+from emulator.scenario.errors import ScenarioError
+from emulator.scenario.load import load_shipped
+from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.schema import Clock as WantedClock
+from emulator.server.replicas.tail import SharedJournal
+from emulator.server.replicas.travel import read_clock, read_scenario, write_world
+from emulator.server.world.active import ActiveScenario, Beginning
+from emulator.server.world.clocks import make_clock
+from emulator.server.world.runtime import Runtime
+from emulator.server.world.sessions import IDLE
+from emulator.server.world.steering import Steering
+
+log = logging.getLogger("emulator")
+_PATIENCE = 2.0  # real seconds that a change waits for those who do not say that they have it
+_LONG_PATIENCE = 15.0  # the same for calls: those of workers are written once somebody reads them
+_SILENCE = 10.0  # real seconds for which nobody waits for them then
+_AGAIN = 0.1  # real seconds until a store that is away is asked once more
+_TRIES = 20  # changes that others may make in the meantime
+_PAUSE = 0.02  # real seconds until this process has heard of theirs
+
+Change = tuple[Object, Object | None]
+"""What is done, and how the world stands then; ``None``: it is no more."""
+
+
+class Replica(Steering):
+    """Steers all who share a store; a change returns once it holds on every one of them that lives."""
+
+    is_shared = True
+
+    def __init__(self, runtime: Runtime, commons: Commons, journal: SharedJournal) -> None:
+        super().__init__(runtime)
+        self._journal = journal
+        self._here = runtime
+        self._commons = commons
+        self._worlds: dict[str, World] = {}
+        self._birth = ""
+        self._silent: dict[str, float] = {}
+
+    async def enter(self) -> None:
+        """Become one of them, with every world as it is for the others."""
+        self._birth, worlds = await self._commons.enter()
+        for session, world in worlds.items():
+            self._adopt(session, world)
+        if "" not in worlds:
+            await self._tell("", self._write(self._here.active, self._here.active.emulator.clock))
+
+    async def _tell(self, session: str, document: JSON) -> None:
+        """Let a world be known that nobody else has told of."""
+        await self._commons.change(session, {"op": "begin", "session": session, "world": document}, document, 0)
+
+    async def run(self) -> None:
+        """Do what the others do, until cancelled; after the store was away, not before it is known what was missed."""
+        is_in = True
+        while True:
+            try:
+                if not is_in:
+                    await self._enter_again()
+                    is_in = True
+                heard = await self._commons.hear()
+                if heard is not None:
+                    number, change = heard
+                    await self._commons.reply(number, await self._take(number, as_object(change)))
+            except StoreLostError:
+                is_in = False
+                await self._here.store.let_go()
+                await asyncio.sleep(_AGAIN)
+            except Exception:  # whatever one change holds, the next is heard
+                log.exception("bug in the emulator: a change of replicas")
+                await asyncio.sleep(_AGAIN)
+
+    async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+        def make() -> Change:
+            planned = self._here.plan(loaded, session, seed)
+            return {"op": "put"}, self._write(planned, self._own_clock(planned, session), era=os.urandom(6).hex())
+
+        await self._change(session, make)
+
+    async def reset(self, session: str = "") -> None:
+        def make() -> Change:
+            active = self._here.of(session)
+            clock, now = self._own_clock(active, session), active.emulator.clock.now()
+            return {"op": "reset"}, self._write(active, clock, started=now, era=os.urandom(6).hex())
+
+        await self._change(session, make)
+
+    async def advance(self, seconds: float, session: str = "") -> None:
+        def make() -> Change:
+            active = self._here.of(session)
+            clock = active.emulator.clock.fork()
+            clock.advance(seconds)
+            return {"op": "advance", "seconds": seconds}, self._write(active, clock)
+
+        await self._change(session, make, keeps=True)
+
+    async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
+        def make() -> Change:
+            active = self._here.of(session)
+            return {"op": "clock"}, self._write(active, make_clock(wanted, active.emulator.clock.now()))
+
+        await self._change(session, make, keeps=True)
+
+    async def end_session(self, session: str) -> bool:
+        replies = await self._change(session, lambda: ({"op": "end"}, None))
+        return any(as_object(reply).get("found") for reply in replies)
+
+    @property
+    def counts_for_all(self) -> bool:  # type: ignore[override]
+        return self._here.store.counts_for_all
+
+    async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
+        replies = await self._collect(await self._commons.post({"op": "tell", "what": what, "about": about}))
+        return {name: as_object(reply)["told"] for name, reply in replies.items()}
+
+    async def catch_up(self) -> None:
+        try:
+            await self._collect(await self._commons.post({"op": "send"}), _LONG_PATIENCE)
+            await self._journal.read_new()
+        except StoreLostError as error:  # what is known here is better than nothing
+            log.warning("calls of other replicas are missing, as the store does not answer: %s", error)
+
+    async def forget_idle(self) -> None:
+        """End the sessions that nobody has used for long on any of them."""
+        now = time.monotonic()
+        if not any(now - session.used > IDLE for session in self._here.sessions):
+            return
+        idle: dict[str, float] = {}
+        for told in (await self.gather("sessions")).values():
+            for session in map(as_object, as_array(told)):
+                name, seconds = as_text(session["name"]), as_number(session["idle_seconds"])
+                idle[name] = min(seconds, idle.get(name, seconds))
+        for name, seconds in idle.items():
+            if seconds > IDLE:
+                await self.end_session(name)
+
+    async def _change(self, session: str, make: Callable[[], Change], *, keeps: bool = False) -> Sequence[JSON]:
+        """Have all make a change, and forget what the world before has counted, unless it goes on.
+
+        Raises:
+            ProblemError: others change the same again and again, or could not follow.
+        """
+        for _ in range(_TRIES):
+            what, document = make()
+            states = [] if keeps else self._list_states(session)
+            known = self._worlds.get(session)
+            change: Object = {**what, "session": session, "world": document}
+            posted = await self._commons.change(session, change, document, 0 if known is None else known.version)
+            if posted is not None:
+                break
+            await asyncio.sleep(_PAUSE)
+        else:
+            await self._enter_again()
+            raise ProblemError(409, "Changed by others", "Other replicas change the same at the same time; try again.")
+        replies = await self._collect(posted)
+        for state, name in states:
+            await state.reset(name)
+        if what["op"] in ("reset", "end"):
+            await self._commons.clear(session or None, None if what["op"] == "end" else posted.number)
+        for reply in map(as_object, replies.values()):
+            if "error" in reply:
+                raise ProblemError(409, "Replicas differ", as_text(reply["error"]))
+        return [*replies.values()]
+
+    async def _collect(self, posted: Posted, patience: float = _PATIENCE) -> Mapping[str, JSON]:
+        """What those who live say of a change; who says nothing is not waited for a second time."""
+        now = time.monotonic()
+        silent = {name for name, until in self._silent.items() if until > now}
+        replies = await self._commons.collect(Posted(posted.number, posted.replicas - silent), patience)
+        for name in posted.replicas - silent - replies.keys():
+            log.warning("the replica %s does not answer", name)
+            self._silent[name] = now + _SILENCE
+        if self._commons.replica not in posted.replicas:
+            await self._enter_again()
+        return replies
+
+    async def _enter_again(self) -> None:
+        """Find out what was missed; of a store that came back empty nothing was, and it is told how all stands."""
+        birth, worlds = await self._commons.enter(again=True)
+        emptied = birth != self._birth
+        for session, world in worlds.items():
+            known = self._worlds.get(session)
+            if known is None or (known.version != world.version and known.document != world.document):
+                self._adopt(session, world)
+            self._worlds[session] = world
+        for session, world in [*self._worlds.items()]:
+            if session not in worlds and emptied:
+                await self._tell(session, world.document)
+            elif session not in worlds:
+                del self._worlds[session]
+                self._here.end_session(session)
+        self._birth = birth  # only now is it sure that the store knows all
+
+    async def _take(self, number: int, change: Object) -> Object:
+        """Do what a change says; what became of it."""
+        if change["op"] == "send":
+            await self._journal.send()
+            return {}
+        if change["op"] == "tell":
+            return {"told": await self.tell(as_text(change["what"]), change["about"])}
+        session, document = as_text(change["session"]), change.get("world")
+        if document is not None:
+            self._worlds[session] = World(number, document)
+        elif change["op"] == "end":
+            self._worlds.pop(session, None)
+        if change["op"] in ("reset", "end"):
+            self._journal.begin_era(session, number)
+        before = self._here.states
+        try:
+            return await self._do(change, session)
+        except (ScenarioError, LookupError) as error:
+            log.error("a change of others cannot be made here: %s", error)
+            return {"error": f"{self._commons.replica}: {error}"}
+        finally:
+            for state in before - self._here.states:  # calls have counted there until now, however late this is
+                await state.reset()
+
+    async def _do(self, change: Object, session: str) -> Object:
+        here = self._here
+        match change["op"]:
+            case "put":
+                self._begin(session, as_object(change["world"]))
+                await here.follow()
+            case "reset" if session:
+                here.reset_session(session, _read_beginning(as_object(change["world"])))
+            case "reset":
+                here.reset(_read_beginning(as_object(change["world"])))
+            case "advance":
+                here.advance(as_number(change["seconds"]), session)
+            case "clock":
+                clock = as_object(as_object(change["world"])["clock"])
+                here.change_clock(read_clock(clock, self._commons.now()), session)
+            case "end":
+                return {"found": here.end_session(session)}
+        return {}
+
+    def _adopt(self, session: str, world: World) -> None:
+        """Stand where the others stand."""
+        self._worlds[session] = world
+        try:
+            self._begin(session, as_object(world.document))
+        except (ScenarioError, LookupError) as error:
+            log.warning("what the other replicas do cannot be done here: %s", error)
+
+    def _begin(self, session: str, document: Object) -> None:
+        """Put to work what others have at work.
+
+        Raises:
+            LookupError: it was not sent, and is not here.
+        """
+        clock = document["clock"]
+        beginning = _read_beginning(document)
+        if clock is not None:
+            beginning = Beginning(read_clock(as_object(clock), self._commons.now()), beginning.started, beginning.era)
+        self._here.put(self._find(document), session, as_integer(document["seed"]), beginning)
+
+    def _find(self, document: Object) -> LoadedScenario:
+        here, digest = self._here, document["digest"]
+        for loaded in (here.active.loaded, *here.library.values(), *load_shipped().values()):
+            if loaded.digest == digest:
+                return loaded
+        if document["scenario"] is None:
+            raise LookupError(f"a scenario of their files with the hash {digest} is none of this process's")
+        return read_scenario(as_object(document["scenario"]))
+
+    def _write(
+        self, active: ActiveScenario, clock: Clock | None, *, started: float | None = None, era: str | None = None
+    ) -> Object:
+        return write_world(active, clock, self._commons.now(), started=started, era=era)
+
+    def _own_clock(self, active: ActiveScenario, session: str) -> Clock | None:
+        """The clock of a world; ``None``: a session's that is the server's."""
+        clock = active.emulator.clock
+        return None if session and clock is self._here.active.emulator.clock else clock
+
+    def _list_states(self, session: str) -> Sequence[tuple[State, str | None]]:
+        """Where what a session has counted is kept, or without a name what all have."""
+        here = self._here
+        if not session:
+            return [(here.active.emulator.state, None)]
+        return [(state, session) for state in {here.active.emulator.state, here.peek(session).emulator.state}]
+
+
+def _read_beginning(document: Mapping[str, JSON]) -> Beginning:
+    return Beginning(None, as_number(document["started"]), as_text(document["era"]))

@@ -1,0 +1,1 @@
+"""The short road: usual calls whose head has come before, answered as soon as their last byte is there."""

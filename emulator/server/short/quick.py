@@ -1,0 +1,253 @@
+"""Answers of the short road: a whole call at once, and nothing of it unless all of it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from multidict import CIMultiDict
+
+from emulator.core.bounds import is_light, is_long, is_open
+from emulator.core.plan import Plan
+from emulator.core.record import record
+from emulator.core.secret import cut_credentials
+from emulator.core.state import ATTEMPTS, NearState
+from emulator.core.vendor import AnyService, AnyVendor, Call
+from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
+from emulator.pipeline import LONG_PROMPT, UNMATCHED, Emulator
+from emulator.server.exchange import Exchange
+from emulator.server.memo import Memo
+from emulator.server.read import identify
+from emulator.server.record import Recorder
+from emulator.server.short.flow import Flow, Late
+from emulator.server.short.known import Flowing, Head, Written
+from emulator.server.short.slip import Said, Slip
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.told.trace import AROUND, TOKEN
+from emulator.server.wire.head import LAST_CHUNK, chunk, frame, name_answer, word_head
+from emulator.server.wire.pump import Pump
+
+
+@record(frozen=True, slots=True, eq=False)
+class _Answer:
+    """An answer without its head.
+
+    Fields:
+        parts: its body as it is written.
+        size: of the body without framing.
+        events: of a stream.
+    """
+
+    status: int
+    headers: Headers
+    framing: str
+    parts: tuple[bytes, ...]
+    size: int
+    events: int
+    goes_on: bool
+
+
+class Quick:
+    """Answers the usual calls of one vendor; ``state`` must be near."""
+
+    def __init__(
+        self,
+        vendor: AnyVendor,
+        service: AnyService,
+        emulator: Emulator,
+        state: NearState,
+        memo: Memo,
+        recorder: Recorder,
+        metrics: VendorMetrics,
+    ) -> None:
+        self._vendor = vendor
+        self._service = service
+        self._emulator = emulator
+        self._state = state
+        self._memo = memo
+        self._recorder = recorder
+        self._metrics = metrics
+        self.vendor = vendor.name
+        self.explainer = recorder.explainer
+        self.most = emulator.journal.bodies
+
+    def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
+        """The answer, entered in the journal once it is whole; ``None``: it takes the long road.
+
+        Raises:
+            EmulatedError: the call is refused; nothing has happened.
+        """
+        emulator, state, most = self._emulator, self._state, self.most
+        if len(body) > most > 0:
+            return None  # the answer could not be made once more
+        emulator.clock.catch_up()
+        started = emulator.clock.now()
+        wire = head.open(body)
+        session = wire.session
+        if head.keeps and state.fetch_now(session, self.vendor):
+            return None
+        wire.principal = self._vendor.authenticate(wire, self._service)
+        known = self._memo.find(wire, head.place)
+        identity = identify(self.vendor, wire) if known is None else known.identity
+        wire.attempt = attempt = state.peek(session, ATTEMPTS, identity)
+        wire.key = emulator.name_answer(identity, attempt)
+        call = self._read(head, wire) if known is None else known.call
+        if call is None or not self._takes(call):
+            return None
+        plan = emulator.decide(call, UNMATCHED, wire.key, started, None, identity if attempt else None)
+        answer = self._make(wire, call, plan, identity)
+        if answer is None:
+            return None
+        if attempt and known is None:
+            self._memo.remember(wire, identity, call)
+        state.count_now(session, ATTEMPTS, identity)
+        return answer if isinstance(answer, Flow) else self._finish(head, wire, call, plan, answer, identity)
+
+    def _make(self, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
+        late = plan.due > 0.0
+        if call.stream:
+            stream = call.codec.stream(plan, wire)
+            return self._begin(wire, call, plan, stream, identity) if late else self._pour(stream)
+        whole = call.codec.render(plan, wire)
+        answer = self._word(whole)
+        if answer is None or not late:
+            return answer
+        return self._delay(wire, call, plan, whole, answer, identity) if answer.goes_on else None
+
+    def _finish(
+        self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes
+    ) -> Written:
+        """An answer with its head; all of it is as good as sent."""
+        self._record(head, wire, call, plan, answer, identity)
+        headers, goes_on = (*answer.headers, name_answer(wire.key)), answer.goes_on
+        opening = word_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)
+        return b"".join((opening, *answer.parts)), goes_on
+
+    def _read(self, head: Head, wire: WireRequest) -> Call | None:
+        """The call, if it is one."""
+        wire.headers, whole = head.seen, wire.headers
+        parsed = head.endpoint.parse(wire, self._service)
+        wire.headers = whole
+        return parsed if isinstance(parsed, Call) else None
+
+    def _takes(self, call: Call) -> bool:
+        """The call changes nothing, waits for nothing, is quickly made, and would be read the same way at any time.
+
+        Raises:
+            EmulatedError: it asks for more than there may be.
+        """
+        if call.keep is not None or call.delay or call.quotas or not call.repeatable:
+            return False
+        if call.names is not None and not self._emulator.immediate:
+            return False  # there would be time to stop it
+        bounds, ask, deployment = self._emulator.bounds, call.ask, call.deployment
+        if not is_light(ask, bounds.messages):
+            if is_open(ask) or is_long(ask, deployment):
+                return False
+            bounds.check(ask, deployment)
+        return sum(call.prompt_tokens) <= LONG_PROMPT
+
+    def _record(self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes) -> None:
+        journal, usage, ended = self._recorder.journal, plan.usage, self._emulator.clock.now()
+        body, bytes_out, most = wire.body, answer.size, self.most
+        size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if most else 0
+        attempts, before = journal.follow(wire.session, identity, wire.key.hex())
+        slip = Slip(  # in the order of its fields: naming so many costs more than all else here
+            self,
+            head,
+            wire.principal,
+            call.deployment,
+            call.served,
+            plan.created,
+            ended,
+            journal.arrive(),
+            body if most else b"",
+            identity,
+            wire.attempt,
+            wire.key,
+            answer.status,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            plan.choices[0].finish_reason if plan.choices else None,
+            len(body),
+            bytes_out,
+            answer.events,
+            size,
+            attempts,
+            attempts.count,
+            before,
+        )
+        self._recorder.enter(slip)
+
+    def _begin(self, wire: WireRequest, call: Call, plan: Plan, stream: WireStream, identity: bytes) -> Flow:
+        """A stream that takes its time."""
+        exchange = self._enter(wire, call, plan, stream, identity)
+        headers, emulator, sent = (*stream.headers, *exchange.extra), self._emulator, exchange.sent
+        opening = word_head(self._vendor, stream.status, headers, frame(stream.status, None), plan.created)
+        over = partial(self._recorder.record, exchange)
+        pump = Pump(emulator.clock, plan.created, iter(stream.events), sent, over, chunked=True)
+        return Flow(exchange, opening, pump, self._recorder, self._metrics)
+
+    def _delay(
+        self, wire: WireRequest, call: Call, plan: Plan, whole: WireResponse, answer: _Answer, identity: bytes
+    ) -> Flow:
+        """An answer in one piece that takes its time."""
+        exchange = self._enter(wire, call, plan, whole, identity)
+        headers, emulator, sent = (*answer.headers, *exchange.extra), self._emulator, exchange.sent
+
+        def word(now: float) -> bytes:
+            return b"".join((word_head(self._vendor, answer.status, headers, answer.framing, now), *answer.parts))
+
+        over = partial(self._recorder.record, exchange)
+        late = Late(emulator.clock, plan.created, plan.due, word, answer.size, sent, over)
+        return Flow(exchange, b"", late, self._recorder, self._metrics)
+
+    def _enter(
+        self, wire: WireRequest, call: Call, plan: Plan, answer: WireResponse | WireStream, identity: bytes
+    ) -> Exchange:
+        """A call whose answer begins."""
+        wire.headers = CIMultiDict(wire.headers)
+        wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
+        journal, started = self._recorder.journal, plan.created
+        exchange = Exchange(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
+        exchange.identity, exchange.parsed = identity, call
+        exchange.match, exchange.plan, exchange.answer = UNMATCHED, plan, answer
+        exchange.extra = (name_answer(wire.key),)
+        exchange.sent.status = answer.status
+        return exchange
+
+    def _word(self, answer: WireResponse) -> _Answer | None:
+        """One in one piece."""
+        body = answer.body
+        if not body:
+            return None
+        framing = frame(answer.status, None if answer.chunked else len(body))
+        parts = (chunk(body), LAST_CHUNK) if answer.chunked else (body,)
+        return _Answer(answer.status, answer.headers, framing, parts, len(body), 0, not answer.close)
+
+    def _pour(self, answer: WireStream) -> _Answer | None:
+        """A stream, if it goes out in one write."""
+        events = answer.events
+        batches = events.batches() if isinstance(events, Foretold) else None
+        first = None if batches is None else next(batches, None)
+        if batches is None or first is None or next(batches, None) is not None:
+            return None
+        chunks, size, count = first
+        framing = frame(answer.status, None)
+        return _Answer(answer.status, answer.headers, framing, (chunks, LAST_CHUNK), size, count, True)
+
+    def say(self, slip: Slip) -> Said:
+        """An answer once more, for whoever reads the journal."""
+        emulator = self._emulator
+        wire = slip.head.open(slip.body)
+        wire.principal, wire.attempt, wire.key = slip.principal, slip.attempt, slip.key
+        call = self._read(slip.head, wire)
+        assert call is not None
+        plan = emulator.decide(call, UNMATCHED, slip.key, slip.started)
+        answer = call.codec.stream(plan, wire) if call.stream else call.codec.render(plan, wire)
+        wire.headers = CIMultiDict(wire.headers)
+        wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
+        cut_credentials(wire)
+        wire.forget_json()
+        headers = (*answer.headers, name_answer(slip.key))
+        body = answer.body if isinstance(answer, WireResponse) else None
+        return Said(wire, headers, body, plan.choices[0] if plan.choices else None)

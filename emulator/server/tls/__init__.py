@@ -1,0 +1,1 @@
+"""How the sockets speak TLS, and who vouches for them."""

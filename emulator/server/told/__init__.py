@@ -1,0 +1,1 @@
+"""What is told of calls: lines, figures, traces, and what the journal's entries are made of."""

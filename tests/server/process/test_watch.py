@@ -1,0 +1,147 @@
+"""Files that change while they are served."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario.load import load_paths, load_text
+from emulator.server.process.watch import Watcher, read_stamps
+from emulator.server.world.build import Built, build
+from tests.server.toy import TOY
+
+
+def write(path: Path, text: str) -> None:
+    """Change a file so that its time of writing differs, however fast tests are."""
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    path.write_text("version: 1\n" + text, encoding="utf-8")
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+
+
+class Folder:
+    """What is served from a folder or a file, and its watcher."""
+
+    def __init__(self, path: Path, name: str | None = None, while_loading: Callable[[], None] | None = None) -> None:
+        before = read_stamps([path])
+        loaded, library = load_paths([path], name)
+        if while_loading is not None:
+            while_loading()
+        self.built: Built = build(loaded, library=library, vendors={"toy": TOY})
+        self.followed = 0
+        self.watcher = Watcher(self.built.runtime, [path], name, self._follow, before)
+
+    async def _follow(self) -> None:
+        self.followed += 1
+
+    @property
+    def description(self) -> str:
+        return self.built.runtime.active.loaded.scenario.description
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "one.yaml"
+    write(path, "description: first\n")
+    return path
+
+
+async def test_a_file_that_changes_is_reloaded_whole(file: Path) -> None:
+    folder = Folder(file)
+    running = folder.built.runtime.active
+    await folder.watcher.look()
+    assert (folder.built.runtime.active, folder.followed) == (running, 0)
+    write(file, "description: second\n")
+    await folder.watcher.look()
+    assert (folder.description, folder.followed) == ("second", 1)
+
+
+async def test_a_file_that_changes_before_it_is_watched_is_reloaded(file: Path) -> None:
+    folder = Folder(file, while_loading=lambda: write(file, "description: second\n"))
+    assert folder.description == "first"
+    await folder.watcher.look()
+    assert folder.description == "second"
+
+
+async def test_a_file_that_comes_before_its_folder_is_watched_is_read(tmp_path: Path, file: Path) -> None:
+    folder = Folder(tmp_path, "one", while_loading=lambda: write(tmp_path / "two.yaml", "description: another\n"))
+    await folder.watcher.look()
+    assert list(folder.built.runtime.library) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("rulez: []\n", id="a key that is not known"),
+        pytest.param("rules: a: b\n", id="not YAML"),
+        pytest.param("vendors: {toy: {quiet: true}}\n", id="a setting the vendor has not"),
+    ],
+)
+async def test_a_broken_file_is_reported_and_the_last_good_scenario_stays(
+    file: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Folder(file)
+    write(file, text)
+    await folder.watcher.look()
+    assert folder.description == "first"
+    assert "one.yaml:2" in caplog.text
+    caplog.clear()
+    await folder.watcher.look()
+    assert not caplog.text
+    write(file, "description: mended\n")
+    await folder.watcher.look()
+    assert folder.description == "mended"
+
+
+async def test_a_file_that_is_gone_is_reported(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = Folder(file)
+    file.unlink()
+    await folder.watcher.look()
+    assert (folder.description, "no such file" in caplog.text) == ("first", True)
+
+
+async def test_a_scenario_that_was_sent_stays_until_its_file_changes(file: Path) -> None:
+    folder = Folder(file)
+    folder.built.runtime.put(load_text("version: 1\ndescription: sent\n"))
+    write(file, "description: first\n")
+    await folder.watcher.look()
+    assert folder.description == "sent"
+    write(file, "description: second\n")
+    await folder.watcher.look()
+    assert folder.description == "second"
+
+
+async def test_a_folder_renews_its_library_and_disturbs_nothing_else(tmp_path: Path, file: Path) -> None:
+    folder = Folder(tmp_path, "one")
+    running = folder.built.runtime.active
+    write(tmp_path / "two.yaml", "description: another\n")
+    await folder.watcher.look()
+    assert folder.built.runtime.active is running
+    assert list(folder.built.runtime.library) == ["one", "two"]
+    write(file, "description: second\n")
+    await folder.watcher.look()
+    assert folder.description == "second"
+
+
+async def test_the_scenario_that_was_switched_to_is_the_one_reloaded(tmp_path: Path, file: Path) -> None:
+    write(tmp_path / "two.yaml", "description: another\n")
+    folder = Folder(tmp_path, "one")
+    runtime = folder.built.runtime
+    runtime.put(runtime.library["two"])
+    write(tmp_path / "two.yaml", "description: changed\n")
+    await folder.watcher.look()
+    assert folder.description == "changed"
+    assert next(key for key, loaded in runtime.library.items() if loaded is runtime.active.loaded) == "two"
+
+
+async def test_an_answer_that_changes_is_read_again(file: Path) -> None:
+    answer = file.with_name("answer.md")
+    write(answer, "first")
+    write(file, "rules: [{name: r, reply: {file: answer.md}}]\n")
+    folder = Folder(file)
+    await folder.watcher.look()
+    write(answer, "second")
+    await folder.watcher.look()
+    (rule,) = folder.built.runtime.active.loaded.scenario.rules
+    assert rule.reply is not None
+    assert (rule.reply.text, folder.followed) == ("version: 1\nsecond", 1)

@@ -1,0 +1,59 @@
+"""What totals hold on to: figures, and nothing of calls, worlds and evidence."""
+
+import gc
+import sys
+import weakref
+
+from emulator.server.short.slip import Slip
+from emulator.server.told.metrics import VendorMetrics
+from emulator.server.told.trace import Trace
+from tests.conftest import Start
+from tests.server.toy import TOY
+from tests.wire import Running
+
+
+async def fill(running: Running) -> None:
+    for number in range(3):
+        await running.ask("toy", "/chat", {"prompt": f"Hi {number}", "max": 3}, headers={"x-key": "k"})
+
+
+def count_traces() -> int:
+    """Those that are alive."""
+    gc.collect()
+    return sum(isinstance(each, Trace | Slip) and each.vendor == "toy" for each in gc.get_objects())
+
+
+async def test_a_reset_leaves_no_call_behind(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    before = count_traces()
+    await fill(running)
+    assert count_traces() >= before + 3
+    await running.ask("front", "/_emulator/reset", method="POST")
+    assert count_traces() == before
+    metrics = running.built.runtime.metrics["toy"]
+    assert (metrics.total("requests"), len(metrics.samples("duration"))) == (3, 3)
+
+
+async def test_a_world_that_was_replaced_is_gone(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    await fill(running)
+    world = weakref.ref(running.built.runtime.active.emulator)
+    await running.ask("front", "/_emulator/scenario", b"version: 1\n", method="PUT")
+    await running.ask("front", "/_emulator/reset", method="POST")
+    gc.collect()
+    assert world() is None
+
+
+async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    await fill(running)
+    metrics = running.built.runtime.metrics["toy"]
+    assert isinstance(metrics, VendorMetrics)
+    trace = running.built.journal.list_calls()[-1]
+    assert isinstance(trace, Trace | Slip)
+    for _ in range(10_700):
+        metrics.add(trace)
+    assert len(metrics.samples("duration")) == 10_000
+    assert set(metrics.samples("events", deployment="toy", served=trace.served)) == {trace.events}
+    assert metrics.samples("events", deployment="other") == ()
+    assert sys.getsizeof(metrics._figures) < 1_000_000
