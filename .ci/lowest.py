@@ -8,7 +8,7 @@ PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_t
 
 
 def list_lowest() -> list[str]:
-    """``aiohttp>=3.14.1,<3.15`` → ``aiohttp==3.14.1``, for what is installed with the package and its extras."""
+    """``aiohttp>=3.14.4,<3.15`` → ``aiohttp==3.14.4``, for what is installed with the package and its extras."""
     extras = PROJECT["optional-dependencies"]
     wanted = [*PROJECT["dependencies"], *extras["tls"], *extras["speed"]]
     return [re.sub(r">=([0-9.]+)[^;]*", r"==\1", requirement) for requirement in wanted]

@@ -154,8 +154,11 @@ def dump_json(value: JSON) -> bytes:
 
 
 def dump_string(text: str) -> bytes:
-    """As :func:`dump_json`, of a string alone; at a fifth of its cost."""
-    return orjson.dumps(text)
+    """As :func:`dump_json`, of a string alone; at a fifth of its cost.
+
+    It is a copy: what the library gives holds 4 KiB, however short it is, and texts are remembered.
+    """
+    return b"".join((orjson.dumps(text), b""))
 
 
 def dump_text(value: JSON) -> str:

@@ -1,6 +1,7 @@
 """One strict parser and one compact encoder."""
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -97,6 +98,14 @@ def test_deep_nesting_is_parsed() -> None:
 
 def test_what_is_no_text_is_replaced() -> None:
     assert dump_json({"a\udccd": ["\ud800b", "ä", 1.5]}) == '{"a\ufffd":["\ufffdb","ä",1.5]}'.encode()
+
+
+def test_a_string_that_is_kept_takes_little_room() -> None:
+    tracemalloc.start()
+    kept = [dump_string(f"token {number}") for number in range(1000)]
+    room, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert room < 200 * len(kept)
 
 
 def test_canonical_form_forgets_the_order_of_keys() -> None:
