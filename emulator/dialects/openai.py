@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from emulator.core.call import Message, Tool, ToolCall
-from emulator.core.json import JSON, as_array, as_object, as_text
+from emulator.core.json import JSON, as_array, as_object
 from emulator.core.plan import Logprob
 from emulator.core.wire import FieldNames
 
@@ -87,13 +87,6 @@ def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | No
     if isinstance(choice, str) and choice in _CHOICES:
         return _CHOICES[choice], None
     return ("auto" if tools else "none"), None
-
-
-def read_stop(stop: JSON) -> tuple[str, ...]:
-    """``stop``: absent, a string or a list of strings; nulls among them stop nothing."""
-    if stop is None:
-        return ()
-    return (stop,) if isinstance(stop, str) else tuple([as_text(text) for text in as_array(stop) if text is not None])
 
 
 def read_format(value: JSON) -> tuple[Format, JSON]:
