@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from operator import add
@@ -13,6 +14,7 @@ from emulator.core.wire import Batch, Event, Mark
 MOST = 512  # events of a batch: to make more would let others wait
 _SIZES = 4096  # openings of chunks that are remembered
 _MOST_NUMBERS = 16_384  # with a text behind each that are kept
+_MOST_LAID = 64  # batches of texts that are kept as they came last
 _END = b"\r\n"  # of a chunk
 _JOINED = int(Mark.JOINED)  # to ask the mark itself costs ten times as much
 
@@ -56,8 +58,46 @@ def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end
     return Tails(texts, [*map(len, texts)])
 
 
-def weave(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[list[bytes], int]:
-    """An event of each text, between what stands before and after, as pieces of chunks; and the size of the events."""
+def weave(before: bytes, texts: Sequence[bytes], start: int, end: int, after: bytes | Tails) -> tuple[bytes, int]:
+    """An event of each text from ``start`` to before ``end``, as chunks; and the size of the events.
+
+    Texts that come a second time, as those of an answer that is kept do, are laid out once and for all: what stands
+    on one side of them, the longer one, is new for each answer, has always the same size, and joins the rest.
+    """
+    if isinstance(after, Tails) or len(before) > len(after):
+        place: _Place = (id(texts), start, end, len(before), after)
+        joint = before
+    else:
+        place = (id(texts), start, end, before, len(after))
+        joint = after + _END
+    laid = _laid.get(place)
+    if laid is not None and laid.pieces:
+        return joint.join(laid.pieces), laid.size
+    pieces, size = _lay_out(before, texts[start:end], after)
+    if laid is not None:
+        laid.pieces, laid.size = _fold(pieces, is_before=joint is before), size
+    elif pieces:
+        if len(_laid) >= _MOST_LAID:
+            del _laid[next(iter(_laid))]
+        _laid[place] = _Laid(texts)
+    return b"".join(pieces), size
+
+
+@dataclass(slots=True, eq=False)
+class _Laid:
+    """Texts, held so that no others are taken for them, and the chunks without what joins them once they came again."""
+
+    texts: Sequence[bytes]
+    pieces: Sequence[bytes] = ()
+    size: int = 0
+
+
+_Place = tuple[int, int, int, bytes | int, bytes | Tails | int]
+_laid: dict[_Place, _Laid] = {}
+
+
+def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[list[bytes], int]:
+    """Four pieces for each chunk: how it opens, what stands before, the text, what follows."""
     count, fixed = len(texts), len(before)
     sizes: Iterable[int] = map(len, texts)
     if isinstance(after, Tails):
@@ -74,9 +114,16 @@ def weave(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[
     return pieces, sum(sizes) + count * fixed
 
 
+def _fold(pieces: Sequence[bytes], *, is_before: bool) -> list[bytes]:
+    """Chunks without what joins them: what stands before each text, or else what follows it."""
+    if is_before:
+        return [pieces[0], *map(b"".join, zip(pieces[2::4], pieces[3::4], [*pieces[4::4], b""], strict=True))]
+    return [*map(b"".join, zip(pieces[::4], pieces[1::4], pieces[2::4], strict=True)), b""]
+
+
 def join(
     opening: Iterable[Event],
-    weave_some: Callable[[int, int], tuple[list[bytes], int]],
+    weave_some: Callable[[int, int], tuple[bytes, int]],
     total: int,
     ending: Iterable[Event],
 ) -> Iterator[Batch]:
@@ -84,14 +131,9 @@ def join(
     chunks, size, count = chunk(opening)
     for start in range(0, max(total, 1), MOST):
         end = min(total, start + MOST)
-        pieces, woven = weave_some(start, end)
-        pieces.insert(0, chunks)
-        size, count = size + woven, count + end - start
-        if end == total:
-            chunks, closing, closed = chunk(ending)
-            pieces.append(chunks)
-            size, count = size + closing, count + closed
-        yield b"".join(pieces), size, count
+        woven, more = weave_some(start, end)
+        last, closing, closed = chunk(ending) if end == total else (b"", 0, 0)
+        yield b"".join((chunks, woven, last)), size + more + closing, count + end - start + closed
         chunks, size, count = b"", 0, 0
 
 

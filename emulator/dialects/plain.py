@@ -50,6 +50,6 @@ class PlainStream(Foretold):
             return None
         return join(self.opening, self._weave, len(self.tokens), self.ending)
 
-    def _weave(self, start: int, end: int) -> tuple[list[bytes], int]:
+    def _weave(self, start: int, end: int) -> tuple[bytes, int]:
         after = count_on(self.after, self.offsets, start + 1, end + 1) if self.offsets else self.after[0]
-        return weave(self.before, self.tokens[start:end], after)
+        return weave(self.before, self.tokens, start, end, after)

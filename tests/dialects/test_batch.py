@@ -1,6 +1,7 @@
 """Events made many at once are, byte for byte, the events made one by one."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from emulator.core.vendor import Call
 from emulator.core.wire import Batch, Event, Foretold, Mark, WireRequest, WireStream
-from emulator.dialects.batch import MOST, chunk, count_on, weave
+from emulator.dialects.batch import MOST, Tails, chunk, count_on, weave
 from emulator.dialects.plain import PlainStream
 from emulator.dialects.sse import quote
 from emulator.pipeline import UNMATCHED
@@ -73,9 +74,10 @@ def test_a_stream_joined_is_the_stream_event_by_event(
         offsets=tuple(offset for _, offset in counts),
         ending=[*ending, (0.0, b"data: [DONE]\n\n", 0, Mark.DONE)],
     )
-    batches = stream.batches()
-    assert batches is not None
-    assert add_up(batches) == frame(stream)
+    for _ in range(3):  # it comes again, as an answer that is kept does
+        batches = stream.batches()
+        assert batches is not None
+        assert add_up(batches) == frame(stream)
 
 
 @pytest.mark.parametrize("length", [0, 1, MOST - 1, MOST, MOST + 1, 3 * MOST])
@@ -101,11 +103,39 @@ def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], sil
     assert (stream.batches() is not None) is known
 
 
-def test_texts_are_woven_into_a_template() -> None:
-    pieces, size = weave(b"<", [b"a", b"bcd"], count_on((b"%", b"/", b">"), (0, 90), 9, 11))
-    assert (b"".join(pieces), size) == (b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20)
-    pieces, size = weave(b"<", [b"a", b"bcd"], b">")
-    assert (b"".join(pieces), size) == (b"3\r\n<a>\r\n5\r\n<bcd>\r\n", 8)
+@pytest.mark.parametrize(
+    ("before", "after", "chunks", "size"),
+    [
+        pytest.param(b"<", b"!>", b"4\r\n<a!>\r\n6\r\n<bcd!>\r\n", 10, id="what follows is longer"),
+        pytest.param(b"<!", b">", b"4\r\n<!a>\r\n6\r\n<!bcd>\r\n", 10, id="what stands before is longer"),
+        pytest.param(
+            *(b"<", count_on((b"%", b"/", b">"), (0, 90), 9, 11)),
+            *(b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20),
+            id="what follows counts on",
+        ),
+    ],
+)
+def test_texts_are_woven_into_a_template(before: bytes, after: bytes | Tails, chunks: bytes, size: int) -> None:
+    texts = [b"-", b"a", b"bcd", b"-"]
+    for _ in range(3):
+        assert weave(before, texts, 1, 3, after) == (chunks, size)
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"<%d", b">"), (b"<", b"%d>")], ids=["before", "after"])
+def test_texts_that_come_again_are_woven_into_the_template_of_the_moment(before: bytes, after: bytes) -> None:
+    texts = [b"a", b"b"]
+    for number in range(9):
+        one, other = (part.replace(b"%d", b"%d" % number) for part in (before, after))
+        chunks, size = weave(one, texts, 0, 2, other)
+        assert chunks == b"4\r\n%ba%b\r\n4\r\n%bb%b\r\n" % (one, other, one, other)
+        assert size == 8
+
+
+def test_texts_take_no_room_for_ever() -> None:
+    many = [[b"%d" % number] for number in range(999)]
+    for texts in many * 2:
+        weave(b"<", texts, 0, 1, b">")
+    assert sum(sys.getrefcount(texts) > sys.getrefcount([]) + 2 for texts in many) < 100
 
 
 def test_numbers_beyond_those_that_are_kept_are_made_all_the_same() -> None:

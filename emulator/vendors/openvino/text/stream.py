@@ -140,7 +140,7 @@ class TextStream(Foretold):
         texts, rest = _gather(template.cut(choice, Run("text", 0, choice.count), b"", b""))
         before, after = template.wrap(template.around)
         ending = self._close(template.around, rest)
-        return join(self._open(), lambda start, end: weave(before, texts[start:end], after), len(texts), ending)
+        return join(self._open(), lambda start, end: weave(before, texts, start, end, after), len(texts), ending)
 
     def _open(self) -> Iterator[Event]:
         if self.template.opening:
