@@ -58,7 +58,11 @@ class Loader:
     def run(self, load: Load, server: Running, seconds: float) -> Figures:
         """Load a server for a while; everything before the measured seconds is warm-up."""
         with self.start(load, server, seconds) as process:
-            output, _ = process.communicate()
+            return self.finish(process)
+
+    def finish(self, process: subprocess.Popen[bytes]) -> Figures:
+        """Wait until a load is over; what comes next begins after its numbers."""
+        output, _ = process.communicate()
         if process.returncode:
             raise RuntimeError(f"the load ended with {process.returncode}")
         told = json.loads(output)
@@ -67,7 +71,7 @@ class Loader:
 
     @contextmanager
     def start(self, load: Load, server: Running, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
-        """The same, while something else goes on."""
+        """The same, while something else goes on; :meth:`finish` ends it."""
         options = {
             **{"conns": load.connections, "secs": seconds, "warm": load.warm, "ramp": load.ramp},
             **{"ttft": load.ttft, "itl": load.itl, "leave": load.leave, "rate": load.rate, "start": self._next},

@@ -1,8 +1,9 @@
 """What it costs that somebody looks: ``python -m tests.bench.watched``, three minutes on a quiet machine.
 
-A server is asked a thousand times a second, first with nobody looking, then with the console open in a browser, then
-with it closed again; once with calls of the short road, and once with rules and faults. What counts is the
-processor time that the server takes for a call. At the end a report of ten thousand calls is opened without a network.
+Two servers are asked in turns for as much as they can answer; the console looks at one of them: not yet, then with a
+thousand calls a second for half a minute, and then no longer. The other tells how fast the machine was meanwhile. It
+is done with calls of the short road, and with rules and faults; what counts is the processor time that a server
+takes for a call. At the end a report of ten thousand calls is opened without a network.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,12 +37,14 @@ BODY = {"messages": [{"role": "user", "content": "call ######## please"}], "max_
 ROADS = {"short": NAME, "long": NAME + RULES}
 RATE = 1000.0  # calls a second
 CALLS = 10_000
+SLICE, TURNS = 0.4, 35  # seconds that one of two is asked for, and how often
+Served = tuple[Running, str]  # and the URL of its front
 _HEAP = "JSHeapUsedSize"
 
 
 @contextmanager
-def serve(folder: Path, text: str) -> Iterator[tuple[Running, str]]:
-    """A server of its own, and the URL of its front."""
+def serve(folder: Path, text: str) -> Iterator[Served]:
+    """A server of its own."""
     scenario, ports = folder / "watched.yaml", folder / "ports.json"
     scenario.write_text(text, encoding="utf-8")
     ports.unlink(missing_ok=True)
@@ -69,19 +73,36 @@ def count(front: str) -> int:
     return sum(row["requests"] for row in ask(front, "GET", "/status")["vendors"])
 
 
-def load_for(load: Loader, server: Running, front: str, seconds: float, page: Page = None) -> None:
-    """Load it for a while, and say what a call cost, and how the page was meanwhile."""
+def cost(load: Loader, server: Running, front: str) -> float:
+    """Microseconds of the processor for a call, of as many as are answered in a while."""
+    calls, cpu = count(front), cpu_seconds(server.pid)
+    load.run(Load(body=BODY, connections=36, warm=0.1), server, SLICE)
+    return (cpu_seconds(server.pid) - cpu) / (count(front) - calls) * 1e6
+
+
+def compare(load: Loader, looked_at: Served, other: Served, turns: int) -> float:
+    """What a call costs the server that is looked at, as a part of what it costs the other; in turns."""
+    pairs = [(cost(load, *looked_at), cost(load, *other)) for _ in range(turns)]
+    ratios = sorted(one / two for one, two in pairs)
+    costs = [median(costs) for costs in zip(*pairs, strict=True)]
+    middle = ratios[turns // 4 : -turns // 4]  # without those that a busy machine bent
+    print(f"  {costs[0]:.1f} µs a call, the other {costs[1]:.1f} µs", end="; ")
+    print(f"{fmean(middle):.3f} of it, half of the time {middle[0]:.3f} to {middle[-1]:.3f}")
+    return fmean(middle)
+
+
+def watch_for(load: Loader, server: Running, front: str, seconds: float, page: Page) -> None:
+    """Load it at a fixed rate for a while, and say how the page was meanwhile."""
     paced = Load(body=BODY, connections=36, warm=0.1, rate=RATE)
     with load.start(paced, server, seconds + 2) as process:
         time.sleep(1)
         calls, cpu, began = count(front), cpu_seconds(server.pid), time.perf_counter()
         for _ in range(3):
             time.sleep(seconds / 3)
-            if page is not None:
-                say_page(page, front)
+            say_page(page, front)
         took = time.perf_counter() - began
         calls, cpu = count(front) - calls, cpu_seconds(server.pid) - cpu
-        process.communicate()
+        load.finish(process)
     print(f"  {calls / took:.0f} calls/s, {cpu / calls * 1e6:.0f} µs of the processor each, {cpu / took:.1%} of one")
 
 
@@ -139,19 +160,23 @@ def browse(driver: Any, folder: Path) -> Iterator[Any]:
     browser.close()
 
 
-def watch(load: Loader, browser: Any, server: Running, front: str, seconds: float) -> None:
+def watch(load: Loader, browser: Any, looked_at: Served, other: Served, seconds: float) -> None:
     """One server with nobody looking, with somebody, and with nobody again."""
-    load.run(Load(body=BODY, connections=36), server, 3)  # until each call lets an older one go
+    for server, _ in (looked_at, other):
+        load.run(Load(body=BODY, connections=36), server, 3)  # until each call lets an older one go
     print(" nobody has looked yet:")
-    load_for(load, server, front, seconds / 2)
+    before = compare(load, looked_at, other, TURNS)
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.goto(f"{front}/_emulator/#calls")
+    page.goto(f"{looked_at[1]}/_emulator/#calls")
     print(" the console is open:")
-    load_for(load, server, front, seconds, page)
+    watch_for(load, *looked_at, seconds, page)
+    opened = compare(load, looked_at, other, TURNS // 3)
+    say_page(page, looked_at[1])
     page.close()
     time.sleep(1)
     print(" it is closed again:")
-    load_for(load, server, front, seconds / 2)
+    closed = compare(load, looked_at, other, TURNS)
+    print(f" a call costs {opened / before - 1:+.1%} while it is open, {closed / before - 1:+.1%} after it was closed")
 
 
 def main() -> None:
@@ -165,8 +190,8 @@ def main() -> None:
         with browse(driver, folder) as browser:
             for road in given.roads:
                 print(f"calls of the {road} road")
-                with serve(folder, ROADS[road]) as (server, front):
-                    watch(load, browser, server, front, given.seconds)
+                with serve(folder, ROADS[road]) as looked_at, serve(folder, ROADS[road]) as other:
+                    watch(load, browser, looked_at, other, given.seconds)
             if not given.no_report:
                 with serve(folder, ROADS["long"]) as (server, front):
                     make_report(server, front, folder / "run.html")
