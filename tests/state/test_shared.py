@@ -170,3 +170,61 @@ async def test_a_store_that_comes_back_is_used_again_and_begins_anew(
     said = [record.message for record in caplog.records]
     assert said[0].startswith("the store does not answer, calls are refused until it does")
     assert said[1:] == ["the store answers again", "the store came back empty: counters and quotas begin anew"]
+
+
+async def test_a_reset_that_could_not_be_told_is_told_once_the_store_is_back(server_url: str) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=owed-reset"))
+    state = store.open("world")
+    for session in ("a", "b"):
+        await state.count(session, "rule", b"a")
+    whose: tuple[str | None, ...] = ("a", None)
+    for each in whose:
+        await store.line.reach()
+        asked = asyncio.ensure_future(state.reset(each))
+        await asyncio.sleep(0)  # it is on its way
+        await store.line.close()
+        with pytest.raises(StoreLostError):
+            await asked
+    assert len(store.owed) == 2
+    await store.tend()
+    assert store.owed == []
+    assert [await state.count(session, "rule", b"a") for session in ("a", "b")] == [0, 0]
+    await store.close()
+
+
+async def test_every_key_expires_within_days(server_url: str) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=expires"))
+    state, week = store.open("world"), Quota(name="week", unit="tokens", amount=9, window=604_800.0, strategy="sliding")
+    await store.begin("world", 1.0)
+    await store.commons.enter()
+    await store.tend()
+    await state.admit("a", "rule", b"a", b"t", [Charge(week, "", 1), Charge(EIGHT, "", 1)], 0.0)
+    await state.count("a", "rule", b"b")
+    await state.store("a", "shelf", "a", 1, None)
+    posted = await store.commons.change("a", {"op": "put"}, {"digest": "d", "seed": 0, "era": "e"}, 0)
+    assert posted is not None
+    await store.commons.reply(posted.number, 1)
+    await store.commons.append("a", [b"call"], 10)
+    async with Redis.from_url(server_url, decode_responses=True) as server:
+        keys = [key async for key in server.scan_iter("expires:*")]
+        left = {key: await server.ttl(key) for key in keys}
+        index = {key: seconds for key, seconds in left.items() if key.endswith((":session:a:keys", ":sessions"))}
+    assert len(left) > 15
+    assert {key: seconds for key, seconds in left.items() if not 0 < seconds <= 15 * 86_400} == {}
+    assert len(index) == 2
+    assert min(index.values()) >= max(left.values()) - 1  # as long as the longest of what they list
+    await store.close()
+
+
+async def test_what_processes_share_lasts_as_long_as_one_of_them_lives(server_url: str) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=lasts"))
+    await store.begin("world", 1.0)
+    await store.commons.enter()
+    await store.commons.change("", {"op": "put"}, {"digest": "d", "seed": 0, "era": "e"}, 0)
+    async with Redis.from_url(server_url, decode_responses=True) as server:
+        keys = [f"lasts:{name}" for name in ("worlds", "birth", "number", "owners", "world:world:began")]
+        for key in keys:
+            assert await server.expire(key, 60)
+        assert await store.tend()
+        assert [await server.ttl(key) > 80_000 for key in keys] == [True] * 5
+    await store.close()

@@ -6,13 +6,13 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from emulator.control.problem import ProblemError
 from emulator.core.clock import Clock
 from emulator.core.commons import Commons, Posted, World
 from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text
-from emulator.core.state import State, StoreLostError
+from emulator.core.state import StoreLostError
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_shipped
 from emulator.scenario.loaded import LoadedScenario
@@ -153,9 +153,10 @@ class Replica(Steering):
         Raises:
             ProblemError: others change the same again and again, or could not follow.
         """
+        here = self._here
         for _ in range(_TRIES):
             what, document = make()
-            states = [] if keeps else self._list_states(session)
+            worlds = set() if keeps else {here.active, here.peek(session)}
             known = self._worlds.get(session)
             change: Object = {**what, "session": session, "world": document}
             posted = await self._commons.change(session, change, document, 0 if known is None else known.version)
@@ -166,14 +167,21 @@ class Replica(Steering):
             await self._enter_again()
             raise ProblemError(409, "Changed by others", "Other replicas change the same at the same time; try again.")
         replies = await self._collect(posted)
-        for state, name in states:
-            await state.reset(name)
+        await self._forget(session, worlds)
         if what["op"] in ("reset", "end"):
             await self._commons.clear(session or None, None if what["op"] == "end" else posted.number)
         for reply in map(as_object, replies.values()):
             if "error" in reply:
                 raise ProblemError(409, "Replicas differ", as_text(reply["error"]))
         return [*replies.values()]
+
+    async def _forget(self, session: str, worlds: Iterable[ActiveScenario]) -> None:
+        """Forget what worlds counted that are no more: one that has not heard of it may be killed before it does."""
+        for world in worlds:
+            if session:
+                await world.emulator.state.reset(session)
+            elif world.world not in self._here.states:
+                await world.emulator.state.reset()
 
     async def _collect(self, posted: Posted, patience: float = _PATIENCE) -> Mapping[str, JSON]:
         """What those who live say of a change; who says nothing is not waited for a second time."""
@@ -191,17 +199,18 @@ class Replica(Steering):
         """Find out what was missed; of a store that came back empty nothing was, and it is told how all stands."""
         birth, worlds = await self._commons.enter(again=True)
         emptied = birth != self._birth
-        for session, world in worlds.items():
-            known = self._worlds.get(session)
-            if known is None or (known.version != world.version and known.document != world.document):
-                self._adopt(session, world)
-            self._worlds[session] = world
-        for session, world in [*self._worlds.items()]:
-            if session not in worlds and emptied:
-                await self._tell(session, world.document)
-            elif session not in worlds:
+        async with self._here.forgetting():
+            for session, world in worlds.items():
+                known = self._worlds.get(session)
+                if known is None or (known.version != world.version and known.document != world.document):
+                    self._adopt(session, world)
+                self._worlds[session] = world
+            unknown = [session for session in self._worlds if session not in worlds]
+            for session in () if emptied else unknown:
                 del self._worlds[session]
                 self._here.end_session(session)
+        for session in unknown if emptied else ():
+            await self._tell(session, self._worlds[session].document)
         self._birth = birth  # only now is it sure that the store knows all
 
     async def _take(self, number: int, change: Object) -> Object:
@@ -216,17 +225,16 @@ class Replica(Steering):
             self._worlds[session] = World(number, document)
         elif change["op"] == "end":
             self._worlds.pop(session, None)
-        if change["op"] in ("reset", "end"):
-            self._journal.begin_era(session, number)
-        before = self._here.states
+        late = await self._journal.begin_era(session, number) if change["op"] in ("reset", "end") else None
         try:
-            return await self._do(change, session)
+            async with self._here.forgetting():
+                return await self._do(change, session)
         except (ScenarioError, LookupError) as error:
             log.error("a change of others cannot be made here: %s", error)
             return {"error": f"{self._commons.replica}: {error}"}
         finally:
-            for state in before - self._here.states:  # calls have counted there until now, however late this is
-                await state.reset()
+            if late is not None and change["op"] == "end":
+                await self._commons.clear(session, late)
 
     async def _do(self, change: Object, session: str) -> Object:
         here = self._here
@@ -285,13 +293,6 @@ class Replica(Steering):
         """The clock of a world; ``None``: a session's that is the server's."""
         clock = active.emulator.clock
         return None if session and clock is self._here.active.emulator.clock else clock
-
-    def _list_states(self, session: str) -> Sequence[tuple[State, str | None]]:
-        """Where what a session has counted is kept, or without a name what all have."""
-        here = self._here
-        if not session:
-            return [(here.active.emulator.state, None)]
-        return [(state, session) for state in {here.active.emulator.state, here.peek(session).emulator.state}]
 
 
 def _read_beginning(document: Mapping[str, JSON]) -> Beginning:

@@ -90,6 +90,7 @@ class SharedJournal(Journal):
         self._cleared: OrderedDict[str, int] = OrderedDict()
         self._all_cleared = 0
         self._sending = asyncio.Lock()
+        self._appending = asyncio.Lock()
         self._reading = asyncio.Lock()
         self._came = asyncio.Event()
 
@@ -117,15 +118,22 @@ class SharedJournal(Journal):
         self._waiting = deque(row for row in self._waiting if session is not None and row[0].session != session)
         self._own = {seq: call for seq, call in self._own.items() if session is not None and call.session != session}
 
-    def begin_era(self, session: str, number: int) -> None:
-        """What was called before a change is no longer wanted; an empty name: of all sessions."""
-        if session:
-            self._cleared.pop(session, None)
-            self._cleared[session] = number
-            if len(self._cleared) > _MOST_ERAS:
-                self._cleared.popitem(last=False)
-        else:
-            self._all_cleared = number
+    async def begin_era(self, session: str, number: int) -> int | None:
+        """What was called before a change is no longer wanted; an empty name: of all sessions.
+
+        Nothing of it is on its way from now on. What was entered after the change all the same, since this process
+        heard of it late, goes up to the number that is returned.
+        """
+        async with self._appending:
+            late = [seq for seq, call in self._own.items() if seq > number and call.session == session]
+            if session:
+                self._cleared.pop(session, None)
+                self._cleared[session] = number
+                if len(self._cleared) > _MOST_ERAS:
+                    self._cleared.popitem(last=False)
+            else:
+                self._all_cleared = number
+        return max(late, default=None)
 
     async def run(self) -> None:
         """Send what comes, until cancelled."""
@@ -153,10 +161,16 @@ class SharedJournal(Journal):
                 await self._send_some([*islice(self._waiting, _AT_ONCE)])
             while self._amended:
                 entry = self._amended[0]
-                head = self._head(entry.session, self._era_of(entry.session))
-                text = dump_text({**head, "amends": entry.seq, "fields": _read_amended(entry)})
-                await self._commons.append(entry.session, [text.encode()], LATEST)
+                if entry.seq in self._own or self._has(entry):
+                    head = self._head(entry.session, era := self._era_of(entry.session))
+                    text = dump_text({**head, "amends": entry.seq, "fields": _read_amended(entry)})
+                    await self._append(entry.session, era, [text.encode()], LATEST)
                 del self._amended[0]
+
+    async def _append(self, session: str, era: int, texts: Sequence[bytes], most: int) -> int | None:
+        """The number of the first; ``None``: the journal was cleared since, and is left alone."""
+        async with self._appending:
+            return await self._commons.append(session, texts, most) if era >= self._era_of(session) else None
 
     async def _send_some(self, rows: Sequence[tuple[Recorded, int, int]]) -> None:
         """Those of a session go together."""
@@ -168,8 +182,9 @@ class SharedJournal(Journal):
             head: Object = {**self._head(session, era), "world": active.world, "most": most}
             texts = [_write(call, head, active.emulator.seed) for call in calls]
             before = [_read_amended(call.read()) for call in calls]
-            first = await self._commons.append(session, texts, most)
-            for seq, call, fields in zip(range(first, first + len(calls)), calls, before, strict=True):
+            first = await self._append(session, era, texts, most)
+            numbers = () if first is None else range(first, first + len(calls))
+            for seq, call, fields in zip(numbers, calls, before, strict=first is not None):
                 self._own[seq] = call
                 entry = call.read()
                 call.seq = entry.seq = seq

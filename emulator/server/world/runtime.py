@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
 
@@ -80,9 +81,19 @@ class Runtime:
         return [self.active, *(session.world for session in self.sessions if session.world is not None)]
 
     @property
-    def states(self) -> set[State]:
-        """Where all that is at work counts."""
-        return {world.emulator.state for world in self.worlds}
+    def states(self) -> Mapping[str, State]:
+        """Where all that is at work counts, by the names of the worlds."""
+        return {world.world: world.emulator.state for world in self.worlds}
+
+    @asynccontextmanager
+    async def forgetting(self) -> AsyncIterator[None]:
+        """What is at work before and not afterwards leaves no counts where they are kept, however late they came."""
+        before = self.states
+        try:
+            yield
+        finally:
+            for world in before.keys() - self.states.keys():
+                await before[world].reset()
 
     @property
     def metrics(self) -> Mapping[str, VendorMetrics]:
@@ -250,7 +261,7 @@ class Runtime:
 
     def _retire_state(self, before: ActiveScenario) -> None:
         """Nor do calls that are under way count for anybody, unless another world goes on with what they count."""
-        if before.emulator.state not in self.states:
+        if all(world.emulator.state is not before.emulator.state for world in self.worlds):
             before.emulator.state.retire()
 
     def _forget(self, session: Session[ActiveScenario]) -> None:

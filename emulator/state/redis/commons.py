@@ -12,9 +12,9 @@ from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.state import StoreLostError
 from emulator.state.redis.server import LEASE, Server, ask, read_text
 
-_SCRIPTS = ("enter", "post", "append", "read", "clear")
+_SCRIPTS = {"enter": ("forget",), "post": (), "reply": (), "append": (), "read": (), "clear": ()}
+"""And what each begins with."""
 _LISTEN = 0.5  # real seconds that one question for changes waits
-_REPLIES_LAST = 30  # real seconds after which nobody asks for them
 _AT_ONCE = 500  # calls of a session in one answer
 _UNCHANGED = "-"
 _ALL = "9e15"  # no number is higher
@@ -38,7 +38,7 @@ class RedisCommons:
         self._owner = owner
         self.skew = 0.0
         self.missed = False
-        self._scripts = {name: server.register_script(read_text(name)) for name in _SCRIPTS}
+        self._scripts = {name: server.register_script(read_text(*begins, name)) for name, begins in _SCRIPTS.items()}
 
     @property
     def replica(self) -> str:
@@ -74,9 +74,8 @@ class RedisCommons:
         return number, parse_json(text)
 
     async def reply(self, number: int, reply: JSON) -> None:
-        key = self._replies(number)
-        await ask(self._server.rpush(key, f"{self._owner} {dump_text(reply)}"))
-        await ask(self._server.expire(key, _REPLIES_LAST))
+        text = f"{self._owner} {dump_text(reply)}"
+        await ask(self._scripts["reply"](keys=[self._replies(number)], args=[text]))
 
     async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
         ends = time.monotonic() + patience

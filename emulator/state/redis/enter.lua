@@ -9,6 +9,12 @@ if alone and ARGV[3] == '0' then
   for _, session in ipairs(redis.call('ZRANGE', prefix .. ':journals', 0, -1)) do
     redis.call('DEL', prefix .. ':journal:' .. session)
   end
+  for _, text in ipairs(redis.call('HVALS', prefix .. ':worlds')) do -- nobody knows any more how they are called
+    local world = cjson.decode(string.match(text, '^%d+ (.*)$'))
+    if world.era ~= '' then
+      forget_all(string.format('%s:world:%s.%.0f.%s', prefix, world.digest, world.seed, world.era))
+    end
+  end
   redis.call('DEL', prefix .. ':worlds', prefix .. ':journals')
 end
 redis.call('SADD', prefix .. ':owners', me)

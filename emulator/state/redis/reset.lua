@@ -1,4 +1,3 @@
--- Forget all of a session. KEYS[1]: its base.
-for _, key in ipairs(redis.call('SMEMBERS', KEYS[1] .. ':keys')) do redis.call('DEL', key) end
-redis.call('DEL', KEYS[1] .. ':keys')
-return 1
+-- Forget all of a session. KEYS[1]: its base; or of a world, of which ARGV[1] is 'all'.
+if ARGV[1] == 'all' then forget_all(KEYS[1]) else forget(KEYS[1]) end
+return {}

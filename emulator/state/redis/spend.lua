@@ -19,6 +19,7 @@ if enough then
   redis.call('HSET', base .. ':tickets', ticket, ARGV[2] .. ' ' .. ARGV[3])
   keep(base, base .. ':tickets')
   redis.call('HSET', ARGV[4], base .. ' ' .. ticket, '')
+  redis.call('EXPIRE', ARGV[4], DAY)
 end
 if ARGV[5] ~= '' then answer[#answer + 1] = count(base, ARGV[5]) end
 return answer

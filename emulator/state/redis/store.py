@@ -31,7 +31,8 @@ _SCRIPTS = {  # and what each begins with
     "settle": _SHARES,
     "levels": _SHARES,
     "store": _KEYS,
-    "reset": (),
+    "reset": ("forget",),
+    "live": (),
 }
 
 
@@ -66,7 +67,7 @@ class RedisStore:
 
     Fields:
         held: tickets that are charged there, as far as this process knows.
-        owed: what is still to be told of tickets, since the server was away when it was.
+        owed: scripts that are still to run, with their words, since the server was away when they should.
 
     Args:
         server: for what is asked now and then; ``line``: for what every call asks, by scripts of these names.
@@ -79,7 +80,7 @@ class RedisStore:
         self.server = server
         self.line = line
         self.held: set[str] = set()
-        self.owed: list[Settlement] = []
+        self.owed: list[tuple[str, ...]] = []
         self.prefix = prefix
         self.name = os.urandom(8).hex()
         self.owner = f"{prefix}:owner:{self.name}"
@@ -97,12 +98,12 @@ class RedisStore:
 
     def settle(self, settlement: Settlement) -> bool:
         """Tell of a ticket's costs, now or as soon as the server is back; false: it is away."""
-        base, *words = settlement
+        base, *words = *settlement, self.owner
 
         def owe() -> None:
-            self.owed.append(settlement)
+            self.owed.append(("settle", base, *words))
 
-        if self.tell("settle", base, (*words, self.owner), owe):
+        if self.tell("settle", base, words, owe):
             return True
         owe()
         return False
@@ -111,9 +112,11 @@ class RedisStore:
         return RedisState(self, f"{self.prefix}:world:{world}")
 
     async def begin(self, world: str, now: float) -> float:
+        asked = time.time()
         seconds, micros = await ask(self.server.time())
-        skew = time.time() - seconds - micros / 1e6
-        if abs(skew) > MOST_SKEW:
+        doubt = (time.time() - asked) / 2
+        skew = asked + doubt - seconds - micros / 1e6
+        if abs(skew) - doubt > MOST_SKEW:
             raise StoreLostError(f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed")
         self.commons.skew = skew
         key = f"{self.prefix}:world:{world}:began"
@@ -122,20 +125,19 @@ class RedisStore:
         return float(began)
 
     async def tend(self) -> bool:
-        server = self.server
-        known = await ask(server.exists(*self._began)) == len(self._began) if self._began else True
-        for key, began in self._began.items():
-            await ask(server.set(key, began, nx=True, px=_A_DAY))
-        await ask(server.set(f"{self.owner}:alive", "1", px=int(LEASE * 1000)))
-        if await ask(server.sadd(f"{self.prefix}:owners", self.owner)):
-            self.commons.missed = True
+        began = [word for pair in self._began.items() for word in pair]
+        lost, missed, *dead = await self.run("live", self.prefix, self.owner, str(int(LEASE * 1000)), *began)
+        self.commons.missed |= missed == "1"
         while self.owed:  # whichever was told before is let be
-            await self.run("settle", *self.owed[-1], self.owner)
-            self.owed.pop()
-        for owner in await ask(server.smembers(f"{self.prefix}:owners")):
-            if not await ask(server.exists(f"{owner}:alive")):
-                await self._bury(owner)
-        return known
+            question = self.owed.pop()
+            try:
+                await self.run(*question)
+            except StoreLostError:
+                self.owed.append(question)
+                raise
+        for owner in dead:
+            await self._bury(owner)
+        return lost == "0"
 
     async def _bury(self, owner: str) -> None:
         """Take back what a process held that has died."""
@@ -226,11 +228,12 @@ class RedisState:
         return stored == "1"
 
     async def reset(self, session: str | None = None) -> None:
-        if session is not None:
-            await self._run("reset", session)
-            return
-        async for key in self._store.server.scan_iter(f"{self._root}:session:*:keys"):
-            await self._store.run("reset", key.removesuffix(":keys"))
+        question = ("reset", self._root, "all") if session is None else ("reset", self._base(session))
+        try:
+            await self._store.run(*question)
+        except StoreLostError:
+            self._store.owed.append(question)
+            raise
 
     def retire(self) -> None:
         """Whoever guards it sees to that."""

@@ -307,3 +307,87 @@ async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_
         place, _, prefix = url.partition("?prefix=")
         async with Redis.from_url(place, decode_responses=True) as server:
             assert [key async for key in server.scan_iter(f"{prefix}:*:session:*")] == []
+
+
+async def list_keys(url: str, *parts: str) -> list[str]:
+    """Of what the tests' own prefix holds, keys that have one of these parts."""
+    place, _, prefix = url.partition("?prefix=")
+    async with Redis.from_url(place, decode_responses=True) as server:
+        keys = [key async for key in server.scan_iter(f"{prefix}:*")]
+    return sorted(key for key in keys if any(part in key for part in parts))
+
+
+async def miss(replica: Running, url: str) -> None:
+    """Others take it for dead, and tell it nothing."""
+    place, _, prefix = url.partition("?prefix=")
+    commons = cast(Replica, replica.built.runtime.steering)._commons
+    async with Redis.from_url(place) as server:
+        await server.srem(f"{prefix}:owners", commons.replica)
+
+
+async def hear_again(replica: Running) -> None:
+    """It finds out what it missed."""
+    await cast(Replica, replica.built.runtime.steering)._enter_again()
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        pytest.param("PUT", "/scenario?session=a", SAID, id="a session's scenario was replaced"),
+        pytest.param("POST", "/reset?session=a", None, id="a session was reset"),
+        pytest.param("DELETE", "/sessions/a", None, id="a session was ended"),
+    ],
+)
+async def test_what_one_counts_that_missed_a_change_is_forgotten_once_it_hears(
+    url: str, method: str, target: str, body: str | None
+) -> None:
+    mine = {"x-emulator-session": "a"}
+    async with open_replicas(url, count=2) as [one, late]:
+        await steer(one, "PUT", "/scenario?session=a", LIMITED)
+        await chat(late, **mine)
+        await miss(late, url)
+        await steer(one, method, target, body)
+        await chat(late, "meanwhile", **mine)
+        await hear_again(late)
+        assert await list_keys(url, ":session:a:") == []
+
+
+async def test_what_one_counts_that_missed_a_scenario_of_all_is_forgotten_once_it_hears(url: str) -> None:
+    async with open_replicas(url, LIMITED, count=2) as [one, late]:
+        await miss(late, url)
+        await steer(one, "PUT", "/scenario", SAID)
+        await chat(late, "meanwhile")
+        await hear_again(late)
+        assert await list_keys(url, ":session:") == []
+        assert await rule_of(late) == "said"
+
+
+async def test_one_that_only_missed_how_the_clock_went_leaves_what_all_have_counted(url: str) -> None:
+    async with open_replicas(url, LIMITED, count=2) as [one, late]:
+        assert [(await chat(replica)).status for replica in (one, late)] == [200] * 2
+        await miss(late, url)
+        await steer(one, "POST", "/clock", {"advance": "60s"})
+        await hear_again(late)
+        statuses = [(await chat(replica)).status for replica in (one, late)]
+        assert statuses == [200, 400]
+
+
+async def test_a_session_by_its_own_clock_takes_nothing_of_the_others_with_it(url: str) -> None:
+    async with AsyncExitStack() as stack:
+        one = await open_replica(stack, url, LIMITED)
+        await steer(one, "POST", "/clock?session=a", {"advance": "1h"})
+        late = await open_replica(stack, url, LIMITED)
+        assert [(await chat(replica)).status for replica in (one, late)] == [200] * 2
+        assert (await steer(one, "DELETE", "/sessions/a")).status == 200
+        assert [(await chat(replica)).status for replica in (one, late)] == [200, 400]
+
+
+async def test_the_first_of_all_finds_nothing_of_worlds_that_nobody_knows(url: str) -> None:
+    async with open_replicas(url, count=2) as [one, other]:
+        await steer(one, "PUT", "/scenario", LIMITED)
+        await steer(one, "PUT", "/scenario?session=a", LIMITED)
+        for mine in ({}, {"x-emulator-session": "a"}):
+            await chat(other, **mine)
+        assert len(await list_keys(url, ":session:")) > 2
+    async with open_replicas(url, count=1):
+        assert await list_keys(url, ":session:") == []

@@ -3,10 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from typing import cast
 
 import pytest
 from redis.asyncio import Redis
 
+from emulator.core.json import Object
+from emulator.server.replicas.replica import Replica
+from emulator.server.replicas.tail import SharedJournal
 from tests.parsed import JSON
 from tests.server.shared import chat, open_replica, open_replicas, steer
 from tests.wire import Running
@@ -138,3 +142,49 @@ async def test_calls_under_load_on_all_are_all_there_once(three: list[Running]) 
     wanted = sorted(answer.header("x-emulator-request-id") or "" for answer in answers)
     for replica in three:
         assert sorted(call["id"] for call in await read(replica, "?session=mine&limit=1000")) == wanted
+
+
+async def list_journals(url: str) -> list[bytes]:
+    address, _, prefix = url.partition("?prefix=")
+    async with Redis.from_url(address) as server:
+        return [key async for key in server.scan_iter(f"{prefix}:journal:*")]
+
+
+async def test_what_is_known_late_of_a_call_of_a_session_that_ended_is_told_to_nobody(url: str) -> None:
+    async with open_replicas(url, RULES, count=1) as [alone]:
+        await chat(alone, "a", **MINE)
+        journal = cast(SharedJournal, alone.built.journal)
+        await journal.send()
+        await journal.read_new()
+        [entry] = journal
+        await steer(alone, "DELETE", "/sessions/mine")
+        assert await list_journals(url) == []
+        journal.amend(entry)
+        await journal.send()
+        assert await list_journals(url) == []
+
+
+ENDED: Object = {"op": "end", "session": "mine", "world": None}
+
+
+async def test_calls_that_are_on_their_way_to_the_journal_of_a_session_that_ends_are_not_left_there(url: str) -> None:
+    async with open_replicas(url, RULES, count=1) as [alone]:
+        replica, journal = cast(Replica, alone.built.runtime.steering), cast(SharedJournal, alone.built.journal)
+        async with journal._appending:  # the store is slow to take them
+            await chat(alone, "a", **MINE)
+            ending = asyncio.ensure_future(replica._take(1, ENDED))
+            await asyncio.sleep(0)
+            sending = asyncio.ensure_future(journal.send())
+            await asyncio.sleep(0)
+        await asyncio.gather(ending, sending)
+        assert await list_journals(url) == []
+
+
+async def test_calls_that_were_entered_before_their_replica_heard_of_the_end_are_taken_out(url: str) -> None:
+    async with open_replicas(url, RULES, count=1) as [alone]:
+        replica, journal = cast(Replica, alone.built.runtime.steering), cast(SharedJournal, alone.built.journal)
+        await chat(alone, "a", **MINE)
+        await journal.send()  # its number is higher than that of the change
+        assert await list_journals(url) != []
+        await replica._take(1, ENDED)
+        assert await list_journals(url) == []
