@@ -105,7 +105,7 @@ def _check_rule(rule: Mapping[str, JSON]) -> None:
     if not amounts:
         raise _invalid("A rate limit needs 'calls' or 'tokens'.")
     if not all(isinstance(amount, int) and not isinstance(amount, bool) and amount >= 0 for amount in amounts):
-        raise _invalid("A rate limit cannot be negative.")
+        raise _invalid("A rate limit must be a whole number, 0 or more.")
 
 
 def _invalid(text: str) -> EmulatedError:
