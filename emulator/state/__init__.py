@@ -6,24 +6,25 @@ from urllib.parse import SplitResult, urlsplit
 from emulator.core.state import Store
 from emulator.state.guarded import Guarded, Loss
 from emulator.state.memory import open_memory
+from emulator.state.room import USUAL, Room
 
 DEFAULT = "memory://"
 HUB = "hub://"  # with the path of a socket; without, it is not reached
 
 
-def _open_redis(url: SplitResult) -> Store:
+def _open_redis(url: SplitResult, room: Room) -> Store:
     from emulator.state.redis import open_redis  # its client is an extra, and slow to import
 
-    return open_redis(url)
+    return open_redis(url, room)
 
 
-def _open_hub(url: SplitResult) -> Store:
+def _open_hub(url: SplitResult, room: Room) -> Store:
     from emulator.state.hub import open_hub  # workers alone need it
 
-    return open_hub(url)
+    return open_hub(url, room)
 
 
-STORES: Mapping[str, Callable[[SplitResult], Store]] = {
+STORES: Mapping[str, Callable[[SplitResult, Room], Store]] = {
     "memory": open_memory,
     "redis": _open_redis,
     "rediss": _open_redis,
@@ -31,18 +32,19 @@ STORES: Mapping[str, Callable[[SplitResult], Store]] = {
 }
 
 
-__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "StoreError", "open_store"]
+__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "Room", "StoreError", "open_store"]
 
 
 class StoreError(ValueError):
     """A URL that names no store; one line for a person."""
 
 
-def open_store(url: str = DEFAULT, loss: Loss = "refuse") -> Store:
+def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: Room = USUAL) -> Store:
     """A store: one of the process's memory is empty, one that others share holds what they put there.
 
     Args:
         loss: what becomes of calls as long as it cannot be reached.
+        room: how much it keeps.
 
     Raises:
         StoreError: no store has such a URL, or it cannot be used here.
@@ -53,7 +55,7 @@ def open_store(url: str = DEFAULT, loss: Loss = "refuse") -> Store:
         known = ", ".join(f"{scheme}://" for scheme in STORES if scheme != "hub")
         raise StoreError(f"no store has the URL {url!r}; there are {known}")
     try:
-        store = opener(parts)
+        store = opener(parts, room)
     except ValueError as error:
         raise StoreError(str(error)) from None
     return store if opener in (open_memory, _open_hub) else Guarded(store, loss)

@@ -9,15 +9,13 @@ from urllib.parse import SplitResult
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota
 from emulator.state.accounts import Account, open_account
+from emulator.state.room import USUAL, Room
 from emulator.state.shelves import Shelves
 
-_MOST_COUNTERS = 50_000  # of all sessions
-_MOST_ACCOUNTS = 20_000  # of one: who asks is up to clients
 
-
-def open_memory(url: SplitResult) -> "MemoryStore":
+def open_memory(url: SplitResult, room: Room = USUAL) -> "MemoryStore":
     """``memory://``: a store of this process alone."""
-    return MemoryStore()
+    return MemoryStore(room)
 
 
 class MemoryStore:
@@ -26,8 +24,11 @@ class MemoryStore:
     counts_for_all = True
     commons = None
 
+    def __init__(self, room: Room = USUAL) -> None:
+        self._room = room
+
     def open(self, world: str) -> "MemoryState":
-        return MemoryState()
+        return MemoryState(self._room)
 
     async def begin(self, world: str, now: float) -> float:
         return now
@@ -45,8 +46,9 @@ class MemoryStore:
 
 @dataclass(slots=True, eq=False)
 class _Quotas:
-    """One session's accounts, and what its running calls have taken of them and when."""
+    """One session's accounts, so many at most, and what its running calls have taken of them and when."""
 
+    most: int
     accounts: OrderedDict[tuple[str, str], tuple[Quota, Account]] = field(default_factory=OrderedDict)
     taken: dict[bytes, tuple[float, list[tuple[Account, int]]]] = field(default_factory=dict)
 
@@ -55,7 +57,7 @@ class _Quotas:
         found = self.accounts.get(key)
         if found is None:
             found = self.accounts[key] = charge.quota, open_account(charge.quota)
-            if len(self.accounts) > _MOST_ACCOUNTS:
+            if len(self.accounts) > self.most:
                 self.accounts.popitem(last=False)
         return found[1]
 
@@ -68,11 +70,11 @@ def _read_level(quota: Quota, scope: str, account: Account, now: float) -> Level
 class MemoryState:
     """Counters, accounts and documents by session; counters long unused are forgotten past a bound."""
 
-    def __init__(self, most: int = _MOST_COUNTERS) -> None:
-        self._most = self._room = most
+    def __init__(self, room: Room = USUAL) -> None:
+        self._most = self._room = room.counters
         self._sessions: dict[str, OrderedDict[tuple[str, bytes], int]] = defaultdict(OrderedDict)
-        self._quotas: dict[str, _Quotas] = defaultdict(_Quotas)
-        self._documents = Shelves()
+        self._quotas: dict[str, _Quotas] = defaultdict(lambda: _Quotas(room.accounts))
+        self._documents = Shelves(room.documents)
 
     async def count(self, session: str, scope: str, key: bytes) -> int:
         return self.count_now(session, scope, key)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from emulator.core.json import JSON
 from emulator.core.work import aside
+from emulator.state.room import USUAL
 
-_ROOM = 64 * 1024**2  # bytes of all documents
 _FEW = 10_000  # values that are quickly weighed
 _VALUE = 64  # bytes of one, whatever it is, and of its place
 _NONE: Mapping[str, JSON] = {}
@@ -20,7 +20,7 @@ Name = tuple[str, str, str]
 class Shelves:
     """Documents by session and shelf; past a bound those that were written longest ago are forgotten."""
 
-    def __init__(self, room: int = _ROOM) -> None:
+    def __init__(self, room: int = USUAL.documents) -> None:
         self._all = self._room = room
         self._shelves: dict[tuple[str, str], Mapping[str, JSON]] = {}
         self._sizes: OrderedDict[Name, int] = OrderedDict()

@@ -7,9 +7,10 @@ from itertools import count
 import pytest
 
 from emulator.core.state import State
-from emulator.state import open_store
+from emulator.state import Room, open_store
 from tests.state.servers import KINDS, find_server, running
 
+SMALL = Room(counters=10, accounts=3, documents=2000, sessions=5)
 NewState = Callable[[], AbstractAsyncContextManager[State]]
 
 
@@ -43,3 +44,11 @@ def new_state(store_url: str) -> NewState:
 async def state(new_state: NewState) -> AsyncIterator[State]:
     async with new_state() as state:
         yield state
+
+
+@pytest.fixture
+async def small(store_url: str, request: pytest.FixtureRequest) -> AsyncIterator[State]:
+    """An empty world of a store that keeps little."""
+    store = open_store(store_url, room=SMALL)
+    yield store.open(f"small{abs(hash(request.node.nodeid))}")
+    await store.close()

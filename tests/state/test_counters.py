@@ -25,3 +25,25 @@ async def test_a_reset_without_a_session_forgets_all(state: State) -> None:
     await state.count("one", "rule", b"a")
     await state.reset()
     assert await state.count("one", "rule", b"a") == 0
+
+
+async def test_old_counters_are_forgotten_past_the_bound(small: State) -> None:
+    for number in range(30):
+        assert await small.count("", "attempt", bytes([number])) == 0
+    assert await small.count("", "attempt", bytes([29])) == 1
+    assert await small.count("", "attempt", bytes([0])) == 0
+
+
+async def test_a_counter_that_is_used_stays(small: State) -> None:
+    for number in range(30):
+        assert await small.count("", "rule", b"nth") == number
+        await small.count("", "attempt", bytes([number]))
+
+
+async def test_a_session_with_more_than_its_share_forgets_its_own(small: State) -> None:
+    await small.count("quiet", "rule", b"")
+    for number in range(100):
+        await small.count("loud", "attempt", bytes([number]))
+    assert await small.count("quiet", "rule", b"") == 1
+    assert await small.count("loud", "attempt", bytes([99])) == 1
+    assert await small.count("loud", "attempt", bytes([0])) == 0

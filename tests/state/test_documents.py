@@ -44,3 +44,46 @@ async def test_a_reset_forgets_documents(state: State) -> None:
     assert [dict(await state.fetch(session, "shelf")) for session in ("one", "two")] == [{}, {"a": 1}]
     await state.reset()
     assert await state.fetch("two", "shelf") == {}
+
+
+TEXT = "x" * 500  # of which a small store holds three
+
+
+async def test_past_the_bound_the_oldest_documents_of_all_sessions_are_forgotten(small: State) -> None:
+    for number in range(20):
+        assert await small.store("one", "shelf", str(number), TEXT, None)
+    assert [*await small.fetch("one", "shelf")] == ["17", "18", "19"]
+    for number in range(2):
+        assert await small.store("two", "other", str(number), TEXT, None)
+    assert [*await small.fetch("one", "shelf")] == ["19"]
+    assert [*await small.fetch("two", "other")] == ["0", "1"]
+
+
+async def test_a_document_that_is_written_again_counts_once_and_is_young(small: State) -> None:
+    for name in "abc":
+        assert await small.store("", "shelf", name, TEXT, None)
+    for _ in range(20):
+        assert await small.store("", "shelf", "a", TEXT, TEXT)
+    assert [*await small.fetch("", "shelf")] == ["a", "b", "c"]
+    assert await small.store("", "shelf", "d", TEXT, None)
+    assert [*await small.fetch("", "shelf")] == ["a", "c", "d"]
+
+
+async def test_a_document_beyond_all_room_is_not_kept(small: State) -> None:
+    assert await small.store("", "shelf", "large", TEXT * 5, None)
+    assert await small.fetch("", "shelf") == {}
+    assert await small.store("", "shelf", "a", TEXT, None)
+    assert [*await small.fetch("", "shelf")] == ["a"]
+
+
+async def test_what_is_forgotten_gives_its_room_back(small: State) -> None:
+    for turn in range(10):
+        for number in range(3):
+            assert await small.store("one", "shelf", f"{number}", TEXT, None)
+        assert len(await small.fetch("one", "shelf")) == 3
+        if turn % 2:
+            await small.reset("one")
+        else:
+            for name in [*await small.fetch("one", "shelf")]:
+                assert await small.store("one", "shelf", name, None, TEXT)
+        assert await small.fetch("one", "shelf") == {}

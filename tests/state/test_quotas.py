@@ -227,3 +227,21 @@ async def test_a_call_is_counted_and_charged_in_one_question(state: State, strat
     assert await state.count("", "attempt", b"a") == 3
     await state.settle("", b"0", [5], 0.0)
     assert [level.left for level in await state.levels("", 0.0)] == [30]
+
+
+async def test_shares_of_whoever_may_ask_are_bounded(small: State) -> None:
+    quota = Quota(name="q", unit="requests", amount=1, window=3600.0, strategy="fixed", per="principal")
+    places = Quota(name="p", unit="concurrency", amount=1, per="principal")
+    for number in range(6):
+        for each in (quota, places):
+            ticket = f"{each.name}{number}".encode()
+            await small.spend("", ticket, [Charge(each, str(number), 1)], 0.0)
+            await small.settle("", ticket, [1], 0.0)
+    assert [(level.quota.name, level.scope) for level in await small.levels("", 0.0)] == [
+        ("p", "4"),
+        ("q", "5"),
+        ("p", "5"),
+    ]
+    (latest,) = await small.spend("", b"again", [Charge(quota, "5", 1)], 0.0)
+    (first,) = await small.spend("", b"first", [Charge(quota, "0", 1)], 0.0)
+    assert (latest.wait is None, first.wait is None) == (False, True)

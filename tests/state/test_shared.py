@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Charge, Quota, Unit
 from emulator.core.state import Store, StoreLostError
-from emulator.state import open_store
+from emulator.state import Room, open_store
 from emulator.state.redis.store import open_redis
 from tests.state.servers import KINDS, find_server, free_port, running
 
@@ -227,4 +227,27 @@ async def test_what_processes_share_lasts_as_long_as_one_of_them_lives(server_ur
             assert await server.expire(key, 60)
         assert await store.tend()
         assert [await server.ttl(key) > 80_000 for key in keys] == [True] * 5
+    await store.close()
+
+
+async def test_what_was_forgotten_for_want_of_room_leaves_no_key_after_a_reset(server_url: str) -> None:
+    room = Room(counters=10, accounts=2, documents=1000, sessions=3)
+    store = open_redis(urlsplit(f"{server_url}?prefix=room"), room)
+    state, text = store.open("world"), "x" * 300
+    minutes = Quota(name="m", unit="requests", amount=9, window=60.0, strategy="sliding", per="principal")
+    for session in map(str, range(6)):
+        for number in range(12):
+            charges = [Charge(minutes, f"{number}", 1), Charge(EIGHT, f"{number}", 1)]
+            await state.admit(session, "attempt", bytes([number]), f"{session}.{number}".encode(), charges, 0.0)
+            await state.store(session, "shelf", f"{number}", text, None)
+    async with Redis.from_url(server_url, decode_responses=True) as server:
+        keys = [key async for key in server.scan_iter("room:*:session:*")]
+        assert {key.split(":session:")[1].split(":")[0] for key in keys} == {"3", "4", "5"}
+        assert sum([len(await server.hkeys(key)) for key in keys if ":counts" in key]) <= 10 + 3
+        assert sum([await server.hlen(key) for key in keys if ":shelf:" in key]) == 3
+        await state.reset("3")
+        assert [key async for key in server.scan_iter("room:*:session:3:*")] == []
+        await state.reset()
+        left = [key async for key in server.scan_iter("room:world:*")]
+    assert left == []
     await store.close()

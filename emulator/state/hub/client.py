@@ -14,11 +14,12 @@ from emulator.core.json import JSON, as_array, as_integer, as_object, as_text, d
 from emulator.core.state import StoreLostError
 from emulator.state.hub.server import LONGEST
 from emulator.state.memory import MemoryState
+from emulator.state.room import USUAL, Room
 
 
-def open_hub(url: SplitResult) -> HubStore:
+def open_hub(url: SplitResult, room: Room = USUAL) -> HubStore:
     """``hub:///path``: counters, quotas and documents of this process alone, and what workers tell one another."""
-    return HubStore(url.path)
+    return HubStore(url.path, room)
 
 
 class HubStore:
@@ -26,11 +27,12 @@ class HubStore:
 
     counts_for_all = False
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, room: Room = USUAL) -> None:
         self.commons = HubCommons(path)
+        self._room = room
 
     def open(self, world: str) -> MemoryState:
-        return MemoryState()
+        return MemoryState(self._room)
 
     async def begin(self, world: str, now: float) -> float:
         return now

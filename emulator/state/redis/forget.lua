@@ -1,11 +1,28 @@
+-- Documents of a world are known by where they are: how many bytes each takes, with their sum, and which was written last.
+local function release(root, name)
+  local documents = root .. ':documents'
+  redis.call('HINCRBY', documents, 'sum', 0 - tonumber(redis.call('HGET', documents, name) or 0))
+  redis.call('HDEL', documents, name)
+  redis.call('ZREM', root .. ':written', name)
+end
+
+local function root_of(base) return string.match(base, '^(.*):session:') end
+
 -- Forget all of a session.
 local function forget(base)
-  for _, key in ipairs(redis.call('SMEMBERS', base .. ':keys')) do redis.call('UNLINK', key) end
+  local root, shelves = root_of(base), base .. ':shelf:'
+  for _, key in ipairs(redis.call('SMEMBERS', base .. ':keys')) do
+    if string.sub(key, 1, #shelves) == shelves then
+      for _, field in ipairs(redis.call('HKEYS', key)) do release(root, key .. ' ' .. field) end
+    end
+    redis.call('UNLINK', key)
+  end
   redis.call('UNLINK', base .. ':keys')
-  redis.call('SREM', string.match(base, '^(.*):session:') .. ':sessions', base)
+  redis.call('ZREM', root .. ':sessions', base)
+  if redis.call('EXISTS', root .. ':written') == 0 then redis.call('UNLINK', root .. ':documents') end
 end
 
 -- Forget all of a world.
 local function forget_all(root)
-  for _, base in ipairs(redis.call('SMEMBERS', root .. ':sessions')) do forget(base) end
+  for _, base in ipairs(redis.call('ZRANGE', root .. ':sessions', 0, -1)) do forget(base) end
 end

@@ -3,10 +3,9 @@ local DAY, HOUR = 86400, 3600
 
 local function exact(number) return string.format('%.17g', number) end
 
--- Have a member in a set that lives as long as any of its members.
-local function enlist(set, member, seconds)
-  redis.call('SADD', set, member)
-  if redis.call('TTL', set) < seconds then redis.call('EXPIRE', set, seconds) end
+-- Have a key live for so long at least.
+local function hold(key, seconds)
+  if redis.call('TTL', key) < seconds then redis.call('EXPIRE', key, seconds) end
 end
 
 -- Every key of a session is known by its index, and the session by its world's; it lives for a day after it was last
@@ -14,22 +13,52 @@ end
 local function keep(base, key, seconds)
   seconds = math.max(DAY, seconds or DAY)
   if redis.call('TTL', key) >= seconds then return end
+  local sessions, index = root_of(base) .. ':sessions', base .. ':keys'
   redis.call('EXPIRE', key, seconds + HOUR)
-  enlist(base .. ':keys', key, seconds + HOUR)
-  enlist(string.match(base, '^(.*):session:') .. ':sessions', base, seconds + HOUR)
+  redis.call('SADD', index, key)
+  hold(index, seconds + HOUR)
+  local seconds_now, micros = unpack(redis.call('TIME'))
+  redis.call('ZADD', sessions, exact(seconds_now + micros / 1e6), base)
+  hold(sessions, seconds + HOUR)
+  if redis.call('ZCARD', sessions) > MOST_SESSIONS then forget(redis.call('ZRANGE', sessions, 0, 0)[1]) end
 end
 
--- Let levels know of a share: its place among the others stands before what is told of it.
+-- Let levels know of a share; past a bound the first of a session is forgotten.
 local function tell(base, key, text)
-  local shares = base .. ':shares'
-  local place, known = string.match(redis.call('HGET', shares, key) or '', '^(%d+) (.*)$')
-  if known ~= text then redis.call('HSET', shares, key, (place or redis.call('HLEN', shares)) .. ' ' .. text) end
+  local shares, order = base .. ':shares', base .. ':order'
+  local known = redis.call('HGET', shares, key)
+  if not known then
+    redis.call('RPUSH', order, key)
+    keep(base, order)
+    if redis.call('LLEN', order) > MOST_SHARES then
+      local first = redis.call('LPOP', order)
+      redis.call('HDEL', shares, first)
+      redis.call('UNLINK', first, first .. ':at')
+      redis.call('SREM', base .. ':keys', first, first .. ':at')
+    end
+  end
+  if known ~= text then redis.call('HSET', shares, key, text) end
   keep(base, shares)
 end
 
--- Add one to a counter, and say what it was.
+-- Add one to a counter, and say what it was. A session has its part of the room, in two halves: once the younger is
+-- full it takes the place of the older, whatever nobody asked for since is forgotten.
 local function count(base, which)
-  local before = redis.call('HINCRBY', base .. ':counts', which, 1) - 1
-  keep(base, base .. ':counts')
+  local young, old = base .. ':counts', base .. ':counts:old'
+  local before = redis.call('HINCRBY', young, which, 1) - 1
+  if before == 0 then
+    local known = tonumber(redis.call('HGET', old, which) or 0)
+    if known > 0 then
+      before = known
+      redis.call('HSET', young, which, before + 1)
+      redis.call('HDEL', old, which)
+    end
+    local part = MOST_COUNTERS / 2 / math.max(1, redis.call('ZCARD', root_of(base) .. ':sessions'))
+    if redis.call('HLEN', young) >= part then
+      redis.call('RENAME', young, old)
+      redis.call('SADD', base .. ':keys', old)
+    end
+  end
+  keep(base, young)
   return exact(before)
 end

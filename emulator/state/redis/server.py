@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Protocol, TypeVar
 
 from emulator.core.state import StoreLostError
+from emulator.state.room import Room
 
 T = TypeVar("T")
 LEASE = 10.0  # real seconds after which a process that says nothing is taken to be dead
@@ -53,6 +54,12 @@ def read_text(*names: str) -> str:
     """Scripts of this folder, one after the other."""
     folder = files(__package__)
     return "\n".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names)
+
+
+def write_bounds(room: Room) -> str:
+    """How much there may be, as the scripts call it."""
+    names = {"COUNTERS": room.counters, "SHARES": room.accounts, "BYTES": room.documents, "SESSIONS": room.sessions}
+    return "".join(f"local MOST_{name} = {most}\n" for name, most in names.items())
 
 
 async def ask(question: Awaitable[T]) -> T:

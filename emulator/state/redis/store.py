@@ -14,8 +14,9 @@ from emulator.core.quota import Balance, Charge, Level
 from emulator.core.state import StoreLostError
 from emulator.state.redis.commons import RedisCommons
 from emulator.state.redis.line import Line, digest_of
-from emulator.state.redis.server import LEASE, Server, ask, read_text
+from emulator.state.redis.server import LEASE, Server, ask, read_text, write_bounds
 from emulator.state.redis.shares import read_balances, read_level, write_share
+from emulator.state.room import USUAL, Room
 
 MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
 _A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
@@ -23,14 +24,14 @@ _PATIENCE = 1.0  # real seconds for one answer
 _CONNECTIONS = 18  # of one process
 _TURN = 5.0  # real seconds that a call waits for one of them
 _NOT_A_PREFIX = set("*?[]{}")
-_KEYS, _SHARES = ("keys",), ("keys", "accounts")
+_KEYS, _SHARES = ("forget", "keys"), ("forget", "keys", "accounts")
 _SCRIPTS = {  # and what each begins with
     "count": _KEYS,
     "spend": _SHARES,
     "expect": (),
     "settle": _SHARES,
     "levels": _SHARES,
-    "store": _KEYS,
+    "store": ("forget", "keys", "documents"),
     "reset": ("forget",),
     "live": (),
 }
@@ -40,7 +41,7 @@ Settlement = tuple[str, str, str, str]
 """What the script of that name takes: a session's base, ticket, time and costs."""
 
 
-def open_redis(url: SplitResult) -> RedisStore:
+def open_redis(url: SplitResult, room: Room = USUAL) -> RedisStore:
     """``redis://[[user]:password@]host[:port][/number][?prefix=name]``, or ``rediss://`` for TLS.
 
     Raises:
@@ -58,7 +59,8 @@ def open_redis(url: SplitResult) -> RedisStore:
         url._replace(query="").geturl(), max_connections=_CONNECTIONS, timeout=_TURN, decode_responses=True, **patience
     )
     connect: Callable[..., Server] = Redis.from_pool  # type: ignore[assignment]  # its types know no decoded answers
-    texts = {name: read_text(*begins, name) for name, begins in _SCRIPTS.items()}
+    bounds = write_bounds(room)
+    texts = {name: bounds + read_text(*begins, name) for name, begins in _SCRIPTS.items()}
     return RedisStore(connect(pool), Line(url, _PATIENCE, [*texts.values()]), texts, prefix)
 
 
