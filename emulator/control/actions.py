@@ -1,9 +1,10 @@
 """What each control request does."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, ParamSpec, TypeVar
 
 from emulator.control import models
+from emulator.control.ease import at_ease
 from emulator.control.keys import hide_keys, restore_keys, show_text
 from emulator.control.look import LookActions
 from emulator.control.openapi import dump_openapi
@@ -30,7 +31,8 @@ class Actions(RequestActions, LookActions):
     async def get_scenario(self, query: models.SessionQuery, body: bytes, name: str) -> models.ScenarioState:
         active = self._target.of(query.session)
         loaded, scenario, emulator = active.loaded, active.loaded.scenario, active.emulator
-        document, text = await _at_ease(len(loaded.text or ""), _show, loaded)
+        long = len(loaded.text or "") > LIGHT
+        document, text = await aside(_show, loaded) if long else _show(loaded)
         return models.ScenarioState(
             name=scenario.name,
             description=scenario.description,
@@ -48,7 +50,7 @@ class Actions(RequestActions, LookActions):
         if query.name is not None and body:
             raise ProblemError(400, "Two scenarios", "Send a scenario or name one of the library, not both.")
         if query.name is None:
-            sent = await _at_ease(len(body), self._target.load, body)
+            sent = await at_ease(body, self._target.load, body)
             loaded = restore_keys(sent, self._target.of(query.session).loaded)
         else:
             loaded = self._select(query.name)
@@ -167,11 +169,6 @@ def _join(one: models.SessionState | None, other: models.SessionState) -> models
         return other
     idle = min(one.idle_seconds, other.idle_seconds)
     return other.model_copy(update={"calls": one.calls + other.calls, "idle_seconds": idle})
-
-
-async def _at_ease(size: int, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do what a scenario of so many bytes takes, beside the event loop if that may be long."""
-    return await aside(work, *args, **kwargs) if size > LIGHT else work(*args, **kwargs)
 
 
 def _show(loaded: LoadedScenario) -> tuple[JSON, str]:

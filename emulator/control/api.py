@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from emulator import __version__
 from emulator.control import models
 from emulator.control.console import PAGE_HEADERS, read_page
+from emulator.control.ease import at_ease
 from emulator.control.entry import Entry
 from emulator.control.events import stream_events
 from emulator.control.guard import Guard
@@ -29,10 +30,12 @@ from emulator.core.unpack import unpack
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.locations import format_path
 from emulator.scenario.mistakes import Row, explain_errors
+from emulator.scenario.regex import Expressions
 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
 MOST_VALUES = 10_000  # in a request that is no scenario
+_MOST_TEXT = 4 * 1024**2  # bytes of its texts
 _METRICS, _EACH = "/metrics", "/replicas/metrics"
 Result = BaseModel | bytes | str | AsyncIterator[str]
 _LARGEST = 16 * 1024**2  # bytes of a scenario
@@ -117,7 +120,7 @@ class ControlPlane:
             return _json(models.Ready(ready=self.ready, urls=dict(self.urls)), 200 if self.ready else 503)
         if route.path == "/ca.pem":
             return self._trusted(route)
-        taken = _read_json(body, route.takes) if route.takes else body
+        taken = await at_ease(body, _read_json, body, route.takes) if route.takes else body
         result = await self._act(route, query, taken, name)
         if route.action == "put_scenario":
             await self.follow()
@@ -212,14 +215,14 @@ def _read_query(http: web.BaseRequest, route: Route) -> BaseModel:
 
 def _read_json(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
-        check_json(body, MOST_VALUES, _LARGEST)
+        check_json(body, MOST_VALUES, _MOST_TEXT)
         value = parse_json(body)
     except TooMuch as error:
         raise ProblemError(413, "Too large", f"The body has {error}.") from None
     except ValueError as error:
         raise ProblemError(400, "Malformed JSON", str(error)) from None
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, context=Expressions())
     except ValidationError as error:
         raise ProblemError(422, "Bad body", _describe(error, value, model)) from None
 

@@ -13,7 +13,8 @@ from emulator.control.models import Calls
 from emulator.core.json import JSON
 from emulator.scenario.comparisons import compile_condition
 from emulator.scenario.conditions import Condition
-from emulator.scenario.facets import ABSENT, Absent, Check, Facts, compile_when
+from emulator.scenario.facets import ABSENT, Absent, Check, Facts, compile_when, count_searches
+from emulator.scenario.regex import takes_long
 
 
 class Unkept(Enum):
@@ -74,6 +75,7 @@ class Pattern:
         self._recorded = tuple(check for check in checks if check.name in _RECORDED)
         self._asked = tuple(check for check in checks if check.name not in _RECORDED)
         self._known: dict[int, int] = {}
+        self._searches = count_searches(checks)
         self.facets: Sequence[tuple[str, Condition | JSON]] = [(check.name, check.wanted) for check in checks]
 
     def holds(self, entry: Entry) -> bool:
@@ -81,6 +83,10 @@ class Pattern:
         if not all(check.holds(_RECORDED[check.name](entry)) for check in self._recorded):
             return False
         return self._count_asked(entry) == len(self._asked)
+
+    def takes_long(self, entry: Entry) -> bool:
+        """To hold a call against it may take more than 50 ms."""
+        return takes_long(self._searches, entry.bytes_in)
 
     def count(self, entry: Entry) -> int:
         """How many facets hold of a call."""

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from emulator import __version__
 from emulator.control import models
+from emulator.control.ease import at_ease
 from emulator.control.entry import Entry
 from emulator.control.metrics import Page, render_metrics
 from emulator.control.problem import MOST_MISTAKES
 from emulator.control.target import Target
-from emulator.core.bounds import LIGHT
 from emulator.core.quota import Level
 from emulator.core.work import aside, in_turns
 from emulator.scenario.match import Verdict, find_nearest
@@ -107,7 +107,7 @@ class LookActions:
 
     async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
         check = self._target.check
-        findings = await aside(check, body) if len(body) > LIGHT else check(body)
+        findings = await at_ease(body, check, body)
         rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MOST_MISTAKES]]
         errors = [row for severity, row in rows if severity == "error"]
         warnings = [row for severity, row in rows if severity == "warning"]

@@ -13,7 +13,7 @@ from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.target import Target
 from emulator.core.duration import parse_duration
-from emulator.core.work import in_turns
+from emulator.core.work import aside, in_turns
 
 _MANY = 1000  # calls that are not looked at again for every single one that comes
 _PAUSE = 0.05  # real seconds between two looks at many
@@ -64,6 +64,7 @@ class Verification:
         found: list[Entry] = []
         async for entry in in_turns(entries):
             pattern = self._patterns[0] if self._single else self._patterns[len(found)]
+            await _count(pattern, entry)
             if pattern.holds(entry):
                 found.append(entry)
                 if not self._single and len(found) == len(self._patterns):
@@ -86,11 +87,11 @@ class Verification:
     async def _describe(self, entries: Sequence[Entry], found: Sequence[Entry]) -> str:
         pattern = self._patterns[0 if self._single else len(found)]
         async for entry in in_turns(entries):  # so that the text finds all known
-            pattern.count(entry)
+            await _count(pattern, entry)
         made = Made(self._session, entries, self._elsewhere() if not entries else {})
         if self._single:
-            return describe_count(pattern, self._count, found, made, self._within)
-        return describe_order(self._patterns, found, made, self._within)
+            return await aside(describe_count, pattern, self._count, found, made, self._within)
+        return await aside(describe_order, self._patterns, found, made, self._within)
 
     def _elsewhere(self) -> dict[str, int]:
         """How many calls other sessions made."""
@@ -98,3 +99,11 @@ class Verification:
         for call in self._target.journal.list_calls():
             counts[call.session] = counts.get(call.session, 0) + 1
         return counts
+
+
+async def _count(pattern: Pattern, entry: Entry) -> None:
+    """Have a pattern know a call, beside the event loop if to find out may take long."""
+    if pattern.takes_long(entry):
+        await aside(pattern.count, entry)
+    else:
+        pattern.count(entry)

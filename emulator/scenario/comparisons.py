@@ -68,6 +68,14 @@ def compile_text(condition: str | Comparison, *, fold: bool = False, equal: Equa
     return reduce(_both, _compile_comparison(condition, fold or condition.ignore_case, equal))
 
 
+def count_steps(condition: Condition | JSON) -> int:
+    """What it takes at worst to search one character for all expressions in it."""
+    if not isinstance(condition, Comparison):
+        return 0
+    own = 0 if condition.regex is None else compile_regex(condition.regex, condition.ignore_case).steps
+    return own + count_steps(condition.not_)
+
+
 def _both(left: Test, right: Test) -> Test:
     return lambda value: left(value) and right(value)
 

@@ -13,6 +13,7 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
@@ -22,7 +23,7 @@ from pydantic_core import PydanticCustomError
 from emulator.core.duration import parse_size
 from emulator.core.json import JSON, Object
 from emulator.core.values import Closed, require
-from emulator.scenario.regex import RegexError, compile_regex
+from emulator.scenario.regex import Expressions, RegexError
 
 _BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 NAMED_FACETS = ("header", "query", "body")  # written with a name or path: `header.<name>`
@@ -39,14 +40,19 @@ def _read_names(value: JSON) -> JSON:
     return wrap_in_list(value)
 
 
-def _check_regex(pattern: str) -> str:
+def _check_regex(pattern: str, info: ValidationInfo) -> str:
+    _add(pattern, False, info)
+    return pattern
+
+
+def _add(pattern: str, ignore_case: bool, info: ValidationInfo) -> None:
+    expressions = info.context if isinstance(info.context, Expressions) else Expressions()
     try:
-        compile_regex(pattern, False)
+        expressions.add(pattern, ignore_case)
     except RegexError as error:
         raise PydanticCustomError(
             "wanted", "expected a regular expression ({reason})", {"reason": str(error)}
         ) from error
-    return pattern
 
 
 def is_body_path(path: str) -> bool:
@@ -86,8 +92,13 @@ class Comparison(Closed):
     ignore_case: bool = Field(default=False, description="Upper and lower case are the same, under `not` too.")
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check(self, info: ValidationInfo) -> Self:
         require(bool(self.model_fields_set - {"ignore_case"}), "expected contains, prefix, suffix, regex or not")
+        inner: Text | None = self if self.ignore_case else None
+        while isinstance(inner, Comparison):  # under `not` it holds, too
+            if inner.regex is not None:
+                _add(inner.regex, True, info)
+            inner = inner.not_
         return self
 
 

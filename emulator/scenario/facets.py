@@ -12,7 +12,14 @@ from typing import Final
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
 from emulator.core.json import JSON
 from emulator.core.secret import QUERY, is_secret
-from emulator.scenario.comparisons import Test, compile_condition, compile_value, is_credential, is_exactly
+from emulator.scenario.comparisons import (
+    Test,
+    compile_condition,
+    compile_value,
+    count_steps,
+    is_credential,
+    is_exactly,
+)
 from emulator.scenario.conditions import Condition, When
 from emulator.scenario.locations import KeyPath, look_up
 
@@ -225,6 +232,11 @@ def compile_when(when: When) -> tuple[Check, ...]:
         *(Check(f"body.{path}", _extract_body(path), compile_value(value), value) for path, value in when.body.items()),
         *_compile_groups(when),
     )
+
+
+def count_searches(checks: Iterable[Check]) -> int:
+    """What it takes at worst to search one character for all expressions."""
+    return sum(count_steps(check.wanted) + sum(map(count_searches, check.parts)) for check in checks)
 
 
 def _compile_named(name: str, condition: Condition) -> Test:

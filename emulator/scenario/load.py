@@ -17,6 +17,7 @@ from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Mistake, Row, explain_errors, nearest, sort_rows
+from emulator.scenario.regex import Expressions
 from emulator.scenario.salvage import salvage
 from emulator.scenario.schema import BUILT_IN, Scenario, schema_json
 from emulator.scenario.shipped import find_shipped
@@ -198,7 +199,7 @@ def _schema() -> Object:
 def _validate(joined: Document) -> tuple[Scenario | None, list[Mistake]]:
     taken = list(_find_taken_names(joined))
     try:
-        return Scenario.model_validate(joined.data), taken
+        return Scenario.model_validate(joined.data, context=Expressions()), taken
     except ValidationError as error:
         return None, [*explain_errors(error, joined.data, _schema()), *taken]
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from emulator.core.bounds import LIGHT
 from emulator.core.json import JSON
 from emulator.core.seed import derive, draw_uniform
 from emulator.core.state import State
+from emulator.core.work import aside
 from emulator.scenario.comparisons import Test
-from emulator.scenario.facets import ABSENT, Absent, Check, Extract, Facts, compile_when, reads_secret
+from emulator.scenario.facets import (
+    ABSENT,
+    Absent,
+    Check,
+    Extract,
+    Facts,
+    compile_when,
+    count_searches,
+    reads_secret,
+)
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
+from emulator.scenario.regex import takes_long
 from emulator.scenario.schema import Rule, Scenario, Times
 from emulator.scenario.shown import compare, show
 
@@ -88,6 +100,7 @@ class Matcher:
     def __init__(self, scenario: Scenario) -> None:
         self.rules = scenario.rules
         self._rules = tuple(_compile(rule) for rule in scenario.rules)
+        self._searches = sum(count_searches(compiled.checks) for compiled in self._rules)
         self._key = derive("chance", scenario.seed)
         self._by_address: dict[tuple[str | bool, ...], tuple[_Compiled, ...]] = {}
         self.reads_secrets = any(_read_secrets(compiled.checks) for compiled in self._rules)
@@ -95,7 +108,10 @@ class Matcher:
     async def match(self, facts: Facts, state: State) -> Match:
         """Find the rule that takes the call, counting it for every rule it comes to that counts."""
         counts: dict[str, int] = {}
-        for compiled in _find_holding(self._at_address(facts), facts):
+        holding: Iterable[_Compiled] = _find_holding(self._at_address(facts), facts)
+        if facts.body_bytes > LIGHT or takes_long(self._searches, facts.body_bytes):
+            holding = await aside(list, holding)
+        for compiled in holding:
             rule, ordinal = compiled.rule, 0
             if compiled.counts:
                 ordinal = 1 + await state.count(facts.session, "rule", _count_key(rule, facts))

@@ -41,6 +41,7 @@ def parse_document(text: str | bytes, file: str) -> Document:
     try:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
         text = data.decode("utf-8-sig")
+        _check_length(text, file)
         source = make_readable(text)
         _check_size(source.text, file)
         root = yaml.compose(source.text, Loader=_loader())
@@ -66,10 +67,14 @@ def parse_document(text: str | bytes, file: str) -> Document:
     return document
 
 
-def _check_size(text: str, file: str) -> None:
-    """Refuse what would overflow the stack of the parser in C, or keep it busy for long; short texts cannot."""
+def _check_length(text: str, file: str) -> None:
+    """Refuse what it would take long even to look through."""
     if len(text) > _LONGEST:
         raise _TooLargeError(Location(file, 1, 1, ()))
+
+
+def _check_size(text: str, file: str) -> None:
+    """Refuse what would overflow the stack of the parser in C, or keep it busy for long; short texts cannot."""
     if sum(map(text.count, "[{-:?")) < _DEEPEST:
         return
     depth = 0

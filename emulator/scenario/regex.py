@@ -8,12 +8,23 @@ doc/syntax.txt.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re2
 
 LONGEST = 8_192  # characters of an expression
+MOST_STEPS = 2_000_000  # of all expressions of a document
 _LONGEST_REASON = 80  # characters
 _MEMORY = 2 * 1024**2  # bytes of a compiled one, and of what it remembers while it searches
+_SEARCHED = 2 * 10**9  # steps, each for every character; at worst some seconds
+_WRONG = 50  # steps that it takes at worst to find out of a character that the expression is none
+_CLASS = 250  # steps that it takes to read a class of characters by its name
+_KNOWN = 256  # long texts of which an expression remembers whether it is found in them
+_LONG = 10**6  # steps, each for every character, from which on a text is long
 
 _SIGNS = r"\p{M}\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}\x{203F}\x{2040}\x{2054}\x{FE33}\x{FE34}\x{FE4D}-\x{FE4F}\x{FF3F}"
 _SPACES = r"\t-\r\x{1C}-\x{1F} \x{85}\x{A0}\p{Z}"
@@ -37,15 +48,101 @@ class RegexError(ValueError):
     """Not an expression that can be searched; a sentence's end."""
 
 
-@lru_cache(maxsize=1024)
-def compile_regex(pattern: str, ignore_case: bool, /) -> Callable[[str], bool]:
-    """Whether an expression is found anywhere in a text.
+def takes_long(steps: int, characters: int) -> bool:
+    """A search for so many steps in a text may take more than 50 ms."""
+    return steps * characters > 50 * _LONG
 
-    By position alone, so that what was compiled for one who asks is there for the next.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regex:
+    """An expression; called with a text it says whether it is found anywhere in it.
+
+    Fields:
+        steps: what it takes to compile it, and at worst to search one character; about 10 bytes of memory each.
+    """
+
+    steps: int
+    _compiled: re2._Regexp[bytes]
+    _known: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    def __call__(self, text: str) -> bool:
+        """Of a text that would take too long the beginning is searched."""
+        if len(text) * self.steps <= _LONG:
+            return self._find(text)
+        key = hash(text), len(text)  # a call is explained after it was matched
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            found = self._known[key] = self._find(text[: _SEARCHED // self.steps])
+        return found
+
+    def _find(self, text: str) -> bool:
+        return self._compiled.search(text.encode("utf-8", "surrogatepass")) is not None
+
+
+class Expressions:
+    """The expressions of one document: together they take no more than ``MOST_STEPS``."""
+
+    def __init__(self) -> None:
+        self._left = MOST_STEPS
+
+    def add(self, pattern: str, ignore_case: bool) -> None:
+        """One more.
+
+        Raises:
+            RegexError: it is none, or there is no room left for it.
+        """
+        if self._left > 0:
+            self._left -= _WRONG * len(pattern)  # unless it turns out to be none
+            self._left += _WRONG * len(pattern) - compile_regex(pattern, ignore_case).steps
+        if self._left <= 0:
+            raise RegexError("all expressions together take too much to search")
+
+
+class Cache:
+    """What was compiled for one who asks is there for the next, up to so many steps in all."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[tuple[str, bool], Regex] = OrderedDict()
+        self._steps = 0
+        self._lock = Lock()
+
+    def find(self, key: tuple[str, bool]) -> Regex | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def keep(self, key: tuple[str, bool], regex: Regex) -> None:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = regex
+                self._steps += regex.steps
+            while self._steps > self._most:
+                self._steps -= self._kept.popitem(last=False)[1].steps
+
+
+_CACHE = Cache(2 * MOST_STEPS)  # the expressions of a document fit in
+
+
+def compile_regex(pattern: str, ignore_case: bool) -> Regex:
+    """Whether an expression is found anywhere in a text.
 
     Raises:
         RegexError: it is none, is too large, or cannot be searched in one pass.
     """
+    key = pattern, ignore_case
+    found = _CACHE.find(key)
+    if found is None:
+        found = _compile(pattern, ignore_case)
+        _CACHE.keep(key, found)
+    return found
+
+
+def _compile(pattern: str, ignore_case: bool) -> Regex:
     import re2  # needed by few scenarios
 
     if len(pattern) > LONGEST:
@@ -55,11 +152,13 @@ def compile_regex(pattern: str, ignore_case: bool, /) -> Callable[[str], bool]:
     options.never_capture = True
     options.max_mem = _MEMORY
     options.case_sensitive = not ignore_case
+    translated = _translate(pattern)
     try:
-        found = re2.compile(_translate(pattern).encode(), options)
+        compiled = re2.compile(translated.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
         raise RegexError(_explain(error)) from None
-    return lambda text: found.search(text.encode("utf-8", "surrogatepass")) is not None
+    classes = translated.count("\\p") + translated.count("\\P")
+    return Regex(len(translated) + classes * _CLASS + compiled.programsize, compiled)
 
 
 def _explain(error: Exception) -> str:
@@ -102,7 +201,9 @@ def _put(token: re.Match[str], *, inside: bool) -> str:
 
 def _escape(char: str, *, inside: bool) -> str:
     if char in _CLASSES:
-        return _CLASSES[char] if inside else f"[{_CLASSES[char]}]"
+        if inside:
+            return _CLASSES[char]
+        return f"[{_CLASSES[char]}]" if char.islower() else f"[^{_CLASSES[char.lower()]}]"
     if char in "123456789":
         raise RegexError(f"the back-reference \\{char} cannot be searched")
     return "_" if char == "_" else {"Z": r"\z"}.get(char, "\\" + char)

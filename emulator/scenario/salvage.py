@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from emulator.core.json import JSON, Object
 from emulator.scenario.locations import KeyPath
+from emulator.scenario.regex import Expressions
 from emulator.scenario.schema import Scenario
 
 # In the place of a rule or limit with a mistake, so that those after it keep their numbers; no call meets them.
@@ -23,7 +24,7 @@ def salvage(data: JSON, mistakes: Iterable[KeyPath], name: str) -> Scenario:
     for path in mistakes:
         _leave_out(kept, path)
     try:
-        return Scenario.model_validate({"name": name, **kept, "version": 1})
+        return Scenario.model_validate({"name": name, **kept, "version": 1}, context=Expressions())
     except ValidationError:
         return Scenario(version=1, name=name)
 

@@ -4,12 +4,14 @@ import json
 import re
 import sys
 import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
-from emulator.scenario.regex import LONGEST, RegexError, compile_regex
+from emulator.scenario.regex import LONGEST, MOST_STEPS, Cache, Expressions, RegexError, compile_regex
 
 
 @pytest.mark.parametrize(
@@ -80,3 +82,68 @@ def test_groups_in_one_another_are_no_danger() -> None:
 def test_no_expression_takes_more_than_the_text_is_long(pattern: str) -> None:
     """Any of them would take a search that goes back longer than the world is old."""
     assert not compile_regex(pattern, False)("a" * 200_000 + "?")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda number: rf"\w{{20}}{number}", id="large ones"),
+        pytest.param(lambda number: rf"\w{{0,{number}}}" * 500, id="some that are too large each"),
+        pytest.param(lambda number: f"(a{number}" + "x" * 4000, id="some that are none"),
+    ],
+)
+def test_all_expressions_of_a_document_have_a_bound(make: Callable[[int], str]) -> None:
+    together, told = Expressions(), []
+    for number in range(1, 100):
+        with suppress_regex_error(told):
+            together.add(make(number), False)
+    assert told[-1] == "all expressions together take too much to search"
+    usual = Expressions()
+    for number in range(500):
+        usual.add(rf"(?i)order {number}: \w+", False)
+
+
+@contextmanager
+def suppress_regex_error(told: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except RegexError as error:
+        told.append(str(error))
+
+
+@pytest.mark.parametrize("outer", [{}, {"ignore_case": True}])
+def test_a_scenario_with_too_much_to_search_is_refused_with_the_line(outer: dict[str, bool]) -> None:
+    rules = [
+        {"name": f"r{number}", "when": {"prompt": {"not": {"regex": rf"\w{{20}}{number}"}, **outer}}, "pass": True}
+        for number in range(100)
+    ]
+    with pytest.raises(ScenarioError) as refused:
+        load_text(json.dumps({"version": 1, "rules": rules}, indent=1))
+    row = refused.value.rows[0]
+    assert "all expressions together take too much to search" in row.message
+    assert row.line > 300
+    assert row.path.startswith("rules[")
+
+
+def test_what_was_compiled_is_found_again_up_to_a_bound() -> None:
+    first = compile_regex("a certain expression", False)
+    assert compile_regex("a certain expression", False) is first
+    assert compile_regex("a certain expression", True) is not first
+    cache = Cache(3 * first.steps)
+    for number in range(5):
+        cache.keep((str(number), False), first)
+        cache.find(("0", False))
+    assert [cache.find((str(number), False)) is not None for number in range(5)] == [True, False, False, True, True]
+
+
+def test_of_a_text_that_takes_too_long_the_beginning_is_searched() -> None:
+    regex = compile_regex(r"\w{2,20}", False)
+    assert regex(" " * 60_000 + "word")
+    assert not regex(" " * 90_000 + "word")
+    assert [regex(" " * 60_000 + "word") for _ in range(300)] == [True] * 300
+    assert compile_regex("word", False)(" " * 20_000_000 + "word")
+
+
+def test_the_steps_of_a_document_are_those_of_its_expressions() -> None:
+    assert compile_regex(r"\w{20}", False).steps < MOST_STEPS / 20
+    assert compile_regex("hello", False).steps < 50
