@@ -5,7 +5,7 @@
 from collections.abc import Iterator
 
 from emulator.core.bounds import DEFAULT, CallBounds
-from emulator.scenario.regex import LONGEST
+from emulator.scenario.regex import LONGEST, MOST_STEPS
 
 _SIZES = frozenset({"body", "decompressed", "text", "added"})
 _TOLD = {
@@ -54,12 +54,14 @@ _REST = f"""
 | a file of a scenario | 50,000 values and 8 MiB of text once aliases are written out, 500 levels | the same |
 | credentials of a scenario | 1,000 | the same |
 | mistakes of a scenario or a control request | the first 200 are told one by one | how many more there are |
-| a control request that is no scenario | 10,000 values | 413, `application/problem+json` |
-| a regular expression | {LONGEST:,} characters, 2 MiB once it is compiled; no look-around, no back-reference | the same |
+| a control request that is no scenario | 10,000 values, 4 MiB of text | 413, `application/problem+json` |
+| a regular expression | {LONGEST:,} characters, 2 MiB once it is compiled; no look-around, no back-reference | `emulator check` and `PUT` name the line |
+| all regular expressions of a scenario or a control request | {MOST_STEPS:,} steps to read and compile them: a word some tens, `\\w+` 2,000, `\\w{{1,20}}` 27,000 | the same |
+| a text that an expression is searched in | 2·10^9 steps: characters times what the expression takes (`\\w+`: a million characters) | it is searched up to there |
 
-A regular expression is searched in a time that grows with the text alone. Headers that say where an answer ends (`Content-Length`,
-`Transfer-Encoding`, `Connection` and the like) are nobody's to set: statuses without a body (204, 304) have none, whatever bends the answer,
-and a connection that is kept is in step. Dates end with the year 9999, whatever a clock says.
+A regular expression is searched in a time that grows with the text alone, and beside the event loop where that may be long. Headers that say
+where an answer ends (`Content-Length`, `Transfer-Encoding`, `Connection` and the like) are nobody's to set: statuses without a body
+(204, 304) have none, whatever bends the answer, and a connection that is kept is in step. Dates end with the year 9999, whatever a clock says.
 
 ## Attack it yourself
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.fuzz.seeds import list_more
 from tests.fuzz.worlds import ERROR_HEADERS, FAULT_HEADERS
 from tests.golden import read_request
 from tests.test_fuzz import CORPUS, mutate
@@ -48,7 +49,7 @@ def list_seeds(vendor: str) -> tuple[tuple[str, str, tuple[str, ...], bytes], ..
     """Method, target, headers and body of every sensible request to a vendor."""
     seeds: list[tuple[str, str, tuple[str, ...], bytes]] = [
         (method, target, (), b"" if body is None else json.dumps(body).encode())
-        for method, target, body in CORPUS[vendor]
+        for method, target, body in (*CORPUS[vendor], *list_more(vendor))
     ]
     for path in sorted((_VENDORS / vendor / "golden").glob("*.http")):
         head, body = read_request(path)

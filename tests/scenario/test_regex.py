@@ -93,7 +93,8 @@ def test_no_expression_takes_more_than_the_text_is_long(pattern: str) -> None:
     ],
 )
 def test_all_expressions_of_a_document_have_a_bound(make: Callable[[int], str]) -> None:
-    together, told = Expressions(), []
+    told: list[str] = []
+    together = Expressions()
     for number in range(1, 100):
         with suppress_regex_error(told):
             together.add(make(number), False)
