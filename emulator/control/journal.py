@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
+from typing import Protocol
 
 from emulator.control.entry import Attempts, Entry, Recorded
 
@@ -15,7 +16,19 @@ _MOST_ERAS = 20_000  # sessions that were cleared, of which calls may still be u
 _SPARE = 1000  # entries of calls that are gone and not yet looked for
 _AT_ONCE = 100  # calls that are looked at before others have their turn
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
+_FRESH = 200  # calls that wait to be entered
 Listener = Callable[[Recorded], None]
+
+
+class Attempt(Recorded, Protocol):
+    """A call that may be entered by and by."""
+
+    @property
+    def identity(self) -> bytes:
+        """What makes its request the same as another."""
+
+    def join(self, attempts: Attempts, before: str | None) -> None:
+        """It is one more of these attempts, after the one with that id."""
 
 
 class Journal:
@@ -23,7 +36,7 @@ class Journal:
 
     ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
     Whoever reads each call as it comes makes it dear: :meth:`Recorded.glance` is cheap.
-    For want of room some entries are ``forgotten`` and some ``emptied`` of what was sent and said.
+    Calls that need not be told of at once are entered some hundred at a time, or when somebody asks for anything.
     """
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
@@ -31,11 +44,13 @@ class Journal:
         self._order: deque[Recorded] = deque()  # some may be gone already; so in the next
         self._kept: deque[Recorded] = deque()
         self._most_kept = self._room = most_kept
+        self._fresh: list[Attempt] = []  # still to be entered, all of one session
+        self._most_of_fresh = LATEST
         self._count = 0
-        self.forgotten = 0
-        self.emptied = 0
+        self._forgotten = 0
+        self._emptied = 0
         self._arrivals: Iterator[int] = count(1)
-        self.latest = 0
+        self._latest = 0
         self._era = 0
         self._eras: OrderedDict[str, int] = OrderedDict()
         self._clears = count(1)
@@ -46,7 +61,26 @@ class Journal:
     @property
     def size(self) -> int:
         """Of requests and answers that are kept."""
+        self._catch_up()
         return self._most_kept - self._room
+
+    @property
+    def latest(self) -> int:
+        """The number of the latest entry."""
+        self._catch_up()
+        return self._latest
+
+    @property
+    def forgotten(self) -> int:
+        """Entries that had to go for want of room."""
+        self._catch_up()
+        return self._forgotten
+
+    @property
+    def emptied(self) -> int:
+        """Entries that lost what was sent and said for want of room."""
+        self._catch_up()
+        return self._emptied
 
     def arrive(self) -> int:
         """A number for a call that begins."""
@@ -61,6 +95,10 @@ class Journal:
 
         What was asked longest ago is forgotten once there are too many.
         """
+        self._catch_up()
+        return self._follow(session, identity, name)
+
+    def _follow(self, session: str, identity: bytes, name: str) -> tuple[Attempts, str | None]:
         known = self._attempts.get(session)
         if known is None:
             known = self._attempts[session] = OrderedDict()
@@ -83,34 +121,62 @@ class Journal:
         for watch in self.watchers:
             watch(call)
 
+    def add_attempt(self, call: Attempt, most: int = LATEST) -> None:
+        """As :meth:`follow` and :meth:`add`, and at a third of their cost while nobody listens."""
+        fresh = self._fresh
+        if self.listeners or self.watchers:
+            call.join(*self.follow(call.session, call.identity, call.id))
+            self.add(call, most)
+            return
+        if fresh and (len(fresh) >= _FRESH or fresh[0].session != call.session or self._most_of_fresh != most):
+            self._catch_up()
+            fresh = self._fresh
+        self._most_of_fresh = most
+        fresh.append(call)
+
+    def _catch_up(self) -> None:
+        """Enter those that wait."""
+        fresh = self._fresh
+        if fresh:
+            self._fresh = []
+            session = fresh[0].session
+            for call in fresh:
+                call.join(*self._follow(session, call.identity, call.id))
+            self._enter(session, fresh, self._most_of_fresh)
+
     def enter(self, call: Recorded, most: int) -> None:
         """Enter a call of which nobody is told."""
-        self.latest += 1
-        call.seq = self.latest
-        calls = self._sessions.get(call.session)
+        self._catch_up()
+        self._enter(call.session, (call,), most)
+
+    def _enter(self, session: str, fresh: Sequence[Recorded], most: int) -> None:
+        """Enter calls of one session."""
+        for number, call in enumerate(fresh, self._latest + 1):
+            call.seq = number
+        self._latest += len(fresh)
+        calls = self._sessions.get(session)
         if calls is None:
-            calls = self._sessions[call.session] = deque()
-        calls.append(call)
-        self._order.append(call)
-        self._count += 1
+            calls = self._sessions[session] = deque()
+        calls.extend(fresh)
+        self._order.extend(fresh)
+        self._count += len(fresh)
         if len(calls) > most or self._count > _MOST_ENTRIES:
             self._make_room(calls, most)
-        if call.size:
-            self._keep(call)
+        self._keep([call for call in fresh if call.size])
 
     def amend(self, call: Recorded) -> None:
         """Tell whoever watches that more is known of a call."""
         for watch in self.watchers:
             watch(call)
 
-    def _keep(self, call: Recorded) -> None:
+    def _keep(self, calls: Sequence[Recorded]) -> None:
         """Let the oldest bodies go that no longer fit."""
-        self._kept.append(call)
-        self._room -= call.size
+        self._kept.extend(calls)
+        self._room -= sum([call.size for call in calls])
         while self._room < 0 and len(self._kept) > 1:
             oldest = self._kept.popleft()
             if oldest.size:
-                self.emptied += 1
+                self._emptied += 1
                 self._forget(oldest)
 
     def _forget(self, call: Recorded) -> None:
@@ -121,13 +187,13 @@ class Journal:
     def _make_room(self, calls: deque[Recorded], most: int) -> None:
         """Let the oldest calls go, a session's and those of all."""
         order, kept = self._order, self._kept
-        oldest = calls[0]
-        if order[0] is oldest and len(calls) == most + 1:  # nearly always
-            calls.popleft()
+        while len(calls) > most and order[0] is calls[0]:  # nearly always
+            oldest = calls.popleft()
             order.popleft()
             if kept and kept[0] is oldest:
                 kept.popleft()
             self._drop(oldest)
+        if len(calls) <= most and self._count <= _MOST_ENTRIES:
             return
         while len(calls) > most:
             self._drop(calls.popleft())
@@ -147,7 +213,7 @@ class Journal:
     def _drop(self, call: Recorded) -> None:
         """Keep nothing of a call."""
         self._count -= 1
-        self.forgotten += 1
+        self._forgotten += 1
         self._room += call.size
         call.forget()
 
@@ -158,6 +224,7 @@ class Journal:
 
     def since(self, seq: int) -> list[Recorded]:
         """Calls that came after one, oldest first."""
+        self._catch_up()
         found = []
         for call in reversed(self._order):
             if call.seq <= seq:
@@ -168,16 +235,19 @@ class Journal:
 
     def list_calls(self, session: str | None = None) -> list[Recorded]:
         """One session's calls as they were entered, or all, oldest first."""
+        self._catch_up()
         return [*filter(self._has, self._order)] if session is None else [*self._sessions.get(session, ())]
 
     def __iter__(self) -> Iterator[Entry]:
         return (call.read() for call in self.list_calls())
 
     def __len__(self) -> int:
+        self._catch_up()
         return self._count
 
     def clear(self, session: str | None = None) -> None:
         """Forget one session's calls, or all."""
+        self._catch_up()
         if session is None:
             self._era += 1
             self._eras.clear()

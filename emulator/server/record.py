@@ -40,7 +40,7 @@ class Recorder:
 
     def enter(self, slip: Slip) -> None:
         """Enter a call of the short road in journal and metrics."""
-        self.journal.add(slip, self._settings.entries)
+        self.journal.add_attempt(slip, self._settings.entries)
         self._metrics.add(slip)
         if self._scale:
             self._timing.add_at_once(slip.duration / self._scale)

@@ -5,9 +5,11 @@ import weakref
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from emulator.control.entry import Entry, Evidence, Kept, Recorded
-from emulator.control.journal import _SPARE, Journal
+from emulator.control.entry import Attempts, Entry, Evidence, Kept, Recorded
+from emulator.control.journal import _FRESH, _SPARE, Journal
 from emulator.core.wire import WireRequest
 from emulator.core.work import in_turns
 from emulator.scenario.match import Facts, Match, Verdict
@@ -32,6 +34,12 @@ class Call:
     session: str = ""
     seq: int = 0
     read_before: bool = False
+    identity: bytes = b""
+    number: int = 0
+    retry_of: str | None = None
+
+    def join(self, attempts: Attempts, before: str | None) -> None:
+        self.number, self.retry_of = attempts.count, before
 
     def read(self) -> Entry:
         self.read_before = True
@@ -206,6 +214,49 @@ def test_what_a_cleared_session_left_takes_no_room() -> None:
     assert [call.id for call in journal.since(0)] == [call.id for call in journal.list_calls("0")]
     assert len(journal._order) <= 2 * len(journal) + _SPARE
     assert len(journal._kept) <= len(journal._order)
+
+
+_Step = tuple[str, str, int]
+_STEPS = st.tuples(st.sampled_from(["soon", "soon", "soon", "at once", "clear", "look"]), *[
+    st.sampled_from(["", "a", "b"]), st.integers(0, 4)
+])  # fmt: skip
+
+
+@given(steps=st.lists(_STEPS, max_size=60))
+def test_what_is_entered_by_and_by_is_entered_as_if_at_once(steps: list[_Step]) -> None:
+    slow, quick = Journal(most_kept=100), Journal(most_kept=100)
+    slow.listeners.append(lambda call: None)  # it has to be told at once
+    told: list[tuple[Call, Call]] = []
+    for number, (step, session, choice) in enumerate(steps):
+        if step == "clear":
+            slow.clear(session or None)
+            quick.clear(session or None)
+        elif step == "look":
+            assert quick.size == slow.size
+        else:
+            pair = Call(str(number), 10 * choice, session), Call(str(number), 10 * choice, session)
+            told.append(pair)
+            for journal, call in zip((slow, quick), pair, strict=True):
+                call.identity = b"%d" % choice
+                if step == "soon":
+                    journal.add_attempt(call, 5)
+                else:
+                    call.join(*journal.follow(session, call.identity, call.id))
+                    journal.add(call, 5)
+    assert (quick.latest, quick.forgotten, len(quick), quick.size) == (
+        *(slow.latest, slow.forgotten, len(slow), slow.size),
+    )
+    assert [call.id for call in quick.since(0)] == [call.id for call in slow.since(0)]
+    assert [vars(one) for one, _ in told] == [vars(other) for _, other in told]
+
+
+def test_calls_that_need_not_be_told_of_are_there_for_whoever_asks() -> None:
+    journal = Journal()
+    for number in range(_FRESH + 5):
+        journal.add_attempt(Call(str(number)))
+    journal.add_attempt(Call("of another session", session="a"))
+    assert journal.find("3") is not None
+    assert (journal.latest, len(journal)) == (_FRESH + 6, _FRESH + 6)
 
 
 async def test_others_have_their_turn_while_many_calls_are_read() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from emulator.control.entry import Attempts, Entry, Recorded
-from emulator.control.journal import LATEST, Journal
+from emulator.control.journal import LATEST, Attempt, Journal
 from emulator.core.commons import Commons
 from emulator.core.json import Object, as_integer, as_object, as_text, dump_text, parse_json
 from emulator.core.seed import derive
@@ -105,7 +105,11 @@ class SharedJournal(Journal):
             self._came.set()
         if len(self._waiting) > _MOST_WAITING:
             self._waiting.popleft()
-            self.forgotten += 1
+            self._forgotten += 1
+
+    def add_attempt(self, call: Attempt, most: int = LATEST) -> None:
+        call.join(*self.follow(call.session, call.identity, call.id))
+        self.add(call, most)
 
     def amend(self, call: Recorded) -> None:
         """Tell the others, too, of a call that they know already."""
@@ -219,7 +223,7 @@ class SharedJournal(Journal):
         target = call if isinstance(call, _Told) else call.read()
         target.seq = seq
         target.attempts, target.number, target.retry_of = self._join(session, head)
-        self.latest = seq - 1
+        self._latest = seq - 1
         self.enter(call, as_integer(head["most"]))
         super().amend(call)
 

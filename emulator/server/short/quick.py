@@ -150,7 +150,6 @@ class Quick:
         journal, usage, ended = self._recorder.journal, plan.usage, self._emulator.clock.now()
         body, bytes_out, most = wire.body, answer.size, self.most
         size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if most else 0
-        attempts, before = journal.follow(wire.session, identity, wire.key.hex())
         slip = Slip(  # in the order of its fields: naming so many costs more than all else here
             self,
             head,
@@ -172,9 +171,6 @@ class Quick:
             bytes_out,
             answer.events,
             size,
-            attempts,
-            attempts.count,
-            before,
         )
         self._recorder.enter(slip)
 

@@ -6,7 +6,7 @@ The answer itself is made once more should somebody read it: the same request ge
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, thin
@@ -74,10 +74,10 @@ class Slip:
     bytes_out: int
     events: int
     size: int
-    attempts: Attempts
-    number: int
-    retry_of: str | None
     seq: int = 0
+    attempts: Attempts = field(init=False)
+    number: int = field(init=False)
+    retry_of: str | None = field(init=False)
     entry: Entry | None = None
 
     @property
@@ -157,6 +157,10 @@ class Slip:
     def ttft(self) -> float:
         """It begins as it ends: in one write."""
         return self.ended - self.started
+
+    def join(self, attempts: Attempts, before: str | None) -> None:
+        """It is one more of these attempts, after the one with that id."""
+        self.attempts, self.number, self.retry_of = attempts, attempts.count, before
 
     def forget(self) -> None:
         """Keep no more than the figures."""
