@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from tests.soak.load import Client
 
@@ -43,13 +43,13 @@ class Moment:
 
 
 @contextmanager
-def serving(*more: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """``emulator serve`` in a process of its own: its id, and its base URLs."""
+def serving(*more: str, log: IO[bytes] | None = None) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """``emulator serve`` in a process of its own: its id, and its base URLs; ``log``: where its log goes."""
     with tempfile.TemporaryDirectory() as folder:
         ports = Path(folder) / "ports.json"
         command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--port-file", str(ports)]
         limits = ["--log-level", "error", "--head-timeout", "5s", "--body-timeout", "10s", "--idle-timeout", "30s"]
-        process = subprocess.Popen([*command, *limits, *more], stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([*command, *limits, *more], stdout=subprocess.DEVNULL, stderr=log)
         try:
             while not ports.exists():
                 if process.poll() is not None:

@@ -18,7 +18,7 @@ _PATIENCE = 60.0  # seconds after which an answer counts as lost
 CHATS: Mapping[str, tuple[str, str]] = {
     "databricks": ("/serving-endpoints/chat/completions", "databricks-meta-llama-3-3-70b-instruct"),
     "azure": ("/chat/completions?api-version=2024-05-01-preview", "Phi-4"),
-    "mindie": ("/v1/chat/completions", "qwen2.5-7b"),
+    "mindie": ("/v1/chat/completions", "llama_65b"),
     "tgi": ("/v1/chat/completions", "tgi"),
     "openvino": ("/v3/chat/completions", "llama3"),
 }
