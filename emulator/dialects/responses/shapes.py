@@ -37,7 +37,8 @@ class ResponseOptions:
         summary: reasoning items show their text; ``encrypted``: and an encrypted form of it.
         queued: the response waits in the background before anyone begins with it.
         customs: the tools whose argument is a text, by name.
-        findings: what is known of the whole answer once it has ended, and ``null`` before.
+        findings: what is known of the whole answer once it has ended, and ``null`` before; ``filtered``: of one that
+            the content filter has ended.
     """
 
     model: str
@@ -52,6 +53,7 @@ class ResponseOptions:
     queued: bool = False
     customs: frozenset[str] = frozenset()
     findings: Object = field(default_factory=dict)
+    filtered: Object = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -92,8 +94,10 @@ def status_of(plan: Plan) -> Status:
 def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, output: list[JSON], usage: bool) -> Object:
     """The response object at one moment of its life."""
     reason: JSON = None
+    found = options.findings
     if status == "incomplete":
         filtered = any(choice.finish_reason == "content_filter" for choice in plan.choices)
+        found = options.filtered if filtered and options.filtered else found
         reason = {"reason": "content_filter" if filtered else "max_output_tokens"}
     return {
         "id": options.draw_id(plan.key),
@@ -105,7 +109,7 @@ def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, outp
         "model": options.model,
         "output": output,
         **options.echo,
-        **(options.findings if status in ("completed", "incomplete") else dict.fromkeys(options.findings)),
+        **(found if status in ("completed", "incomplete") else dict.fromkeys(found)),
         "usage": shape_usage(plan.usage, options) if usage else None,
     }
 

@@ -12,7 +12,7 @@ from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
 from emulator.dialects import sse
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import DONE, FINISH, PLAIN, USAGE, Run, interleave, last_due, speak
-from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, count_usage, shape_prompt_results
+from emulator.vendors.azure.chat.shapes import count_usage, shape_harms, shape_prompt_results
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.extras import CompletionExtras, StrictCompletionExtras
@@ -78,10 +78,9 @@ class CompletionCodec:
 
 def _shape_openai(plan: Plan, habits: Habits) -> Object:
     """As Azure OpenAI answers: keys in alphabetical order, and what the content filter saw."""
-    seen: Object = {"content_filter_results": ANSWER_HARMS} if habits.filtered else {}
     choices: list[Object] = [
         {
-            **seen,
+            **({"content_filter_results": shape_harms(choice)} if habits.filtered else {}),
             "finish_reason": choice.finish_reason,
             "index": index,
             "logprobs": None if choice.logprobs is None else _shape_logprobs(choice, 0, len(choice.tokens)),

@@ -14,6 +14,7 @@ rules:
   - {name: tool, when: {prompt: Weather}, reply: {tool_calls: [{name: get_weather, arguments: {city: Paris}}]}}
   - {name: vector, when: {prompt: Vector}, reply: {embedding: [0.6, -0.5, 0.4, -0.3, 0.2, -0.2, 0.2, 0.1]}}
   - {name: unsafe, when: {prompt: Unsafe}, error: {kind: content_filter}}
+  - {name: harm, when: {prompt: Harm}, reply: {text: One harm., finish_reason: content_filter}}
   - {name: fast, when: {prompt: Fast}, error: {kind: rate_limited, retry_after: 2s}}
   - {name: broken, when: {prompt: Broken}, error: {kind: internal}}
 """

@@ -19,9 +19,10 @@ from emulator.vendors.azure.chat.shapes import (
     dump_sorted_usage,
     finish_reason,
     identify_calls,
+    shape_harms,
 )
 from emulator.vendors.azure.chat.stream import stream_chat
-from emulator.vendors.azure.chat.usual import ANSWER_RESULTS, PROMPT_RESULTS, fill
+from emulator.vendors.azure.chat.usual import PROMPT_RESULTS, fill
 from emulator.vendors.azure.habits import Habits
 from emulator.vendors.azure.headers import answer_headers
 
@@ -169,7 +170,7 @@ def _shape_openai(choice: Choice, plan: Plan, index: int, codec: ChatCodec) -> b
     return (
         b'{%b"finish_reason":%b,"index":%d,"logprobs":%b,"message":{"content":%b%b,"refusal":%b,"role":"assistant"%b}}'
     ) % (
-        ANSWER_RESULTS if habits.filtered else b"",
+        b'"content_filter_results":%b,' % dump_json(shape_harms(choice)) if habits.filtered else b"",
         quote(finish_reason(choice, habits, named_tool=codec.named_tool, functions=codec.functions)),
         index,
         dump_logprobs(choice),

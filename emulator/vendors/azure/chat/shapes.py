@@ -6,6 +6,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
 from emulator.core.seed import draw_alphanumeric, prepare
 from emulator.dialects.openai import shape_logprob
+from emulator.dialects.sse import frame
 from emulator.dialects.walk import Run, SaidCall, walk
 from emulator.vendors.azure.habits import Habits
 
@@ -16,12 +17,30 @@ HARMS: Object = {"hate": _SAFE, "self_harm": _SAFE, "sexual": _SAFE, "violence":
 PROMPT_HARMS: JSON = {"hate": _SAFE, "jailbreak": UNSEEN, "self_harm": _SAFE, "sexual": _SAFE, "violence": _SAFE}
 _MATERIAL: Object = {"protected_material_code": UNSEEN, "protected_material_text": UNSEEN}
 ANSWER_HARMS: Object = {**HARMS, **_MATERIAL}
+FOUND_HARMS: Object = {**ANSWER_HARMS, "violence": {"filtered": True, "severity": "medium"}}
+"""Of an answer that the content filter ended; which harm it was is unverified, as of a prompt that it stopped."""
+PROMPT_SEEN = frame(
+    {
+        "choices": [],
+        "created": 0,
+        "id": "",
+        "model": "",
+        "object": "",
+        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
+    }
+)
+"""The event before all others of a stream."""
 THINK = ("<think>\n", "\n</think>\n\n")
 
 
 def shape_prompt_results(count: int) -> JSON:
     """What the content filter saw in so many prompts."""
     return [{"prompt_index": index, "content_filter_results": PROMPT_HARMS} for index in range(count)]
+
+
+def shape_harms(choice: Choice) -> Object:
+    """What the content filter saw in an answer."""
+    return FOUND_HARMS if choice.finish_reason == "content_filter" else ANSWER_HARMS
 
 
 def draw_answer_id(plan: Plan, *, openai: bool) -> str:

@@ -34,6 +34,8 @@ from emulator.dialects.walk import (
 )
 from emulator.vendors.azure.chat.audio import AudioFormat, encode_sound, expires, name_sound
 from emulator.vendors.azure.chat.shapes import (
+    FOUND_HARMS,
+    PROMPT_SEEN,
     THINK,
     draw_answer_id,
     draw_call_id,
@@ -48,16 +50,8 @@ from emulator.vendors.azure.habits import Habits
 _NULL = b"null"
 _OPENED = b'"content":"","role":"assistant"'
 _FINISH_WITH_USAGE = FINISH | USAGE
-_PROMPT_SEEN = sse.frame(
-    {
-        "choices": [],
-        "created": 0,
-        "id": "",
-        "model": "",
-        "object": "",
-        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
-    }
-)
+_SEEN = b'"content_filter_results":%b'
+_NOTHING_SEEN, _HARM_SEEN = _SEEN % b"{}", _SEEN % dump_json(FOUND_HARMS)
 
 
 def stream_chat(
@@ -72,9 +66,9 @@ def stream_chat(
 ) -> Iterable[Event]:
     """All events of an answer; the choices of ``n`` above 1 run side by side."""
     tail = _dump_tail(plan, habits)
-    head = b'data: {"choices":[{%b"delta":{' % (b'"content_filter_results":{},' if habits.filtered else b"")
+    head = b'data: {"choices":[{%b"delta":{' % (_NOTHING_SEEN + b"," if habits.filtered else b"")
     end, last = max((last_due(choice, plan.due), index) for index, choice in enumerate(plan.choices))
-    opening: list[Event] = [(begins(plan), _PROMPT_SEEN, 0, PLAIN)] if habits.filtered else []
+    opening: list[Event] = [(begins(plan), PROMPT_SEEN, 0, PLAIN)] if habits.filtered else []
     ending: list[Event] = [(end, sse.DONE, 0, DONE)]
     if habits.openai and usage:
         counts = b'data: {"choices":[],%b,"usage":%b}\n\n' % (tail, dump_detailed_usage(plan))
@@ -219,7 +213,10 @@ def _stream_openai(chunks: _ChoiceChunks) -> Iterator[Event]:
 
 
 def _close_openai(chunks: _ChoiceChunks, closed: Closed) -> Event:
-    return closed.due, chunks.chunk(b"", chunks.finish), closed.tokens, FINISH
+    data = chunks.chunk(b"", chunks.finish)
+    if chunks.choice.finish_reason == "content_filter":
+        data = data.replace(_NOTHING_SEEN, _HARM_SEEN, 1)
+    return closed.due, data, closed.tokens, FINISH
 
 
 def _say(chunks: _ChoiceChunks, run: Run) -> Iterator[Event]:

@@ -13,7 +13,7 @@ from emulator.dialects.sse import quote
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, draw_answer_id, shape_prompt_results
 from emulator.vendors.azure.habits import Habits
 
-ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json(ANSWER_HARMS)
+_ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json(ANSWER_HARMS)
 PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(shape_prompt_results(1))
 _SEED = (
     b'{"id":"%%b","model":%b,"choices":[{"index":0,"finish_reason":"%%b","message":{"role":"assistant","content":%%b}}]'
@@ -54,6 +54,6 @@ def fill(plan: Plan, habits: Habits) -> bytes:
 def _prepare(habits: Habits) -> bytes:
     model, fingerprint = quote(habits.model).replace(b"%", b"%%"), habits.fingerprint.encode()
     if habits.openai:
-        answer, prompt = (ANSWER_RESULTS, PROMPT_RESULTS) if habits.filtered else (b"", b"")
+        answer, prompt = (_ANSWER_RESULTS, PROMPT_RESULTS) if habits.filtered else (b"", b"")
         return _OPENAI % (answer, model, prompt, fingerprint)
     return _SEED % (model, fingerprint) if habits.profile == "seed" else _SERVERLESS % model

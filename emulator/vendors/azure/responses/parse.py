@@ -13,7 +13,7 @@ from emulator.core.wire import WireRequest, WireResponse
 from emulator.dialects.openai import Format
 from emulator.dialects.responses.shapes import ResponseOptions
 from emulator.vendors.azure.chat.schemas import check_structure
-from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, PROMPT_HARMS
+from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import AzureService
@@ -29,10 +29,9 @@ from emulator.vendors.azure.sampling import limit_tokens
 from emulator.vendors.azure.surface import RESPONSES
 
 _KNOWN = frozenset(ResponseRequest.model_fields)
-_SEEN: JSON = [
-    {"blocked": False, "source_type": "prompt", "content_filter_results": PROMPT_HARMS},
-    {"blocked": False, "source_type": "completion", "content_filter_results": ANSWER_HARMS},
-]
+_PROMPT_SEEN: Object = {"blocked": False, "source_type": "prompt", "content_filter_results": PROMPT_HARMS}
+_ANSWER_SEEN: Object = {"blocked": False, "source_type": "completion", "content_filter_results": ANSWER_HARMS}
+_ANSWER_BLOCKED: Object = {"blocked": True, "source_type": "completion", "content_filter_results": FOUND_HARMS}
 """What the content filter saw. Source: Azure/azure-rest-api-specs pull request 42141."""
 _PLACES = {"reasoning_effort": "reasoning.effort", "verbosity": "text.verbosity"}
 
@@ -209,7 +208,8 @@ def _read_options(wire: ResponseRequest, query: Query, offer: Offer) -> Response
         summary=thinking is not None and (thinking.summary or thinking.generate_summary) is not None,
         encrypted="reasoning.encrypted_content" in (wire.include or ()),
         queued=wire.background is True,
-        findings={"content_filters": _SEEN} if query.habits.filtered else {},
+        findings={"content_filters": [_PROMPT_SEEN, _ANSWER_SEEN]} if query.habits.filtered else {},
+        filtered={"content_filters": [_PROMPT_SEEN, _ANSWER_BLOCKED]} if query.habits.filtered else {},
         customs=frozenset([tool.name for tool in offer.tools if tool.bare]),
     )
 

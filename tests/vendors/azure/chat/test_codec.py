@@ -130,6 +130,8 @@ def test_a_filtered_answer_has_no_text() -> None:
     for profile in ("seed", "maas", "foundry", "aoai"):
         choice = parse_json(render(plan, profile, model="gpt-4o-mini").body)["choices"][0]
         assert (choice["message"]["content"], choice["finish_reason"]) == ("", "content_filter")
+        if profile in ("foundry", "aoai"):
+            assert choice["content_filter_results"]["violence"] == {"filtered": True, "severity": "medium"}
 
 
 def test_foundry_may_send_a_filtered_answer_as_an_error() -> None:

@@ -74,6 +74,14 @@ def test_openai_stream() -> None:
     ]
 
 
+def test_openai_stream_that_the_filter_ends() -> None:
+    *_, last = chunks(plan_of(say(("text", ["bad"]), finish="content_filter")), "aoai", model="gpt-4o-mini")
+    (choice,) = last["choices"]
+    seen = choice["content_filter_results"]
+    assert (choice["finish_reason"], seen["violence"]) == ("content_filter", {"filtered": True, "severity": "medium"})
+    assert [name for name, harm in seen.items() if harm["filtered"]] == ["violence"]
+
+
 def test_openai_counts_tokens_only_when_asked() -> None:
     body = {"model": "gpt-4o-mini", "stream_options": {"include_usage": True}}
     *_, last = chunks(HELLO, "aoai", **body)

@@ -310,6 +310,22 @@ async def test_what_the_content_filter_saw(start: Start) -> None:
     )
 
 
+async def test_what_the_content_filter_saw_of_an_answer_it_ended(start: Start) -> None:
+    running = await start("rules:\n  - {name: cut, reply: {text: bad, finish_reason: content_filter}}\n")
+    key = {"api-key": "k"}
+    made = (await running.ask("azure", V1, ask(), headers=key)).json()
+    prompt, answer = made["content_filters"]
+    assert (made["incomplete_details"], prompt["blocked"], answer["blocked"]) == (
+        {"reason": "content_filter"},
+        False,
+        True,
+    )
+    assert answer["content_filter_results"]["violence"]["filtered"]
+    stream = await running.ask("azure", V1, ask(stream=True), headers=key)
+    last = parse_json(stream.body.splitlines()[-2][6:])
+    assert last["response"]["content_filters"] == made["content_filters"]
+
+
 async def test_a_prompt_that_is_filtered(start: Start) -> None:
     running = await start("rules:\n  - {name: no, error: {kind: content_filter}}\n")
     answer = await running.ask("azure", V1, ask(), headers={"api-key": "k"})
