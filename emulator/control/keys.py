@@ -31,7 +31,8 @@ def show_text(loaded: LoadedScenario) -> str:
     packed = text is not None and text.startswith("{") and "\n" not in text.strip()
     if text is not None and "\r" not in text and not packed:
         lines = text.split("\n")
-        if all([_cut_in_place(lines, loaded, position) for position in range(len(loaded.scenario.keys or ()))]):
+        positions = reversed(range(len(loaded.scenario.keys or ())))  # so that no place on a line moves
+        if all([_cut_in_place(lines, loaded, position) for position in positions]):
             return _cut_everywhere("\n".join(lines), loaded)
     shown = hide_keys(loaded.data)
     return "" if shown is None else _cut_everywhere(json.dumps(shown, ensure_ascii=False, indent=2) + "\n", loaded)

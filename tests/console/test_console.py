@@ -99,13 +99,38 @@ def test_of_a_bent_stream_bytes_are_marked_and_writes_drawn(look: Open, emulator
 
 def test_attempts_of_one_request_are_joined(look: Open, emulator_at_work: EmulatorClient) -> None:
     chat(emulator_at_work, "rivers", "rivers", "Hello")
-    calls = emulator_at_work.requests(status=429)
-    page = look(console(emulator_at_work), f"calls/{calls[1].id}")
-    links = page.locator("#detail a")
-    links.nth(1).wait_for()
-    assert [link.inner_text() for link in links.all()] == ["1: 429", "2: 429"]
-    links.nth(0).click()
+    chat(emulator_at_work, "rivers", session="a")
+    calls = emulator_at_work.requests(status=429, session="")
+    page = look(console(emulator_at_work), f"calls/{calls[1].id}/")
+    joined = page.locator("#detail p", has_text="Attempts of this request")
+    joined.wait_for()
+    assert joined.inner_text() == "Attempts of this request: 1: 429 2: 429"
+    assert joined.locator("[aria-current]").inner_text() == "2: 429"
+    joined.locator("a").click()
     page.locator("#detail h2", has_text="#1 ").wait_for()
+
+
+def test_of_very_many_attempts_those_around_are_joined(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, *["Hello"] * 30)
+    page = look(console(emulator_at_work), f"calls/{emulator_at_work.requests()[14].id}")
+    joined = page.locator("#detail p", has_text="Attempts of this request")
+    joined.wait_for()
+    assert re.findall(r"(\d+): 200", joined.inner_text()) == [str(attempt) for attempt in range(9, 22)]
+
+
+def test_of_equal_calls_of_two_sessions_the_one_that_was_chosen_opens(
+    look: Open, emulator_at_work: EmulatorClient
+) -> None:
+    chat(emulator_at_work, "Hello")
+    chat(emulator_at_work, "Hello", session="a")
+    one, two = emulator_at_work.requests(session=""), emulator_at_work.requests(session="a")
+    assert one[0].id == two[0].id
+    page = look(console(emulator_at_work))
+    wait_for_rows(page, 2)
+    for seq, session in ((1, "the server's own"), (2, "a")):
+        page.locator(f"#call-{seq}").click()
+        page.locator("#detail h2", has_text=f"#{seq} ").wait_for()
+        assert f"\n{session}\n" in page.locator("#detail dl").inner_text()
 
 
 @pytest.mark.parametrize(
@@ -158,6 +183,9 @@ def test_only_rows_that_are_seen_exist(look: Open, emulator_at_work: EmulatorCli
     page.focus("#list")
     page.keyboard.press("End")
     page.locator("#list [aria-posinset='150'][aria-selected=true]").wait_for()
+    assert page.get_attribute("#list", "aria-activedescendant") == "call-1"
+    page.locator("#list").evaluate("list => { list.scrollTop = 0 }")
+    page.locator("#list:not([aria-activedescendant])").wait_for()  # it names no row that does not exist
 
 
 def test_calls_that_were_too_many_to_be_told_are_counted_and_listed_on_demand(
@@ -213,7 +241,7 @@ def test_limits_show_their_level_and_when_they_are_full(look: Open, emulator_at_
         "search",
         "54",
         "60",
-        "in 6000 ms",
+        "in 6 s",
     ]
 
 

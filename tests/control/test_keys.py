@@ -86,6 +86,11 @@ async def test_no_token_is_shown(start: Start) -> None:
         pytest.param(
             "[{token: dapi-1, principal: a}] # dapi-1", "[{token: dapi…, principal: a}] # dapi…", id="also in a comment"
         ),
+        pytest.param(
+            "[{token: dapi-1, principal: a}, {token: dapi-2, principal: b}]",
+            "[{token: dapi…, principal: a}, {token: dapi…, principal: b}]",
+            id="two on a line",
+        ),
         pytest.param('[{token: "\\x64api-1", principal: a}]', '"token": "dapi…"', id="written in another way"),
         pytest.param("[{token: 'x1', principal: &p b}, {token: *p, principal: a}]", '"token": "b…"', id="an alias"),
     ],
