@@ -22,7 +22,7 @@ STREAMS: Mapping[str, str] = {
     """,
 }
 ONLY: Mapping[tuple[str, str], str] = {
-    ("azure", "aoai"): "chat_stream_usage",
+    ("azure", "aoai"): "chat_stream_usage filtered_stream",
     ("azure", "maas"): "completions_stream",
     ("azure", "seed"): "completions_stream",
     ("mindie", "strict"): """
