@@ -92,6 +92,7 @@ _START: tuple[tuple[str, str, Parse], ...] = (
     ("GET", "/oidc/.well-known/openid-configuration", discovery.show_oidc),
     ("GET", "/oidc/v1/authorize", auth.serve_authorize),
     ("POST", "/oidc/v1/token", auth.serve_token),
+    ("GET", "/oidc/oauth2/v2.0/authorize", auth.show_tenant),
     ("GET", "/aad/auth", auth.show_tenant),
 )
 """What asks for no credential."""

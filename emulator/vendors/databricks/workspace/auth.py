@@ -23,6 +23,8 @@ from emulator.vendors.databricks.headers import answer_json, base_headers
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_TOKENS = "/oidc/v1/token"  # all that a refresh token opens
+_REFRESHED_S = 30 * 86_400  # how long one is good (unverified)
 # Scopes beside ``all-apis``, and where the paths begin that each opens. Those of other parts of a workspace open none.
 _SERVING = ("/serving-endpoints", "/api/2.0/serving-endpoints", "/ai-gateway")
 _WHO = ("/api/2.0/preview/scim",)
@@ -71,7 +73,13 @@ def _find_owner(token: str, grant: Grant | None, service: DatabricksService) -> 
     principal = service.principal(token)
     if principal is not None or service.keys is None or grant is None:
         return principal
-    return next((owner for key, owner in service.keys.items() if token == issue(grant, fingerprint(key))), None)
+    key = _find_key(token, grant, service)
+    return None if key is None else service.keys[key]
+
+
+def _find_key(token: str, grant: Grant, service: DatabricksService) -> str | None:
+    """The configured token for which one was issued."""
+    return next((key for key in service.keys or () if token == issue(grant, fingerprint(key))), None)
 
 
 @record(frozen=True, slots=True)
@@ -80,7 +88,7 @@ class Grant:
 
     Fields:
         scopes: between spaces, as they were asked for.
-        path: of the one object that it opens; empty: none in particular.
+        path: of the one thing that it opens; empty: none in particular.
         expires: Unix seconds.
     """
 
@@ -123,14 +131,17 @@ def refuse_personal(request: WireRequest) -> None:
 
 
 def show_tenant(request: WireRequest, service: DatabricksService) -> WireResponse:
-    """``GET /aad/auth``: where clients on Azure read the name of the tenant."""
+    """``GET /aad/auth``, ``/oidc/oauth2/v2.0/authorize``: where clients on Azure read the name of the tenant."""
     tenant = draw_uuid(b"", "tenant", service.settings.workspace_id)
-    location = f"https://login.microsoftonline.com/{tenant}/oauth2/authorize"
+    path = "oauth2/authorize" if request.path == "/aad/auth" else "oauth2/v2.0/authorize"
+    location = f"https://login.microsoftonline.com/{tenant}/{path}"
     return WireResponse(302, b"", (("Location", location), *base_headers(request, service.settings)))
 
 
 def _covers(grant: Grant, path: str) -> bool:
     """Whether a token is good for a path; one for a single object opens nothing but its address."""
+    if grant.path == _TOKENS:
+        return False
     if grant.path:
         return path.count("/serving-endpoints/") == 1 and not path.startswith(("/serving-endpoints", "/api/"))
     scopes = grant.scopes.split()
@@ -152,20 +163,26 @@ def serve_token(request: WireRequest, service: DatabricksService) -> WireRespons
     if grant != "client_credentials":
         client, secret = client or "databricks-cli", _read_proof(grant, form)
     secret, suffix = _split_proof(secret) if not request.key_suffix else (secret, request.key_suffix)
-    if service.principal(secret) is None and principal_of(secret, service) is None:
+    if principal_of(secret, service) is None:
         if grant != "client_credentials":
             raise _oauth_refusal("invalid_grant", "The grant is invalid or expired", 400)
         raise _oauth_refusal("invalid_client", "Client authentication failed", 401)
-    scopes, lifetime = _read_scopes(form), service.settings.token_lifetime_s
-    granted = Grant(client, scopes, _read_path(form), int(service.clock.now()) + lifetime)
-    token = secret
-    if service.keys is None or secret in service.keys:
-        token = issue(granted, secret if service.keys is None else fingerprint(secret))
-    token += suffix
+    before = read_grant(secret)
+    scopes, lifetime = _read_scopes(form, before), service.settings.token_lifetime_s
+    now, proof = int(service.clock.now()), _trace_secret(secret, before, service)
+    token = issue(Grant(client, scopes, _read_path(form), now + lifetime), proof) + suffix
     answer: Object = {"access_token": token, "scope": scopes, "token_type": "Bearer"}
     if grant in ("authorization_code", "refresh_token"):
-        answer["refresh_token"] = token
+        answer["refresh_token"] = issue(Grant(client, scopes, _TOKENS, now + _REFRESHED_S), proof) + suffix
     return answer_json({**answer, "expires_in": lifetime}, request, service.settings)
+
+
+def _trace_secret(secret: str, grant: Grant | None, service: DatabricksService) -> str:
+    """What a token is sealed with that is issued for this secret: the same however often one was exchanged."""
+    if service.keys is None:
+        return secret
+    key = None if grant is None else _find_key(secret, grant, service)
+    return fingerprint(secret if key is None else key)
 
 
 def serve_authorize(request: WireRequest, service: DatabricksService) -> WireResponse:
@@ -207,8 +224,9 @@ def _split_proof(secret: str) -> tuple[str, str]:
     return (token, tilde + name) if read_grant(token) is not None else (secret, "")
 
 
-def _read_scopes(form: Mapping[str, str]) -> str:
-    scopes = form.get("scope") or "all-apis"
+def _read_scopes(form: Mapping[str, str], before: Grant | None) -> str:
+    """What is asked for; else what the token had that is exchanged."""
+    scopes = form.get("scope") or (before.scopes if before is not None else "all-apis")
     unknown = next((scope for scope in scopes.split() if scope != "all-apis" and scope not in _SCOPES), None)
     if unknown is not None:
         raise _oauth_refusal("invalid_scope", f"Scope {unknown!r} is not supported", 400)

@@ -227,11 +227,11 @@ def _list_api_types(habits: Habits) -> list[str]:
 def _shape_capabilities(habits: Habits) -> JSON:
     if habits.deployment.task != "chat" or is_custom(habits.deployment):
         return {}
-    functions = habits.traits.get("functions")
+    functions, reasons = habits.traits.get("functions"), bool(habits.traits.get("reasoning"))
     shape: Object = {
         "function_calling": functions is None or bool(functions),
-        "openai_reasoning": habits.family in ("gpt", "gpt-oss"),
-        "anthropic_reasoning": habits.family == "claude",
+        "openai_reasoning": reasons and habits.family in ("gpt", "gpt-oss"),
+        "anthropic_reasoning": reasons and habits.family == "claude",
         "image_input": bool(habits.traits.get("vision")),
         "long_context": (habits.deployment.context or 0) >= 1_000_000,
     }

@@ -151,12 +151,52 @@ def test_a_token_opens_what_its_scopes_cover(scope: str, me: int, listing: int) 
     assert send("/api/2.0/serving-endpoints", headers=headers).status == listing
 
 
+def test_a_token_for_one_endpoint_opens_nothing_else() -> None:
+    issued = token("grant_type=client_credentials&client_id=app&client_secret=dapi-1", keys=KEYS).body["access_token"]
+    details = '[{"object_path":"/serving-endpoints/1","actions":["query_inference_endpoint"]}]'
+    form = f"grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion={issued}&authorization_details={details}"
+    for keys in (None, KEYS):
+        exchanged = token(form, keys=keys).body["access_token"]
+        assert exchanged != issued
+        headers = {"Authorization": f"Bearer {exchanged}"}
+        assert send("/api/2.0/serving-endpoints", headers=headers, keys=keys).status == 403
+
+
+@pytest.mark.parametrize("keys", ["[{token: s3cret, principal: search}]", ""], ids=["keys", "any token"])
+async def test_a_refresh_token_outlives_the_one_beside_it(start: Start, keys: str) -> None:
+    workspace = await open_workspace(start, "token_lifetime_s: 60", f"keys: {keys}" if keys else "")
+    proof = "s3cret"
+    for _ in range(3):
+        form = {"grant_type": "refresh_token", "refresh_token": proof, "client_id": "app"}
+        answer = (await workspace.call("POST", "/oidc/v1/token", form, base="")).json()
+        issued, proof = answer["access_token"], answer["refresh_token"]
+        for given, status in ((issued, 200), (proof, 403)):
+            headers = {"Authorization": f"Bearer {given}"}
+            assert (await workspace.running.ask("databricks", ME, headers=headers)).status == status
+        workspace.pass_time(60)
+        headers = {"Authorization": f"Bearer {issued}"}
+        assert (await workspace.running.ask("databricks", ME, headers=headers)).status == 403
+    workspace.pass_time(31 * 86_400)
+    form = {"grant_type": "refresh_token", "refresh_token": proof, "client_id": "app"}
+    assert (await workspace.call("POST", "/oidc/v1/token", form, base="")).json()["error"] == "invalid_grant"
+
+
+def test_what_is_exchanged_keeps_its_scopes() -> None:
+    first = token("grant_type=client_credentials&scope=sql&client_id=app&client_secret=dapi-1", keys=KEYS).body
+    form = f"grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token={first['access_token']}"
+    assert token(form, keys=KEYS).body["scope"] == "sql"
+
+
 def test_an_unknown_scope_is_refused() -> None:
     answer = token("grant_type=client_credentials&scope=moon&client_id=app&client_secret=s")
     assert (answer.status, answer.body["error"]) == (400, "invalid_scope")
 
 
-def test_the_tenant_of_azure_is_named() -> None:
-    answer = send("/aad/auth", headers={"Authorization": ""})
-    assert answer.status == 302
-    assert len(urlsplit(answer.headers["Location"]).path.split("/")[1]) == 36
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [("/aad/auth", "oauth2/authorize"), ("/oidc/oauth2/v2.0/authorize", "oauth2/v2.0/authorize")],
+)
+def test_the_tenant_of_azure_is_named(path: str, target: str) -> None:
+    answer = send(path, headers={"Authorization": ""})
+    _, tenant, rest = urlsplit(answer.headers["Location"]).path.split("/", 2)
+    assert (answer.status, len(tenant), rest) == (302, 36, target)

@@ -86,3 +86,10 @@ async def test_refused_gateways(start: Start, gateway: JSON, text: str) -> None:
     assert (told.status, told.json()["error_code"], text in told.json()["message"]) == (
         400, "INVALID_PARAMETER_VALUE", True,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "reasons"), [("gpt-4o", False), ("gpt-5", True)])
+async def test_an_external_model_says_whether_it_reasons(start: Start, model: str, reasons: bool) -> None:
+    workspace = await open_workspace(start)
+    await workspace.make(external(name=model))
+    assert (await workspace.get())["capabilities"]["openai_reasoning"] is reasons

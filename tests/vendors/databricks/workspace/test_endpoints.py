@@ -39,6 +39,7 @@ def test_listing_and_one_endpoint() -> None:
     assert llama["capabilities"]["function_calling"] is True
     assert endpoints[BGE]["capabilities"] == {}
     assert endpoints[GPT]["capabilities"]["openai_reasoning"] is True
+    assert endpoints[LLAMA]["capabilities"]["openai_reasoning"] is False
     assert {e["task"] for e in endpoints.values()} >= {"llm/v1/chat", "llm/v1/completions", "llm/v1/embeddings"}
 
 
