@@ -6,8 +6,8 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import ceil, log
+from operator import sub
 from typing import Protocol
 
 log_ = logging.getLogger("emulator")
@@ -119,7 +119,8 @@ class Timing:
         if planned is not None and ttft is not None:
             self._ttft.append(max(0.0, ttft - planned) / scale)
         if len(late) > 1:
-            self._itl += [abs(after - before) / scale for before, after in pairwise(late)]
+            gaps = map(abs, map(sub, late[1:], late))
+            self._itl += gaps if scale == 1.0 else [gap / scale for gap in gaps]
         if end is not None:
             self._end.append((late[-1] if late else max(0.0, call.duration - end)) / scale)
         if len(self._end) + len(self._itl) >= _FOLDED:

@@ -31,6 +31,8 @@ class CutCredential(str):
     _seal: int
 
     def __new__(cls, whole: str) -> CutCredential:
+        if isinstance(whole, CutCredential):
+            return whole
         cut = super().__new__(cls, _cut(whole))
         cut._seal = hash(whole)
         return cut
@@ -141,7 +143,7 @@ def cut(secret: str) -> str:
 def cut_credentials(wire: WireRequest) -> None:
     """Leave no credential of a request whole."""
     secrets = cut_values(wire.headers, HEADERS)
-    if secrets:
+    if any(wire.headers[name] is not cut for name, cut in secrets.items()):
         headers = CIMultiDict(wire.headers)
         for name, cut in secrets.items():
             headers[name] = cut

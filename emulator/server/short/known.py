@@ -7,6 +7,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from multidict import CIMultiDict
+
+from emulator.core.secret import cut_credentials
 from emulator.core.vendor import AnyEndpoint
 from emulator.core.wire import WireRequest
 from emulator.server.told.trace import size_of
@@ -92,9 +95,13 @@ class Head:
     misses: int = 0
     rest: bytes = field(init=False)
     size: int = field(init=False)
+    _kept: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.rest = self.name[3] + END
+        whole = WireRequest("POST", self.path, headers=self.headers)
+        cut_credentials(whole)
+        self._kept = whole.headers
         self.size = size_of(self.headers) + (size_of(self.query) if self.query else 0)
 
     def measure(self, data: bytes) -> tuple[int, int] | None:
@@ -115,3 +122,8 @@ class Head:
         )
         wire.key_suffix = self.key_suffix
         return wire
+
+    def close(self, wire: WireRequest) -> None:
+        """Leave of a request's headers what may be kept, and what is its own: the head is that of another."""
+        wire.headers = CIMultiDict(self._kept)
+        wire.headers["Content-Length"] = str(len(wire.body))

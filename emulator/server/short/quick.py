@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from multidict import CIMultiDict
-
 from emulator.core.bounds import is_light, is_long, is_open
 from emulator.core.plan import Plan
 from emulator.core.record import record
@@ -94,7 +92,7 @@ class Quick:
         if call is None or not self._takes(call):
             return None
         plan = emulator.decide(call, UNMATCHED, wire.key, started, None, identity if attempt else None)
-        answer = self._make(wire, call, plan, identity)
+        answer = self._make(head, wire, call, plan, identity)
         if answer is None:
             return None
         if attempt and known is None:
@@ -102,16 +100,16 @@ class Quick:
         state.count_now(session, ATTEMPTS, identity)
         return answer if isinstance(answer, Flow) else self._finish(head, wire, call, plan, answer, identity)
 
-    def _make(self, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
+    def _make(self, head: Head, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
         late = plan.due > 0.0
         if call.stream:
             stream = call.codec.stream(plan, wire)
-            return self._begin(wire, call, plan, stream, identity) if late else self._pour(stream)
+            return self._begin(stream, self._enter(head, wire, call, plan, stream, identity)) if late else _pour(stream)
         whole = call.codec.render(plan, wire)
-        answer = self._word(whole)
+        answer = _word(whole)
         if answer is None or not late:
             return answer
-        return self._delay(wire, call, plan, whole, answer, identity) if answer.goes_on else None
+        return self._delay(answer, self._enter(head, wire, call, plan, whole, identity)) if answer.goes_on else None
 
     def _finish(
         self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes
@@ -174,35 +172,31 @@ class Quick:
         )
         self._recorder.enter(slip)
 
-    def _begin(self, wire: WireRequest, call: Call, plan: Plan, stream: WireStream, identity: bytes) -> Flow:
+    def _begin(self, stream: WireStream, exchange: Exchange) -> Flow:
         """A stream that takes its time."""
-        exchange = self._enter(wire, call, plan, stream, identity)
-        headers, emulator, sent = (*stream.headers, *exchange.extra), self._emulator, exchange.sent
-        opening = word_head(self._vendor, stream.status, headers, frame(stream.status, None), plan.created)
+        headers, started = (*stream.headers, *exchange.extra), exchange.started
+        opening = word_head(self._vendor, stream.status, headers, frame(stream.status, None), started)
         over = partial(self._recorder.record, exchange)
-        pump = Pump(emulator.clock, plan.created, iter(stream.events), sent, over, chunked=True)
+        pump = Pump(self._emulator.clock, started, iter(stream.events), exchange.sent, over, chunked=True)
         return Flow(exchange, opening, pump, self._recorder, self._metrics)
 
-    def _delay(
-        self, wire: WireRequest, call: Call, plan: Plan, whole: WireResponse, answer: _Answer, identity: bytes
-    ) -> Flow:
+    def _delay(self, answer: _Answer, exchange: Exchange) -> Flow:
         """An answer in one piece that takes its time."""
-        exchange = self._enter(wire, call, plan, whole, identity)
-        headers, emulator, sent = (*answer.headers, *exchange.extra), self._emulator, exchange.sent
+        headers, started, plan = (*answer.headers, *exchange.extra), exchange.started, exchange.plan
+        assert plan is not None
 
         def word(now: float) -> bytes:
             return b"".join((word_head(self._vendor, answer.status, headers, answer.framing, now), *answer.parts))
 
         over = partial(self._recorder.record, exchange)
-        late = Late(emulator.clock, plan.created, plan.due, word, answer.size, sent, over)
+        late = Late(self._emulator.clock, started, plan.due, word, answer.size, exchange.sent, over)
         return Flow(exchange, b"", late, self._recorder, self._metrics)
 
     def _enter(
-        self, wire: WireRequest, call: Call, plan: Plan, answer: WireResponse | WireStream, identity: bytes
+        self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: WireResponse | WireStream, identity: bytes
     ) -> Exchange:
         """A call whose answer begins."""
-        wire.headers = CIMultiDict(wire.headers)
-        wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
+        head.close(wire)
         journal, started = self._recorder.journal, plan.created
         exchange = Exchange(wire, started, journal.era(wire.session), journal.arrive(), asks=False)
         exchange.identity, exchange.parsed = identity, call
@@ -210,26 +204,6 @@ class Quick:
         exchange.extra = (name_answer(wire.key),)
         exchange.sent.status = answer.status
         return exchange
-
-    def _word(self, answer: WireResponse) -> _Answer | None:
-        """One in one piece."""
-        body = answer.body
-        if not body:
-            return None
-        framing = frame(answer.status, None if answer.chunked else len(body))
-        parts = (chunk(body), LAST_CHUNK) if answer.chunked else (body,)
-        return _Answer(answer.status, answer.headers, framing, parts, len(body), 0, not answer.close)
-
-    def _pour(self, answer: WireStream) -> _Answer | None:
-        """A stream, if it goes out in one write."""
-        events = answer.events
-        batches = events.batches() if isinstance(events, Foretold) else None
-        first = None if batches is None else next(batches, None)
-        if batches is None or first is None or next(batches, None) is not None:
-            return None
-        chunks, size, count = first
-        framing = frame(answer.status, None)
-        return _Answer(answer.status, answer.headers, framing, (chunks, LAST_CHUNK), size, count, True)
 
     def say(self, slip: Slip) -> Said:
         """An answer once more, for whoever reads the journal."""
@@ -240,10 +214,31 @@ class Quick:
         assert call is not None
         plan = emulator.decide(call, UNMATCHED, slip.key, slip.started)
         answer = call.codec.stream(plan, wire) if call.stream else call.codec.render(plan, wire)
-        wire.headers = CIMultiDict(wire.headers)
-        wire.headers["Content-Length"] = str(len(wire.body))  # the head is that of another request
+        slip.head.close(wire)
         cut_credentials(wire)
         wire.forget_json()
         headers = (*answer.headers, name_answer(slip.key))
         body = answer.body if isinstance(answer, WireResponse) else None
         return Said(wire, headers, body, plan.choices[0] if plan.choices else None)
+
+
+def _word(answer: WireResponse) -> _Answer | None:
+    """One in one piece."""
+    body = answer.body
+    if not body:
+        return None
+    framing = frame(answer.status, None if answer.chunked else len(body))
+    parts = (chunk(body), LAST_CHUNK) if answer.chunked else (body,)
+    return _Answer(answer.status, answer.headers, framing, parts, len(body), 0, not answer.close)
+
+
+def _pour(answer: WireStream) -> _Answer | None:
+    """A stream, if it goes out in one write."""
+    events = answer.events
+    batches = events.batches() if isinstance(events, Foretold) else None
+    first = None if batches is None else next(batches, None)
+    if batches is None or first is None or next(batches, None) is not None:
+        return None
+    chunks, size, count = first
+    framing = frame(answer.status, None)
+    return _Answer(answer.status, answer.headers, framing, (chunks, LAST_CHUNK), size, count, True)
