@@ -272,7 +272,8 @@ def test_models_and_health_say_what_the_control_plane_says(look: Open, emulator_
 VIEWS = ["calls", "time", "scenario", "limits", "models", "health"]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_serious_stands_in_the_way_of_anybody(
     look: Open, emulator_at_work: EmulatorClient, scheme: str, width: int
 ) -> None:

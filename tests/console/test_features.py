@@ -1,0 +1,107 @@
+"""What a person does with the console, from what it shows to what the emulator then does."""
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator import start
+from emulator.client import EmulatorClient
+from tests.console.conftest import Open
+from tests.console.test_console import PATH, chat, console
+
+BUSY = """
+version: 1
+name: busy
+clock: frozen
+latency: {ttft: 1s, load: {capacity: 1, queue: 4}}
+"""
+HARD = 'it\'s "quoted" $HOME `id` \\ é 🌊\nnext'
+
+
+@pytest.mark.parametrize("session", ["", "a"])
+def test_the_curl_line_repeats_the_call(look: Open, emulator_at_work: EmulatorClient, session: str) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl")
+    chat(emulator_at_work, HARD, session=session, headers={"x-mine": HARD.splitlines()[0].encode().decode("latin-1")})
+    (before,) = emulator_at_work.requests(session=session)
+    page = look(console(emulator_at_work), f"calls/{before.id}/{session}")
+    line = page.locator("[aria-label='A curl line that repeats the call']")
+    line.wait_for()
+    environment = {**os.environ, "TOKEN": "dapi-search-secret"}
+    said = subprocess.run(
+        ["sh", "-c", line.inner_text()], env=environment, capture_output=True, timeout=30, check=True
+    ).stdout
+    _, again = emulator_at_work.requests(session=session)
+    assert (again.request.body, again.attempt, again.principal) == (before.request.body, 2, "search")
+    assert again.request.headers["x-mine"] == before.request.headers["x-mine"]
+    assert json.loads(said)["choices"] == again.response.body["choices"]
+
+
+def test_a_scenario_is_put_to_work_for_one_session(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "Hello", session="a")
+    page = look(console(emulator_at_work), "scenario")
+    page.locator("#session option", has_text="a").first.wait_for(state="attached")
+    page.select_option("#session", "a")
+    button = page.get_by_role("button", name="Put to work in a")
+    button.wait_for()
+    page.fill("#yaml", page.input_value("#yaml").replace("Good day", "Good evening"))
+    button.click()
+    page.get_by_text("At work in session a.").wait_for()
+    chat(emulator_at_work, "Hello", session="a")  # with its key, which was shown cut
+    chat(emulator_at_work, "Hello")
+    assert [emulator_at_work.requests(session=name)[-1].response.text for name in ("a", "")] == [
+        "Good evening",
+        "Good day",
+    ]
+
+
+def test_a_scenario_of_the_library_is_switched_to(look: Open, emulator_at_work: EmulatorClient) -> None:
+    page = look(console(emulator_at_work), "scenario")
+    page.get_by_label("Scenarios of the library").select_option("retry-then-succeed")
+    page.locator("#main h2", has_text="retry-then-succeed").wait_for()
+    assert emulator_at_work.scenario().name == "retry-then-succeed"
+    assert "retry-then-succeed" in page.input_value("#yaml")
+
+
+@contextmanager
+def asking(client: EmulatorClient, count: int) -> Iterator[None]:
+    """So many calls that are under way until it ends; by then their time has come."""
+    address = urlsplit(client.url("databricks", via="root"))
+    body = json.dumps({"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1})
+
+    def ask() -> None:
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
+        connection.request("POST", PATH, body, {"authorization": "Bearer k"})
+        connection.getresponse().read()
+        connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        client.advance("1h")
+        for thread in threads:
+            thread.join(30)
+
+
+def test_running_and_waiting_calls_are_shown_while_they_are_there(look: Open) -> None:
+    with start(BUSY) as client:
+        page = look(console(client), "time")
+        with asking(client, 3):
+            row = page.locator("tr", has_text="databricks-meta-llama-3-3-70b-instruct")
+            row.filter(has=page.locator("td:nth-child(5)", has_text="2")).wait_for()
+            assert row.locator("td").all_inner_texts()[1:] == ["databricks", "the server's own", "1", "2"]
+            caption = page.locator("figcaption", has_text="Places of model servers").inner_text()
+            assert "running 1" in caption
+            assert "waiting in the queue 2" in caption
+            assert "open 3" in page.locator("figcaption", has_text="Calls").inner_text()
