@@ -6,6 +6,14 @@ from enum import StrEnum
 
 from emulator.core.json import JSON
 
+LONGEST = 64 * 1024
+"""Characters of a text that an error repeats."""
+
+
+def cut(text: str) -> str:
+    """The text, of a long one its beginning."""
+    return text if len(text) <= LONGEST else text[:LONGEST]
+
 
 class ErrorKind(StrEnum):
     """The vendor-neutral kinds of refusal; each vendor words every one of them."""
@@ -52,6 +60,15 @@ class EmulatedError(Exception):
     body: JSON | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, JSON] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """No client is told a long text again, however it came to be part of the error."""
+        if self.message is not None:
+            self.message = cut(self.message)
+        if self.param is not None:
+            self.param = cut(self.param)
+        if self.details:
+            self.details = {name: cut(said) if isinstance(said, str) else said for name, said in self.details.items()}
 
     def let_go(self) -> None:
         """Hold no longer on to where and why it was raised, and so to the request: cycles wait for the collector."""

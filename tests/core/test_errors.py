@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.errors import LONGEST, EmulatedError, ErrorKind
 
 
 def test_everything_but_the_kind_is_left_to_the_vendor() -> None:
@@ -28,3 +28,10 @@ def test_each_error_is_its_own() -> None:
 def test_kinds_are_their_names_in_lower_case(kind: ErrorKind) -> None:
     assert kind == kind.name.lower() == str(kind)
     assert ErrorKind(str(kind)) is kind
+
+
+def test_no_text_is_told_again_that_has_no_end() -> None:
+    long = "x" * (LONGEST + 1)
+    error = EmulatedError(ErrorKind.INVALID_PARAMETER, long, param=long, details={"deployment": long, "most": 3})
+    assert (error.message, error.param) == (long[:-1], long[:-1])
+    assert error.details == {"deployment": long[:-1], "most": 3}

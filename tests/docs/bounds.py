@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 
 from emulator.core.bounds import DEFAULT, CallBounds
+from emulator.core.errors import LONGEST as ERROR_TEXT
 from emulator.scenario.regex import LONGEST, MOST_STEPS
 
 _SIZES = frozenset({"body", "decompressed", "text", "added"})
@@ -44,6 +45,7 @@ _REST = f"""
 | --- | --- | --- |
 | a schema to meet | 6,000 steps, 64 KiB of JSON, 96 levels; reading a pattern counts, too | the vendor's refusal: no instance was found within the bound |
 | a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
+| a text that an error repeats, a value of the request or a name in it | {ERROR_TEXT:,} characters | its beginning |
 | a prompt | one beyond 1 MiB of text is taken to go on as it begins when its tokens are counted | |
 | the headers `x-emulator-fault`, `-error`, `-ttft` together | 8,192 characters | 400, `application/problem+json` |
 | outputs of a classic model | 524,288 values | 400 |

@@ -36,6 +36,22 @@ def show(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+_ESCAPED = {char: len(json.dumps(char)) - 3 for char in map(chr, (*range(32), ord('"'), ord("\\")))}
+
+
+def count_shown(value: JSON) -> int:
+    """UTF-16 code units of what :func:`show` makes of a value; it is not made, as it may be long."""
+    if isinstance(value, str):
+        return 2 + count_units(value) + sum(value.count(char) * more for char, more in _ESCAPED.items())
+    if isinstance(value, dict):
+        inner = sum(count_shown(key) + 1 + count_shown(child) for key, child in value.items())
+    elif isinstance(value, list):
+        inner = sum(map(count_shown, value))
+    else:
+        return len(show(value))
+    return inner + max(2, len(value) + 1)
+
+
 def count_units(text: str) -> int:
     """UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

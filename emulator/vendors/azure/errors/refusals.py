@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic_core import ErrorDetails
 
-from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.errors import LONGEST, EmulatedError, ErrorKind, cut
 from emulator.core.json import JSON, Object, dump_json, parse_json
 
 
@@ -35,10 +35,14 @@ def _list_violation(error: ErrorDetails) -> Object:
 def echo(value: JSON) -> JSON:
     """A value of the request as an error can repeat it.
 
-    One that cannot be written is ``null``: nested too deeply, or with a number beyond all doubles.
+    One that cannot be written is ``null``: nested too deeply, or with a number beyond all doubles. Of a long one the
+    beginning of its JSON is repeated.
     """
+    if isinstance(value, str):
+        return cut(value)
     try:
-        return parse_json(dump_json(value))
+        written = dump_json(value)
+        return parse_json(written) if len(written) <= LONGEST else cut(written.decode())
     except (ValueError, RecursionError):
         return None
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
 from emulator.core.record import record
-from emulator.vendors.mindie.decoder import count_units, refusal, show
+from emulator.vendors.mindie.decoder import count_shown, count_units, refusal, show
 
 MAX_MEDIA = 20
 MAX_TOTAL = 1000  # megabytes of all media together
@@ -68,10 +68,11 @@ def read_inputs(value: JSON, most: int, too_long: str, name: str = "inputs") -> 
         most: characters, in UTF-16 code units.
         too_long: what empty inputs and longer ones get, ``{most}`` and ``{length}`` filled in.
     """
-    inputs = _read(value, name)
-    length = _measure_excess(inputs, value, most)
+    texts = _list_texts(value, name)
+    length = _measure_excess(value, most)
     if length is not None:
         raise refusal(too_long.format(most=most, length=length), name)
+    inputs = _read(value, texts)
     if isinstance(value, list):
         fetch_media(value)
         if lacks_text(value):  # what the tokenizer throws is caught, and no tokens are left
@@ -84,9 +85,10 @@ def lacks_text(elements: Sequence[JSON]) -> bool:
     return any(isinstance(part, dict) and part.get("type") == "text" and "text" not in part for part in elements)
 
 
-def _read(value: JSON, name: str) -> Inputs:
+def _list_texts(value: JSON, name: str) -> Sequence[str]:
+    """What inputs that may be say, in their order."""
     if isinstance(value, str):
-        return Inputs(value, value, value)
+        return [value]
     if not isinstance(value, list):
         raise refusal(f"The type of {name} is abnormal", name)
     if not value:
@@ -96,7 +98,13 @@ def _read(value: JSON, name: str) -> Inputs:
     texts = [part["text"] for part in parts if part.get("type") == "text" and "text" in part]
     if "" in texts:  # documented as not empty; the wording is unverified
         raise refusal("Request param text must not be empty", "text")
-    media = sum(has_media(part) for part in parts)
+    return texts
+
+
+def _read(value: JSON, texts: Sequence[str]) -> Inputs:
+    if not isinstance(value, list):
+        return Inputs(texts[0], texts[0], texts[0])
+    media = sum(has_media(part) for part in value if isinstance(part, dict))
     return Inputs(show(value), "\n".join(texts), texts[0] if texts else "", media)
 
 
@@ -118,15 +126,15 @@ def check_elements(elements: Sequence[JSON]) -> None:
             raise refusal(f"The number of multimodal url should be no more than {MAX_MEDIA}")
 
 
-def _measure_excess(inputs: Inputs, elements: JSON, most: int) -> int | None:
+def _measure_excess(value: JSON, most: int) -> int | None:
     """Characters of inputs that are not 1 to ``most``, in UTF-16 code units; ``None`` if they are.
 
     A medium that comes along in base64 has a bound of its own and takes no room here.
     """
-    length = count_units(inputs.echo)
+    length = count_units(value) if isinstance(value, str) else count_shown(value)
     if 0 < length <= most:
         return None
-    if isinstance(elements, list) and length - sum(map(count_encoded, elements)) <= most:
+    if isinstance(value, list) and length - sum(map(count_encoded, value)) <= most:
         return None
     return length
 

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from tests.parsed import JSON, parse_json
-from tests.vendors.azure.service import chat, headers_of, word
+from tests.vendors.azure.service import CHAT, chat, headers_of, refuse, word
 
 K = ErrorKind
 SEED = [
@@ -196,3 +196,12 @@ FILTERED = (
 )
 def test_bodies_of_the_wire(profile: str, error: EmulatedError, body: bytes) -> None:
     assert word(error, f"profile={profile}").body == body
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "managed", "foundry", "aoai"])
+@pytest.mark.parametrize(
+    "value", ["a " * 2_000_000, [{}] * 200_000, {"é": ["x" * 900_000]}], ids=["text", "list", "object"]
+)
+def test_of_a_long_value_only_the_beginning_is_repeated(profile: str, value: JSON) -> None:
+    body = chat(temperature=value)
+    assert len(refuse(body, CHAT, f"profile={profile}").response.body) < 500_000

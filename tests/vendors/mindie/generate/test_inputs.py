@@ -6,6 +6,7 @@ import json
 import pytest
 
 from emulator.core.call import CompletionAsk
+from emulator.vendors.mindie.decoder import count_shown, count_units, show
 from emulator.vendors.mindie.settings import MindieSettings
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
@@ -161,3 +162,23 @@ def test_twenty_media_of_all_kinds_together() -> None:
         error_of("/", {"inputs": [TEXT, *parts, image("a.png")]})
         == "The number of multimodal url should be no more than 20"
     )
+
+
+def test_a_long_value_is_measured_as_it_would_be_shown() -> None:
+    values: list[JSON] = [
+        "",
+        'é"\\\n\x01\x7f🙂',
+        [],
+        {},
+        [1, 2.5, None, True],
+        {"a": [{"b": "c\td"}, -1e300]},
+        {"": ""},
+    ]
+    for value in values:
+        assert count_shown(value) == count_units(show(value))
+
+
+@pytest.mark.parametrize("kind", ["json", "x" * 3_000_000])
+def test_of_a_long_value_only_the_beginning_is_told_again(kind: str) -> None:
+    body = {"model": "llama_65b", "messages": [{"role": "user", "content": "a"}], "response_format": {"type": kind}}
+    assert len(error_of("/v1/chat/completions", body)) < 70_000
