@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.control.entry import Entry
 from emulator.core.errors import EmulatedError
+from emulator.core.state import NearState
 from emulator.core.vendor import Parsed
 from emulator.core.wire import WireResponse
 from emulator.pipeline import Emulator, read_facts
@@ -42,6 +43,9 @@ class Explainer:
         if evidence is None or kept is None:
             return None
         wire = replace(kept.request)  # what it finds out of its body goes with it
+        state = self._emulator.state
+        if isinstance(state, NearState):
+            wire.documents = state.fetch_now(wire.session, self._vendor)  # as they are now
         parsed: Parsed = _NO_ANSWER
         if entry.deployment is not None and not kept.request_cut:  # a management route may not be run again
             with suppress(EmulatedError):

@@ -16,7 +16,7 @@ class Room:
 
     counters: int = 50_000
     accounts: int = 20_000
-    documents: int = 64 * 1024**2
+    documents: int = 32 * 1024**2
     sessions: int = 20_000
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99, thin
 from emulator.core.plan import Choice, Usage
 from emulator.core.secret import cut_body, cut_credentials
-from emulator.core.wire import Headers, WireRequest
+from emulator.core.wire import NOTHING, Headers, WireRequest
 from emulator.faults import Strike
 from emulator.scenario.match import Match, Verdict
 from emulator.server.wire.pump import Sent
@@ -158,6 +158,7 @@ class Trace:
             self._empty()
             return
         wire.forget_json()
+        wire.documents = NOTHING  # what is kept is bounded where it is kept
         cut_credentials(wire)
         self._shorten(most)
         if self.operation is None:  # no body of a chat holds any

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -69,6 +70,9 @@ def validate(model: type[M], body: JSON, place: tuple[str | int, ...] = ()) -> M
         EmulatedError: ``INVALID_PARAMETER`` with all violations.
     """
     try:
+        if _has_long_list(body):
+            with suppress(RecursionError):
+                _try_beginnings(model, body)
         # ``from_attributes`` words a wrong type as the container does
         validated: M = model.__pydantic_validator__.validate_python(body, from_attributes=True)
     except ValidationError as error:
@@ -87,10 +91,35 @@ def _list_errors(error: ValidationError, model: type[WireModel], body: JSON) -> 
     return error.errors(include_url=False)
 
 
-def _shorten(value: JSON) -> JSON:
+def _try_beginnings(model: type[WireModel], body: JSON) -> None:
+    """Validate more and more of long lists: where most items are wrong, no more than some are found to be so.
+
+    Raises:
+        ValidationError: a beginning is wrong.
+    """
+    most = _FIRST
+    while (part := _shorten(body, most)) != body:
+        model.__pydantic_validator__.validate_python(part, from_attributes=True)
+        most += max(_MOST_LISTED, most // 2)
+
+
+def _has_long_list(body: JSON) -> bool:
+    waiting = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            if len(value) > _MOST_LISTED:
+                return True
+            waiting += value
+    return False
+
+
+def _shorten(value: JSON, most: int = _FIRST) -> JSON:
     if isinstance(value, dict):
-        return {key: _shorten(inner) for key, inner in value.items()}
-    return [_shorten(item) for item in value[:_FIRST]] if isinstance(value, list) else value
+        return {key: _shorten(inner, most) for key, inner in value.items()}
+    return [_shorten(item, most) for item in value[:most]] if isinstance(value, list) else value
 
 
 def _read_whole(value: JSON) -> JSON:

@@ -6,6 +6,7 @@ import pytest
 
 from emulator.server.told.trace import Trace
 from tests.conftest import Start
+from tests.parsed import JSON
 from tests.server.toy import TOY
 from tests.wire import Running
 
@@ -95,3 +96,17 @@ async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> No
     kept = call.read().kept
     assert kept is not None
     assert (len(kept.body or b""), kept.response_cut) == (1024, True)
+
+
+async def test_documents_that_a_vendor_keeps_are_not_kept_once_more(start: Start) -> None:
+    """Each call saw all of them; what follows another is explained by those that there are still."""
+    running = await start("rules: [{name: long, when: {messages: {above: 2}}, pass: true}]\n")
+    before: dict[str, JSON] = {}
+    for _ in range(3):
+        body = {"model": "gpt-4o", "input": "Hi", "max_output_tokens": 16, **before}
+        answer = await running.ask("azure", "/openai/v1/responses", body, headers={"api-key": "k"})
+        before = {"previous_response_id": answer.json()["id"]}
+    traces = running.built.journal.list_calls()
+    assert [trace.rule for trace in traces if isinstance(trace, Trace)] == [None, "long", "long"]
+    assert all(not trace.wire.documents for trace in traces if isinstance(trace, Trace))
+    assert [verdict.failed for trace in traces for verdict in trace.read().explain()] == ["messages", None, None]

@@ -99,3 +99,15 @@ def test_content_type(kind: str, status: int) -> None:
 def test_containers_read_numbers_in_strings(field: str, value: JSON) -> None:
     assert accept(chat(**{field: value}), scenario="profile=maas")
     assert refuse(chat(**{field: value})).status == 422
+
+
+@pytest.mark.parametrize("good", [0, 19, 20, 3_000, 59_999])
+def test_where_most_items_of_a_list_are_wrong_the_first_is_named(good: int) -> None:
+    values: list[JSON] = ["x"] * good + [{}] * (60_000 - good)
+    listed = refuse(chat(stop=values), CHAT, "profile=maas").json()["error"]["details"]
+    assert [each["loc"][-1] for each in listed[:2]] == ["str", good]
+    assert len(listed) <= 30_000
+
+
+def test_a_long_list_without_a_mistake_is_taken() -> None:
+    assert accept(chat(messages=[{"role": "user", "content": "a"}] * 5_000))
