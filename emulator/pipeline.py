@@ -74,9 +74,13 @@ class Emulator:
         self.reads_secrets = self._matcher.reads_secrets
 
     async def name(self, request: WireRequest, identity: bytes) -> None:
-        """Count a request's attempts, and give it the key of its answer."""
+        """Count a request's attempts, and give it the key of its answer.
+
+        Raises:
+            DocumentsError: it was read without documents, and there are some.
+        """
         try:
-            request.attempt = await self.state.count(request.session, ATTEMPTS, identity)
+            request.attempt = await self.state.count(request.session, ATTEMPTS, identity, request.bare)
         finally:  # a request that is refused for want of the store has a name all the same
             request.key = self.name_answer(identity, request.attempt)
 
@@ -107,6 +111,7 @@ class Emulator:
 
         Raises:
             EmulatedError: as :meth:`decide`; or a quota has not enough, or the server is full. It costs nothing then.
+            DocumentsError: as :meth:`name`.
         """
         latency, at = self._latency_of(match), self.clock.now() - self.started
         if request.is_named:

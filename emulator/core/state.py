@@ -15,6 +15,10 @@ class StoreLostError(Exception):
     """The store does not answer."""
 
 
+class DocumentsError(Exception):
+    """Documents were found where none was expected; nothing was counted or charged."""
+
+
 class Store(Protocol):
     """Where states are kept, each a world of its own; every process that reaches the same store shares them."""
 
@@ -56,8 +60,15 @@ class State(Protocol):
     fixed window opens.
     """
 
-    async def count(self, session: str, scope: str, key: bytes) -> int:
-        """Add one to a counter and return what it was before."""
+    async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
+        """Add one to a counter and return what it was before.
+
+        Args:
+            bare: a shelf on which no document is expected; so the caller need not fetch it first.
+
+        Raises:
+            DocumentsError: there is one.
+        """
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
         """Make every charge, or none if there is not enough for one; a balance for each says so.
@@ -66,9 +77,13 @@ class State(Protocol):
         """
 
     async def admit(
-        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        """``count``, then ``spend``, in one question."""
+        """``count``, then ``spend``, in one question.
+
+        Raises:
+            DocumentsError: as ``count`` does.
+        """
 
     async def expect(self, session: str, ticket: bytes, end: float) -> None:
         """Say when a call will end: whoever is refused its place is told to wait until then.

@@ -23,6 +23,8 @@ class _Nothing(dict[str, str]):
 
 
 NOTHING: Mapping[str, str] = _Nothing()
+UNNAMED = bytes(16)
+"""The key of a request that has none yet."""
 
 
 class _Unread:
@@ -46,6 +48,7 @@ class WireRequest:
         key: identity and attempt of the request; every id in the answer is drawn from it.
         attempt: how often an equal request came before.
         documents: what the vendor keeps for the session, if it keeps anything.
+        bare: the shelf where that would be, taken to be nothing; whoever counts the request finds out.
         most_values, most_text: that a body of JSON may have; the latter in bytes.
         key_suffix: what a key ends in that is handed out, so that calls with it come back to where it is from.
     """
@@ -59,9 +62,10 @@ class WireRequest:
     base_url: str = ""
     principal: str = ""
     session: str = ""
-    key: bytes = bytes(16)
+    key: bytes = UNNAMED
     attempt: int = 0
     documents: Mapping[str, JSON] = NOTHING
+    bare: str = ""
     most_values: int = DEFAULT.values
     most_text: int = DEFAULT.text
     key_suffix: str = ""

@@ -61,6 +61,9 @@ class Gate:
 
         Args:
             identity: of a request whose attempts are still to be counted; one question does both.
+
+        Raises:
+            DocumentsError: the request was read without documents, and there are some.
         """
         session, charges, state = request.session, self._charge(call, request.principal), self._state
         admission = Admission(session, next(_NUMBERS).to_bytes(8, "big"), sum(call.prompt_tokens), charges)
@@ -68,10 +71,10 @@ class Gate:
             if charges:
                 admission.balances = await state.spend(session, admission.ticket, charges, now)
         elif charges:
-            found = await state.admit(session, ATTEMPTS, identity, admission.ticket, charges, now)
+            found = await state.admit(session, ATTEMPTS, identity, admission.ticket, charges, now, request.bare)
             admission.attempt, admission.balances = found
         else:
-            admission.attempt = await state.count(session, ATTEMPTS, identity)
+            admission.attempt = await state.count(session, ATTEMPTS, identity, request.bare)
         return admission
 
     async def enter(self, admission: Admission, call: Call, now: float, room: Room | None = None) -> None:

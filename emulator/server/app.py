@@ -15,7 +15,7 @@ from emulator.core.delivery import Delivery
 from emulator.core.errors import EmulatedError
 from emulator.core.plan import Plan
 from emulator.core.running import Answering
-from emulator.core.state import NearState
+from emulator.core.state import DocumentsError, NearState
 from emulator.core.unpack import unpack
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import NOTHING, Headers, WireRequest, WireResponse, WireStream
@@ -155,11 +155,7 @@ class VendorApp:
             if "Content-Encoding" in http.headers:
                 most = min(self.vendor.body_limit, bounds.decompressed)
                 wire.body = await unpack(wire.body, http.headers["Content-Encoding"], most)
-            exchange.parsed = parsed = await self._reader.read(exchange)
-            try:
-                response = await self._decider.decide(exchange)
-            finally:
-                self._reader.remember(exchange, parsed)
+            response = await self._decide(exchange)
         except EmulatedError as error:
             exchange.error, exchange.refusal = error.kind, error
             exchange.plan = None
@@ -171,6 +167,21 @@ class VendorApp:
             await self._name(exchange)
             return refuse_asked(error)
         return await self._decider.bend(response, exchange)
+
+    async def _decide(self, exchange: Exchange) -> WireResponse | WireStream:
+        """What is read, and decided; once more where documents turn out to have a say."""
+        try:
+            return await self._decide_once(exchange)
+        except DocumentsError:
+            self._reader.begin_again(exchange.wire)
+            return await self._decide_once(exchange)
+
+    async def _decide_once(self, exchange: Exchange) -> WireResponse | WireStream:
+        exchange.parsed = parsed = await self._reader.read(exchange)
+        try:
+            return await self._decider.decide(exchange)
+        finally:
+            self._reader.remember(exchange, parsed)
 
     async def _name(self, exchange: Exchange) -> None:
         """A request that was refused early has a name all the same."""
@@ -215,8 +226,7 @@ class VendorApp:
         """What each rule says to a request, the kind of refusal it meets, and why; nothing is sent or recorded."""
         exchange = Exchange(wire, self.emulator.clock.now())
         try:
-            exchange.parsed = await self._reader.read(exchange)
-            await self._decider.decide(exchange)
+            await self._decide(exchange)
         except EmulatedError as error:
             exchange.error = error.kind
             self._decider.explain(error, exchange)

@@ -11,14 +11,16 @@ from emulator.core.bounds import LIGHT
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
 from emulator.core.seed import derive_written
+from emulator.core.state import NearState
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
-from emulator.core.wire import NOTHING, WireRequest, limit_headers
+from emulator.core.wire import NOTHING, UNNAMED, WireRequest, limit_headers
 from emulator.core.work import aside
 from emulator.pipeline import Emulator
 from emulator.server.exchange import Exchange
 from emulator.server.memo import Known, Memo
 from emulator.server.routing import Router
 
+_MOST_KEEPING = 10_000  # sessions
 _LONGEST = 4 * 1024**2  # bytes of a body whose order of keys means nothing; of a longer one its digest stands for it
 
 
@@ -32,6 +34,8 @@ class Reader:
         self._router = Router(vendor.endpoints)
         self._reads = frozenset(name.lower() for name in vendor.reads)
         self.memo = Memo(vendor.reads)
+        self._is_near = isinstance(emulator.state, NearState)
+        self._keeping: set[str] = set()
 
     async def read(self, exchange: Exchange) -> Parsed:
         """What is asked, or the whole answer; what is known of an equal request is not found out again.
@@ -40,6 +44,7 @@ class Reader:
 
         Raises:
             EmulatedError: what the vendor refuses.
+            DocumentsError: there are documents, which it must be read with.
         """
         wire = exchange.wire
         missing = endpoint = None
@@ -51,7 +56,7 @@ class Reader:
         if endpoint is None or not endpoint.open:
             wire.principal = self._vendor.authenticate(wire, self._service)
         if self._vendor.keeps or (endpoint is not None and endpoint.keeps):
-            wire.documents = await self._emulator.state.fetch(wire.session, self._vendor.name)
+            await self._look(wire)
         known = None if wire.documents else self.memo.find(wire)
         await self._identify(exchange, known)
         if self._emulator.names_late and endpoint is not None:
@@ -64,6 +69,26 @@ class Reader:
         if missing is not None or endpoint is None:
             raise missing or EmulatedError(ErrorKind.NOT_FOUND)
         return await self._parse_checked(endpoint, wire)
+
+    async def _look(self, wire: WireRequest) -> None:
+        """Find out what the vendor keeps for the session.
+
+        Far away that is nothing as a rule, and whoever counts the request says if it is not; then it is read again.
+        """
+        shelf, keeping = self._vendor.name, self._keeping
+        if self._is_near or wire.session in keeping:
+            wire.bare, wire.documents = "", await self._emulator.state.fetch(wire.session, shelf)
+            if not wire.documents:
+                keeping.discard(wire.session)
+        else:
+            wire.bare = shelf
+
+    def begin_again(self, wire: WireRequest) -> None:
+        """There are documents: each request of the session is read with them until it is seen that they are gone."""
+        if len(self._keeping) >= _MOST_KEEPING:
+            self._keeping.clear()
+        self._keeping.add(wire.session)
+        wire.key = UNNAMED
 
     async def _read_unnamed(self, endpoint: AnyEndpoint, wire: WireRequest) -> Call | None:
         """A call that is read the same way whatever its name; ``None``: only its name tells."""
@@ -90,6 +115,7 @@ class Reader:
         """Give a request that was refused early the name it would have."""
         if not exchange.identity:
             await self._identify(exchange)
+        exchange.wire.bare = ""
         await self._emulator.name(exchange.wire, exchange.identity)
 
     async def _identify(self, exchange: Exchange, known: Known | None = None) -> None:

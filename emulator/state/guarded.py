@@ -81,16 +81,16 @@ class GuardedState:
         self._local = MemoryState()
         self._retired = False
 
-    async def count(self, session: str, scope: str, key: bytes) -> int:
-        return await self._ask(lambda state: state.count(session, scope, key))
+    async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
+        return await self._ask(lambda state: state.count(session, scope, key, bare))
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
         return await self._ask(lambda state: state.spend(session, ticket, charges, now))
 
     async def admit(
-        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        return await self._ask(lambda state: state.admit(session, scope, key, ticket, charges, now))
+        return await self._ask(lambda state: state.admit(session, scope, key, ticket, charges, now, bare))
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
         return await self._ask(lambda state: state.levels(session, now))

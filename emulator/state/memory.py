@@ -8,6 +8,7 @@ from urllib.parse import SplitResult
 
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level, Quota
+from emulator.core.state import DocumentsError
 from emulator.state.accounts import Account, open_account
 from emulator.state.room import USUAL, Room
 from emulator.state.shelves import Shelves
@@ -76,7 +77,9 @@ class MemoryState:
         self._quotas: dict[str, _Quotas] = defaultdict(lambda: _Quotas(room.accounts))
         self._documents = Shelves(room.documents)
 
-    async def count(self, session: str, scope: str, key: bytes) -> int:
+    async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
+        if bare and self.fetch_now(session, bare):
+            raise DocumentsError
         return self.count_now(session, scope, key)
 
     def peek(self, session: str, scope: str, key: bytes) -> int:
@@ -114,9 +117,9 @@ class MemoryState:
         return tuple(Balance(c.quota, left, wait) for c, left, wait in zip(charges, lefts, waits, strict=True))
 
     async def admit(
-        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        return self.count_now(session, scope, key), await self.spend(session, ticket, charges, now)
+        return await self.count(session, scope, key, bare), await self.spend(session, ticket, charges, now)
 
     async def expect(self, session: str, ticket: bytes, end: float) -> None:
         _, bill = self._quotas[session].taken.get(ticket, (0.0, ()))

@@ -1,6 +1,9 @@
 """Counters of calls."""
 
-from emulator.core.state import State
+import pytest
+
+from emulator.core.quota import Charge, Quota
+from emulator.core.state import DocumentsError, State
 
 
 async def test_a_counter_gives_what_it_was_before(state: State) -> None:
@@ -12,6 +15,27 @@ async def test_counters_are_apart_by_session_scope_and_key(state: State) -> None
     assert await state.count("other", "rule", b"a") == 0
     assert await state.count("", "attempt", b"a") == 0
     assert await state.count("", "rule", b"b") == 0
+
+
+@pytest.mark.parametrize("admits", [False, True], ids=["a count", "an admission"])
+async def test_nothing_is_counted_where_documents_are_and_none_is_expected(state: State, admits: bool) -> None:
+    quota = Quota(name="q", unit="requests", amount=9, window=60.0)
+
+    async def ask(ticket: bytes) -> int:
+        if not admits:
+            return await state.count("", "attempt", b"a", "shelf")
+        before, [balance] = await state.admit("", "attempt", b"a", ticket, [Charge(quota, "", 1)], 0.0, "shelf")
+        assert balance.left == 8 - before
+        return before
+
+    await state.store("", "other", "a", 1, None)
+    await state.store("another", "shelf", "a", 1, None)
+    assert await ask(b"1") == 0
+    await state.store("", "shelf", "a", 1, None)
+    with pytest.raises(DocumentsError):
+        await ask(b"2")
+    await state.store("", "shelf", "a", None, 1)
+    assert await ask(b"3") == 1
 
 
 async def test_a_reset_forgets_one_session(state: State) -> None:

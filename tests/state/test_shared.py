@@ -122,7 +122,7 @@ async def test_what_could_not_be_told_is_told_once_the_store_is_back(server_url:
     with pytest.raises(StoreLostError):
         await state.settle("", b"b", [0], 1.0)
     await state.settle("", b"unknown", [0], 1.0)  # of a call that this process counted alone
-    assert (store.held, len(store.owed)) == (set(), 2)
+    assert (store.held, len(store.owed)) == ({}, 2)
     await store.tend()
     assert [level.left for level in await state.levels("", 2.0)] == [8]
     assert store.owed == []

@@ -41,6 +41,11 @@ local function tell(base, key, text)
   keep(base, shares)
 end
 
+-- There are documents on a shelf; on none if it has no name.
+local function has_documents(base, shelf)
+  return shelf ~= '' and redis.call('EXISTS', base .. ':shelf:' .. shelf) == 1
+end
+
 -- Add one to a counter, and say what it was. A session has its part of the room, in two halves: once the younger is
 -- full it takes the place of the older, whatever nobody asked for since is forgotten.
 local function count(base, which)

@@ -1,6 +1,8 @@
 -- Make every charge of a bill, or none. KEYS[1]: the session's base; ARGV: ticket, now, bill, owner's key, a counter to
--- which one is added or empty, how each share is told of.
--- Returns for each charge what is left and the wait, empty where there was enough; last what the counter was.
+-- which one is added or empty, a shelf that must be bare or empty, how each share is told of.
+-- Returns for each charge what is left and the wait, empty where there was enough; last what the counter was. Nothing
+-- if the shelf is not bare.
+if has_documents(KEYS[1], ARGV[6]) then return {} end
 local base, ticket, now, bill = KEYS[1], ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3])
 local accounts, waits, enough, answer = {}, {}, true, {}
 for number, share in ipairs(bill) do
@@ -11,7 +13,7 @@ end
 for number, share in ipairs(bill) do
   if enough then accounts[number].take(share, ticket, now) end
   for _, part in ipairs(accounts[number].keys) do keep(base, share.key .. part, 2 * share.window) end
-  tell(base, share.key, ARGV[5 + number])
+  tell(base, share.key, ARGV[6 + number])
   answer[2 * number - 1] = exact(accounts[number].left(share))
   answer[2 * number] = say(waits[number])
 end

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level
-from emulator.core.state import StoreLostError
+from emulator.core.state import DocumentsError, StoreLostError
 from emulator.state.redis.commons import RedisCommons
 from emulator.state.redis.line import Line, digest_of
 from emulator.state.redis.server import LEASE, Server, ask, read_text, write_bounds
@@ -39,6 +39,8 @@ _SCRIPTS = {  # and what each begins with
 
 Settlement = tuple[str, str, str, str]
 """What the script of that name takes: a session's base, ticket, time and costs."""
+Costs = Sequence[int] | None
+"""Of a ticket whose settling by these changes nothing, even if its process dies before; ``None``: of another."""
 
 
 def open_redis(url: SplitResult, room: Room = USUAL) -> RedisStore:
@@ -81,7 +83,7 @@ class RedisStore:
     def __init__(self, server: Server, line: Line, scripts: Mapping[str, str], prefix: str) -> None:
         self.server = server
         self.line = line
-        self.held: set[str] = set()
+        self.held: dict[str, Costs] = {}
         self.owed: list[tuple[str, ...]] = []
         self.prefix = prefix
         self.name = os.urandom(8).hex()
@@ -94,18 +96,20 @@ class RedisStore:
         """What a script of this folder makes of a session's keys."""
         return await self.line.run(*self._scripts[script], base, words)
 
-    def tell(self, script: str, base: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
+    def tell(
+        self, script: str, base: str, words: Sequence[str], lost: Callable[[], None], *, soon: bool = False
+    ) -> bool:
         """Have a script run without waiting for it; ``lost`` is called if it was perhaps not; false: it cannot be."""
-        return self.line.tell(self._scripts[script][1], base, words, lost)
+        return self.line.tell(self._scripts[script][1], base, words, lost, soon=soon)
 
-    def settle(self, settlement: Settlement) -> bool:
-        """Tell of a ticket's costs, now or as soon as the server is back; false: it is away."""
+    def settle(self, settlement: Settlement, *, soon: bool = False) -> bool:
+        """Tell of a ticket's costs, now, soon or when the server is back; false: it is away."""
         base, *words = *settlement, self.owner
 
         def owe() -> None:
             self.owed.append(("settle", base, *words))
 
-        if self.tell("settle", base, words, owe):
+        if self.tell("settle", base, words, owe, soon=soon):
             return True
         owe()
         return False
@@ -167,21 +171,25 @@ class RedisState:
         self._store = store
         self._root = base
 
-    async def count(self, session: str, scope: str, key: bytes) -> int:
-        [before] = await self._run("count", session, f"{scope}:{key.hex()}")
-        return int(before)
+    async def count(self, session: str, scope: str, key: bytes, bare: str = "") -> int:
+        answer = await self._run("count", session, f"{scope}:{key.hex()}", bare)
+        if not answer:
+            raise DocumentsError
+        return int(answer[0])
 
     async def spend(self, session: str, ticket: bytes, charges: Sequence[Charge], now: float) -> tuple[Balance, ...]:
-        return read_balances(charges, await self._spend(session, "", ticket, charges, now))
+        return read_balances(charges, await self._spend(session, "", "", ticket, charges, now))
 
     async def admit(
-        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float
+        self, session: str, scope: str, key: bytes, ticket: bytes, charges: Sequence[Charge], now: float, bare: str = ""
     ) -> tuple[int, tuple[Balance, ...]]:
-        *answer, before = await self._spend(session, f"{scope}:{key.hex()}", ticket, charges, now)
-        return int(before), read_balances(charges, answer)
+        answer = await self._spend(session, f"{scope}:{key.hex()}", bare, ticket, charges, now)
+        if not answer:
+            raise DocumentsError
+        return int(answer[-1]), read_balances(charges, answer[:-1])
 
     async def _spend(
-        self, session: str, counter: str, ticket: bytes, charges: Sequence[Charge], now: float
+        self, session: str, counter: str, bare: str, ticket: bytes, charges: Sequence[Charge], now: float
     ) -> list[str]:
         """What the script answers; if that never comes, what it may have charged is given back."""
         store, base, name, at = self._store, self._base(session), self._name(ticket), repr(float(now))
@@ -191,13 +199,14 @@ class RedisState:
         await store.line.reach()
         try:
             answer = await store.run(
-                "spend", base, name, at, f"[{bill}]", store.owner, counter, *[share.told for share in shares]
+                "spend", base, name, at, f"[{bill}]", store.owner, counter, bare, *[share.told for share in shares]
             )
         except (asyncio.CancelledError, StoreLostError):
             store.settle((base, name, at, f"[{','.join('0' * len(charges))}]"))
             raise
-        if not any(answer[1 : 2 * len(charges) : 2]):
-            store.held.add(name)
+        if answer and not any(answer[1 : 2 * len(charges) : 2]):
+            is_sure = all(charge.cost == charge.least for charge in charges)
+            store.held[name] = [charge.cost for charge in charges] if is_sure else None
         return answer
 
     async def expect(self, session: str, ticket: bytes, end: float) -> None:
@@ -208,8 +217,9 @@ class RedisState:
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         name, store = self._name(ticket), self._store
         if name in store.held:
-            store.held.remove(name)
-            if not store.settle((self._base(session), name, repr(float(now)), f"[{','.join(map(str, costs))}]")):
+            soon = store.held.pop(name) == costs
+            settlement = self._base(session), name, repr(float(now)), f"[{','.join(map(str, costs))}]"
+            if not store.settle(settlement, soon=soon):
                 raise StoreLostError("it is away")
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:

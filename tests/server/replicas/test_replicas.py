@@ -15,7 +15,9 @@ from redis.asyncio.client import Monitor
 from emulator.vendors import VENDORS
 from tests.golden import read_request
 from tests.server.shared import HEADERS, PLAIN, chat, open_replica, open_replicas, steer
+from tests.soak.load import CHATS
 from tests.state.servers import KINDS, find_server, free_port, running
+from tests.vendors.databricks.workspace.api import Workspace, external
 from tests.wire import Answer, Running, read_answer
 
 LIMITED = """
@@ -51,20 +53,23 @@ async def test_sixty_a_minute_are_exactly_sixty_over_three(replicas: list[Runnin
     assert statuses == {200: 60, 400: 132}
 
 
-async def test_a_call_asks_the_store_once_and_tells_it_once(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("vendor", ["tgi", "databricks", "mindie"])  # the last two look at what is kept, too
+async def test_a_call_asks_the_store_once_and_tells_it_once(kind: str, tmp_path: Path, vendor: str) -> None:
     limits = "[{unit: requests, amount: 5, window: 60s}, {unit: concurrency, amount: 500}]"
-    body = {"model": "tgi", "messages": [{"role": "user", "content": "a"}], "max_tokens": 2}
+    target, model = CHATS[vendor]
+    body = {"model": model, "messages": [{"role": "user", "content": "a"}], "max_tokens": 2}
     with running(kind, tmp_path) as url:
         async with AsyncExitStack() as stack:
-            served = {"tgi": VENDORS["tgi"]}
+            served = {vendor: VENDORS[vendor]}
             replica = await open_replica(stack, url, f"version: 1\nlimits: {limits}\n", served)
             server = await stack.enter_async_context(Redis.from_url(url))
             monitor = await stack.enter_async_context(server.monitor())
-            answers = [await replica.ask("tgi", "/v1/chat/completions", body) for _ in range(7)]
+            headers = {"authorization": "Bearer a"}
+            answers = [await replica.ask(vendor, target, body, headers=headers) for _ in range(7)]
             await server.echo("enough")
             heard = await asyncio.wait_for(listen(monitor, "ECHO enough"), 20)
-    asked = sum("EVALSHA" in command and ":world:" in command for command in heard)
-    assert [answer.status for answer in answers] == [200] * 5 + [429] * 2
+    asked = sum(":world:" in command for command in heard)
+    assert [answer.status for answer in answers] == [200] * 5 + [429] * 2, answers[0].body
     assert asked == 7 + 2 * 5  # each asks once, and tells when it will end and that it has
     assert len({answer.header("x-emulator-request-id") for answer in answers}) == 7  # each is another attempt
 
@@ -78,6 +83,28 @@ async def listen(monitor: Monitor, last: str) -> list[str]:
         if found["client_type"] != "lua":
             heard.append(found["command"])
     return heard
+
+
+async def test_what_is_kept_on_one_has_its_say_on_all(kind: str, tmp_path: Path) -> None:
+    scenario = "version: 1\nlimits: [{unit: requests, amount: 9, window: 1h, strategy: sliding}]\n"
+    served = {"databricks": VENDORS["databricks"]}
+    with running(kind, tmp_path) as url:
+        async with AsyncExitStack() as stack:
+            one, other = [Workspace(await open_replica(stack, url, scenario, served)) for _ in range(2)]
+            assert (await other.chat()).status == 404
+            secret = {"openai_api_key_plaintext": "sk-very-secret", "openai_api_base": "https://host"}
+            assert (await one.make(external(openai_config=secret))).status == 200
+            answers = [await each.chat() for each in (other, one, other)]
+            assert [answer.status for answer in answers] == [200] * 3
+            assert len({answer.header("x-emulator-request-id") for answer in answers}) == 3
+            [level] = (await steer(other.running, "GET", "/limits")).json()["limits"]
+            assert level["left"] == 6  # each was charged once
+            assert (await one.call("DELETE", "/mine")).status == 200
+            assert [(await each.chat()).status for each in (one, other, other)] == [404] * 3
+            async with Redis.from_url(url) as server:
+                await server.config_set("rdbcompression", "no")
+                held = [await server.dump(key) async for key in server.scan_iter("*")]
+    assert not any(b"very-secret" in (each or b"") for each in held)
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
