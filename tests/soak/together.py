@@ -45,12 +45,13 @@ _GOING = ("replies", "inbox")  # those that go within half a minute by themselve
 
 @dataclass(eq=False)
 class Place:
-    """One of three places; ``lives``: how many replicas it has had."""
+    """One of three places; ``lives``: how many replicas it has had; ``dies``: the latest is about to be killed."""
 
     folder: Path
     store: str
     stack: ExitStack = field(default_factory=ExitStack)
     lives: int = 0
+    dies: bool = False
     moments: list[Moment] = field(default_factory=list)
 
     def start(self) -> None:
@@ -59,9 +60,11 @@ class Place:
             serving(self.folder, _PLAIN, "--state-url", self.store, *limits, log=self.folder / "log")
         )
         self.lives += 1
+        self.dies = False
 
     async def kill(self) -> None:
         """End it without a word, and have another in its place a moment later."""
+        self.dies = True
         self.serving.process.send_signal(signal.SIGKILL)
         await asyncio.to_thread(self.stack.close)
         await asyncio.sleep(1)
@@ -82,7 +85,7 @@ class Roamer:
         life = place.lives
         client = Client(place.serving.urls, self.draw, self.done)
         await client.act()
-        if place.lives == life and place.serving.process.poll() is None:
+        if place.lives == life and not place.dies:
             self.lost += client.lost
 
 

@@ -137,6 +137,7 @@ class SharedJournal(Journal):
                     self._cleared.popitem(last=False)
             else:
                 self._all_cleared = number
+                self._cleared.clear()
         return max(late, default=None)
 
     async def run(self) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from urllib.parse import quote
 
 from emulator.core.commons import Posted, World
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.state import StoreLostError
-from emulator.state.redis.server import LEASE, Server, ask, read_text
+from emulator.state.redis.line import Line, digest_of
+from emulator.state.redis.server import LEASE, Apart, Server, ask, read_text
 
-_SCRIPTS = {"enter": ("forget",), "post": (), "reply": (), "append": (), "read": (), "clear": ()}
+_SCRIPTS = {"enter": ("forget",), "reply": (), "append": (), "read": (), "clear": ()}
 """And what each begins with."""
+_POST = read_text("post")
 _LISTEN = 0.5  # real seconds that one question for changes waits
 _AT_ONCE = 500  # calls of a session in one answer
 _UNCHANGED = "-"
@@ -26,14 +29,16 @@ class RedisCommons:
     ``missed`` is set when others took this process for dead, and told it nothing for a while.
 
     Args:
+        server: for what takes its time; ``line``: for what does not.
         prefix: how every key begins.
         owner: the key that names this process.
     """
 
     outlives = True
 
-    def __init__(self, server: Server, prefix: str, owner: str) -> None:
+    def __init__(self, server: Server, line: Line, prefix: str, owner: str) -> None:
         self._server = server
+        self._line = line
         self._prefix = prefix
         self._owner = owner
         self.skew = 0.0
@@ -56,13 +61,17 @@ class RedisCommons:
         return birth, {session: World(version, parse_json(text)) for session, (version, text) in worlds}
 
     async def post(self, change: JSON) -> Posted:
-        number, *owners = await self._run("post", dump_text(change), "", "", _UNCHANGED)
+        number, *owners = await self._post(dump_text(change), "", "", _UNCHANGED)
         return Posted(int(number), frozenset(owners))
 
     async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
         text = "" if document is None else dump_text(document)
-        answer = await self._run("post", dump_text(change), session, text, str(before))
+        answer = await self._post(dump_text(change), session, text, str(before))
         return Posted(int(answer[0]), frozenset(answer[1:])) if answer else None
+
+    async def _post(self, *words: str) -> list[str]:
+        """As many as there are at once go over one connection."""
+        return await self._line.run(_POST, digest_of(_POST), self._prefix, words)
 
     async def hear(self) -> tuple[int, JSON] | None:
         if self.missed:
@@ -80,12 +89,24 @@ class RedisCommons:
     async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
         ends = time.monotonic() + patience
         replies: dict[str, JSON] = {}
-        while not posted.replicas <= replies.keys() and (left := ends - time.monotonic()) > 0:
-            found = await ask(self._server.blpop([self._replies(posted.number)], timeout=min(left, _LISTEN)))
-            if found is not None:
-                owner, _, text = found[1].partition(" ")
-                replies[owner] = parse_json(text)
+        async with self._apart() as server:
+            while not posted.replicas <= replies.keys() and (left := ends - time.monotonic()) > 0:
+                found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _LISTEN)))
+                if found is not None:
+                    owner, _, text = found[1].partition(" ")
+                    replies[owner] = parse_json(text)
         return replies
+
+    @asynccontextmanager
+    async def _apart(self) -> AsyncIterator[Apart]:
+        """The server over one connection, which is closed afterwards: so many at once are seldom wanted again."""
+        server = self._server.client()
+        try:
+            yield await ask(server.initialize())
+        finally:
+            if server.connection is not None:
+                await server.connection.disconnect()
+            await server.aclose()
 
     async def append(self, session: str, entries: Sequence[bytes], most: int) -> int:
         [first] = await self._run("append", quote(session, safe=""), str(most), *(entry.decode() for entry in entries))

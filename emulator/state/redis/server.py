@@ -25,11 +25,32 @@ class Pool(Protocol):
     async def disconnect(self, inuse_connections: bool = True) -> None: ...
 
 
+class Connection(Protocol):
+    """One that is open."""
+
+    async def disconnect(self) -> None: ...
+
+
+class Apart(Protocol):
+    """A server over one connection."""
+
+    @property
+    def connection(self) -> Connection | None: ...
+
+    def initialize(self) -> Awaitable[Apart]: ...
+
+    def blpop(self, keys: Sequence[str], timeout: float) -> Awaitable[Sequence[str] | None]: ...
+
+    async def aclose(self) -> None: ...
+
+
 class Server(Protocol):
     """What is used of :class:`redis.asyncio.Redis` with decoded answers."""
 
     @property
     def connection_pool(self) -> Pool: ...
+
+    def client(self) -> Apart: ...
 
     def register_script(self, script: str) -> Script: ...
 

@@ -21,7 +21,7 @@ from emulator.state.room import USUAL, Room
 MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
 _A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
 _PATIENCE = 1.0  # real seconds for one answer
-_CONNECTIONS = 18  # of one process
+_CONNECTIONS = 200  # of one process, most of them only as long as it waits for what others reply
 _TURN = 5.0  # real seconds that a call waits for one of them
 _NOT_A_PREFIX = set("*?[]{}")
 _KEYS, _SHARES = ("forget", "keys"), ("forget", "keys", "accounts")
@@ -89,7 +89,7 @@ class RedisStore:
         self.name = os.urandom(8).hex()
         self.owner = f"{prefix}:owner:{self.name}"
         self._began: dict[str, str] = {}
-        self.commons = RedisCommons(server, prefix, self.owner)
+        self.commons = RedisCommons(server, line, prefix, self.owner)
         self._scripts = {name: (text, digest_of(text)) for name, text in scripts.items()}
 
     async def run(self, script: str, base: str, *words: str) -> list[str]:

@@ -309,6 +309,19 @@ async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_
             assert [key async for key in server.scan_iter(f"{prefix}:*:session:*")] == []
 
 
+async def test_many_changes_at_once_leave_no_more_connections_than_few(url: str) -> None:
+    async with open_replicas(url, count=2) as two, Redis.from_url(url.partition("?")[0]) as server:
+
+        async def count(changes: int) -> int:
+            texts = [f"version: 1\nname: n{number}\n" for number in range(changes)]
+            puts = [steer(two[n % 2], "PUT", f"/scenario?session={n}", text) for n, text in enumerate(texts)]
+            assert [answer.status for answer in await asyncio.gather(*puts)] == [200] * changes
+            return len(await server.client_list())
+
+        few = await count(2)
+        assert await count(40) <= few + 4  # what each asks beside changes: of journals, and what it hears
+
+
 async def list_keys(url: str, *parts: str) -> list[str]:
     """Of what the tests' own prefix holds, keys that have one of these parts."""
     place, _, prefix = url.partition("?prefix=")
