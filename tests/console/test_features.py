@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -26,11 +26,21 @@ latency: {ttft: 1s, load: {capacity: 1, queue: 4}}
 HARD = 'it\'s "quoted" $HOME `id` \\ é 🌊\nnext'
 
 
-@pytest.mark.parametrize("session", ["", "a"])
-def test_the_curl_line_repeats_the_call(look: Open, emulator_at_work: EmulatorClient, session: str) -> None:
+@pytest.mark.parametrize(
+    ("session", "headers"),
+    [
+        pytest.param("", {}, id="without a session"),
+        pytest.param("a", {"x-emulator-session": "a"}, id="in one"),
+        pytest.param("a", {"baggage": "emulator.session=a"}, id="in one that was named in another way"),
+    ],
+)
+def test_the_curl_line_repeats_the_call(
+    look: Open, emulator_at_work: EmulatorClient, session: str, headers: Mapping[str, str]
+) -> None:
     if shutil.which("curl") is None:
         pytest.skip("there is no curl")
-    chat(emulator_at_work, HARD, session=session, headers={"x-mine": HARD.splitlines()[0].encode().decode("latin-1")})
+    mine = HARD.splitlines()[0].encode().decode("latin-1")
+    chat(emulator_at_work, HARD, headers={"x-mine": mine, **headers})
     (before,) = emulator_at_work.requests(session=session)
     page = look(console(emulator_at_work), f"calls/{before.id}/{session}")
     line = page.locator("[aria-label='A curl line that repeats the call']")
