@@ -128,6 +128,8 @@ def _word_mesh(envelope: Envelope) -> Worded:
         return Worded(_detailed(envelope.code, envelope.text, repeated), (("x-ms-error-code", envelope.code),))
     if envelope.details.get("bare"):
         return Worded({"detail": envelope.text})
+    if envelope.openai and envelope.kind is ErrorKind.INVALID_REQUEST:
+        return word_openai(envelope)
     return Worded(_coded(envelope.phrase.replace(" ", ""), envelope.text))
 
 

@@ -106,7 +106,8 @@ def _read_entity(given: JSON) -> Object:
     else:
         entity["entity_version"] = str(entity.get("entity_version", "1"))
         _check_throughput(entity, model)
-        entity.setdefault("scale_to_zero_enabled", False)
+        if "provisioned_model_units" not in entity:  # such entities never sleep
+            entity.setdefault("scale_to_zero_enabled", False)
         if (foundation := shape_foundation(model)) is not None:
             entity["foundation_model"] = foundation
         elif "min_provisioned_concurrency" not in entity:

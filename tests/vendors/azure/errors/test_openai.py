@@ -161,6 +161,11 @@ def test_openai_words_for_parameters(fields: JSON, message: str, param: str, cod
     assert (refused.status, refused.json()) == (400, {"error": error})
 
 
+def test_the_mesh_passes_on_what_an_openai_model_says() -> None:
+    said = [refuse(chat(tool_choice="auto", model="gpt-4o"), CHAT, f"profile={p}").json() for p in ("foundry", "aoai")]
+    assert (said[0], said[0]["error"]["param"]) == (said[1], "tool_choice")
+
+
 def test_openai_words_for_embeddings() -> None:
     body = {"input": "a", "encoding_format": "foo", "model": "text-embedding-3-small"}
     refused = refuse(body, f"/embeddings{VERSION}", "profile=aoai")

@@ -93,3 +93,11 @@ async def test_an_external_model_says_whether_it_reasons(start: Start, model: st
     workspace = await open_workspace(start)
     await workspace.make(external(name=model))
     assert (await workspace.get())["capabilities"]["openai_reasoning"] is reasons
+
+
+@pytest.mark.parametrize(("size", "sleeps"), [({"provisioned_model_units": 50}, False), ({}, True)])
+async def test_an_entity_of_model_units_never_sleeps(start: Start, size: JSON, sleeps: bool) -> None:
+    workspace = await open_workspace(start)
+    await workspace.make({**MAVERICK, **size})
+    (entity,) = (await workspace.get())["pending_config"]["served_entities"]
+    assert ("scale_to_zero_enabled" in entity) is sleeps
