@@ -118,7 +118,7 @@ def shape_usage(usage: Usage, options: ResponseOptions) -> Object:
     """OpenAI's names; the reference repeats those of chat."""
     shape: Object = {
         "input_tokens": usage.prompt_tokens,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens},
         "output_tokens": usage.completion_tokens,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
         "total_tokens": usage.total_tokens,

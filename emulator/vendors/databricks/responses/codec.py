@@ -8,6 +8,8 @@ from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.responses.shapes import ResponseOptions, shape_output, shape_response, status_of
 from emulator.dialects.responses.stream import stream_response
+from emulator.vendors.databricks.chat.shapes import count_cached
+from emulator.vendors.databricks.habits import AnswerStyle
 from emulator.vendors.databricks.headers import answer_headers
 from emulator.vendors.databricks.settings import DatabricksSettings
 
@@ -19,12 +21,14 @@ class ResponsesCodec:
     settings: DatabricksSettings
     options: ResponseOptions
     served: str
+    style: AnswerStyle
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        plan = count_cached(plan, self.style, request.attempt, marked=False)
         output = shape_output(plan, self.options)
         body = shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
         return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        events = stream_response(plan, self.options)
+        events = stream_response(count_cached(plan, self.style, request.attempt, marked=False), self.options)
         return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))

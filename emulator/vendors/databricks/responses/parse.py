@@ -230,7 +230,7 @@ def _make_call(query: Query, ask: ChatAsk) -> Call:
     return Call(
         deployment=query.deployment,
         ask=replace(ask, sampling=sampling),
-        codec=ResponsesCodec(query.settings, _read_options(query), query.served),
+        codec=ResponsesCodec(query.settings, _read_options(query), query.served, query.habits.style),
         stream=bool(query.get("stream", False)),
         prompt_tokens=counts,
         repeatable=query.repeatable,

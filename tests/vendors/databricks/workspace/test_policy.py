@@ -126,3 +126,16 @@ async def test_a_long_prompt_is_read_from_a_cache_the_second_time(
     prompt = usages[0]["prompt_tokens"]
     assert [usage["cache_read_input_tokens"] for usage in usages] == [prompt * count for count in counts]
     assert [usage["cache_creation_input_tokens"] for usage in usages] == [prompt * marked, 0]
+
+
+async def test_a_long_input_of_a_response_is_read_from_a_cache_the_second_time(start: Start) -> None:
+    workspace = await open_workspace(start, "")
+    body = {"model": "databricks-gpt-5", "input": "word " * 1200, "max_output_tokens": 16}
+    usages = [
+        (await workspace.call("POST", "/responses", body, base="/serving-endpoints")).json()["usage"] for _ in "ab"
+    ]
+    assert [usage["input_tokens_details"]["cached_tokens"] for usage in usages] == [0, 1152]
+    stream = await workspace.call("POST", "/responses", {**body, "stream": True}, base="/serving-endpoints")
+    assert json.loads(stream.body.split(b"data: ")[-1])["response"]["usage"]["input_tokens_details"] == {
+        "cached_tokens": 0
+    }
