@@ -114,7 +114,7 @@ class Pattern:
         if not self._asked:
             return []
         kept = entry.kept
-        facts = None if entry.evidence is None else entry.evidence.explainer.read(entry)
+        facts = None if entry.explainer is None else entry.explainer.read(entry)
         findings = []
         for check in self._asked:
             value = ABSENT if entry.vendor is None else _extract(check, kept, facts)

@@ -23,6 +23,7 @@ class Recorded(Protocol):
     Fields:
         seq: rises over the whole server; the journal gives it.
         size: bytes that count against what is kept in all.
+        explainer: whoever explains it, and so the scenario that it met, is held as long as its size is not 0.
     """
 
     seq: int
@@ -36,6 +37,9 @@ class Recorded(Protocol):
     @property
     def size(self) -> int: ...
 
+    @property
+    def explainer(self) -> Explainer | None: ...
+
     def read(self) -> Entry:
         """The entry, always the same one."""
 
@@ -47,7 +51,13 @@ class Recorded(Protocol):
 
 
 class Explainer(Protocol):
-    """Whoever answered a request, and still knows by which scenario."""
+    """Whoever answered a request, and still knows by which scenario.
+
+    Fields:
+        held: how many calls of a journal hold on to it.
+    """
+
+    held: int
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         """What each rule said to the request, up to the one that took it."""
@@ -61,11 +71,12 @@ class Evidence:
     """What an explanation is made from, once somebody asks for it.
 
     Fields:
+        explainer: none if the request is not kept.
         match: none if no rule was asked.
         verdicts: the explanation itself, where rules look at credentials, which are not kept.
     """
 
-    explainer: Explainer
+    explainer: Explainer | None
     match: Match | None
     identity: bytes
     attempt: int
@@ -221,6 +232,10 @@ class Entry:
         """Bytes that are kept of it beside its figures."""
         return 0 if self.kept is None else self.kept.size
 
+    @property
+    def explainer(self) -> Explainer | None:
+        return None if self.evidence is None else self.evidence.explainer
+
     def read(self) -> Entry:
         """Itself, which is all there is to read."""
         return self
@@ -258,9 +273,10 @@ class Entry:
 
     def explain(self) -> tuple[Verdict, ...]:
         """What each rule said, up to the one that took the call."""
-        if self.evidence is None:
+        evidence = self.evidence
+        if evidence is None:
             return ()
-        return self.evidence.verdicts or self.evidence.explainer.explain(self)
+        return evidence.verdicts or (() if evidence.explainer is None else evidence.explainer.explain(self))
 
     @property
     def summary(self) -> str:

@@ -17,6 +17,7 @@ _SPARE = 1000  # entries of calls that are gone and not yet looked for
 _AT_ONCE = 100  # calls that are looked at before others have their turn
 _MOST_KEPT = 32 * 1024**2  # bytes of requests and answers kept in all
 _FRESH = 200  # calls that wait to be entered
+WORLD = 32 * 1024  # bytes that a scenario counts as long as a call is kept that it explains; what one takes at least
 Listener = Callable[[Recorded], None]
 
 
@@ -37,6 +38,7 @@ class Journal:
     ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
     Whoever reads each call as it comes makes it dear: :meth:`Recorded.glance` is cheap.
     Calls that need not be told of at once are entered some hundred at a time, or when somebody asks for anything.
+    One that is emptied of what was sent and said no longer holds on to the scenario that it met, either.
     """
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
@@ -160,9 +162,11 @@ class Journal:
         calls.extend(fresh)
         self._order.extend(fresh)
         self._count += len(fresh)
+        self._keep([call for call in fresh if call.size])
         if len(calls) > most or self._count > _MOST_ENTRIES:
             self._make_room(calls, most)
-        self._keep([call for call in fresh if call.size])
+        if self._room < 0:
+            self._empty()
 
     def amend(self, call: Recorded) -> None:
         """Tell whoever watches that more is known of a call."""
@@ -170,9 +174,18 @@ class Journal:
             watch(call)
 
     def _keep(self, calls: Sequence[Recorded]) -> None:
-        """Let the oldest bodies go that no longer fit."""
+        """Count what is kept of calls against the room that there is."""
         self._kept.extend(calls)
-        self._room -= sum([call.size for call in calls])
+        for call in calls:
+            self._room -= call.size
+            explainer = call.explainer
+            if explainer is not None:
+                if not explainer.held:
+                    self._room -= WORLD
+                explainer.held += 1
+
+    def _empty(self) -> None:
+        """Let the oldest bodies go that no longer fit."""
         while self._room < 0 and len(self._kept) > 1:
             oldest = self._kept.popleft()
             if oldest.size:
@@ -181,7 +194,13 @@ class Journal:
 
     def _forget(self, call: Recorded) -> None:
         """Keep no more than the figures of a call."""
-        self._room += call.size
+        if call.size:
+            self._room += call.size
+            explainer = call.explainer
+            if explainer is not None:
+                explainer.held -= 1
+                if not explainer.held:
+                    self._room += WORLD
         call.forget()
 
     def _make_room(self, calls: deque[Recorded], most: int) -> None:
@@ -214,8 +233,7 @@ class Journal:
         """Keep nothing of a call."""
         self._count -= 1
         self._forgotten += 1
-        self._room += call.size
-        call.forget()
+        self._forget(call)
 
     def find(self, name: str, session: str | None = None) -> Entry | None:
         """The latest entry with this id."""

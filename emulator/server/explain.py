@@ -25,6 +25,7 @@ class Explainer:
     """Explains the answers of one vendor."""
 
     def __init__(self, vendor: str, reader: Reader, emulator: Emulator) -> None:
+        self.held = 0
         self._vendor = vendor
         self._reader = reader
         self._emulator = emulator

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.control.entry import Attempts, Entry, Evidence, Kept, Recorded
-from emulator.control.journal import _FRESH, _SPARE, Journal
+from emulator.control.journal import _FRESH, _SPARE, WORLD, Journal
 from emulator.core.wire import WireRequest
 from emulator.core.work import in_turns
 from emulator.scenario.match import Facts, Match, Verdict
@@ -17,6 +17,9 @@ from emulator.scenario.match import Facts, Match, Verdict
 
 class Witness:
     """Explains everything."""
+
+    def __init__(self) -> None:
+        self.held = 0
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         return (Verdict(entry.id),)
@@ -34,6 +37,7 @@ class Call:
     session: str = ""
     seq: int = 0
     read_before: bool = False
+    explainer: Witness | None = None
     identity: bytes = b""
     number: int = 0
     retry_of: str | None = None
@@ -50,9 +54,10 @@ class Call:
 
     def forget(self) -> None:
         self.size = 0
+        self.explainer = None
 
 
-def make_entry(name: str, *, session: str = "", body: bytes | None = None) -> Entry:
+def make_entry(name: str, *, session: str = "", body: bytes | None = None, witness: Witness | None = None) -> Entry:
     entry = Entry(
         id=name,
         time=0.0,
@@ -76,7 +81,7 @@ def make_entry(name: str, *, session: str = "", body: bytes | None = None) -> En
         kept = Kept(wire)
         kept.measure()
         entry.keep = lambda: kept
-        entry.evidence = Evidence(Witness(), Match(), b"", 0)
+        entry.evidence = Evidence(witness, Match(), b"", 0)
     return entry
 
 
@@ -94,8 +99,8 @@ def test_only_the_latest_ten_thousand_are_kept() -> None:
 
 
 def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
-    journal = Journal(most_kept=100)
-    entries = [make_entry(str(number), body=b"x" * 40) for number in range(4)]
+    journal, witness = Journal(most_kept=WORLD + 100), Witness()
+    entries = [make_entry(str(number), body=b"x" * 40, witness=witness) for number in range(4)]
     for entry in entries:
         journal.add(entry)
     assert [bool(entry.explain()) for entry in entries] == [False, False, True, True]
@@ -103,8 +108,8 @@ def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
 
 
 def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
-    journal = Journal(most_kept=10)
-    large, small = make_entry("large", body=b"x" * 50), make_entry("small", body=b"x")
+    journal, witness = Journal(most_kept=WORLD + 10), Witness()
+    large, small = (make_entry(body.decode(), body=body, witness=witness) for body in (b"x" * 50, b"x"))
     journal.add(large)
     assert large.explain()
     journal.add(small)
@@ -118,6 +123,38 @@ def test_of_bodies_32_mebibytes_are_kept_in_all() -> None:
         journal.add(call)
     assert [call.size > 0 for call in calls] == [False] + [True] * 32
     assert (journal.size, journal.emptied, len(journal)) == (32 * 2**20, 1, 33)
+
+
+def test_a_scenario_takes_room_as_long_as_a_call_is_kept_that_it_explains() -> None:
+    journal, one, two = Journal(), Witness(), Witness()
+    for session, witness in (("a", one), ("a", one), ("b", one), ("b", two)):
+        journal.add(Call("", 10, session=session, explainer=witness))
+    assert (journal.size, one.held, two.held) == (2 * WORLD + 40, 3, 1)
+    journal.clear("b")
+    assert (journal.size, one.held, two.held) == (WORLD + 20, 2, 0)
+    journal.clear()
+    assert (journal.size, one.held) == (0, 0)
+
+
+def test_of_calls_that_come_together_what_goes_at_once_takes_no_room() -> None:
+    journal, witness = Journal(), Witness()
+    for number in range(_FRESH * 2):
+        journal.add_attempt(Call(str(number), 10, explainer=witness), 5)
+    assert (len(journal), journal.size, witness.held) == (5, WORLD + 50, 5)
+    journal.clear()
+    assert (journal.size, witness.held) == (0, 0)
+
+
+def test_scenarios_are_let_go_before_there_are_too_many() -> None:
+    journal = Journal()
+    witnesses = []
+    for number in range(3_000):
+        witness = Witness()
+        witnesses.append(weakref.ref(witness))
+        journal.add(Call(str(number), 1, explainer=witness))
+    del witness
+    assert sum(witness() is not None for witness in witnesses) <= 32 * 2**20 // WORLD
+    assert len(journal) == 3_000
 
 
 def test_one_session_is_forgotten_alone() -> None:

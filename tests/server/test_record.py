@@ -1,12 +1,14 @@
 """What the journal knows of a call by the time its client has the answer."""
 
 import asyncio
+import gc
 import socket
 from urllib.parse import urlsplit
 
 import pytest
 
 from emulator.control.entry import Entry, Recorded
+from emulator.server.explain import Explainer
 from emulator.server.short.slip import Slip
 from tests.conftest import Start
 from tests.parsed import JSON
@@ -147,3 +149,46 @@ async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -
     running.built.runtime.reset()
     assert journal.era("") != era
     assert len(journal) == 0
+
+
+SWAPPED = "version: 1\nname: another\n"
+WORLDS = [
+    pytest.param("", id="a rule's answer"),
+    pytest.param("journal: {bodies: none}\n", id="without bodies"),
+]
+
+
+def find_all(running: Running) -> list[Explainer]:
+    """Each holds on to the scenario that its calls met."""
+    gc.collect()
+    apps = running.built.runtime.active.apps
+    serving = {id(apps[name].explainer) for name in apps}
+    return [found for found in gc.get_objects() if type(found) is Explainer and id(found) not in serving]
+
+
+@pytest.mark.parametrize("scenario", WORLDS)
+async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> None:
+    running = await start(f"rules: [{{name: fixed, reply: {{text: one two}}}}]\n{scenario}", vendors=[TOY])
+    before = len(find_all(running))
+    entry = await ask(running)
+    (trace,) = running.built.journal.list_calls()
+    await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
+    trace.forget()
+    assert len(find_all(running)) == before
+    assert (entry.rule, trace.read().summary) == ("fixed", "'fixed' took it.")
+
+
+async def test_figures_of_the_short_road_hold_on_to_no_scenario(start: Start) -> None:
+    running = await start()
+    before = len(find_all(running))
+    await warm(running, HEAD)
+    await running.send("databricks", HEAD.encode(), chat())
+    slip = running.built.journal.list_calls()[-1]
+    assert isinstance(slip, Slip)
+    whole = slip.read()
+    await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
+    assert len(find_all(running)) > before
+    for call in running.built.journal.list_calls():
+        call.forget()
+    assert len(find_all(running)) == before
+    assert (slip.vendor, slip.path, slip.session, slip.read()) == (whole.vendor, whole.path, whole.session, whole)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from emulator.control.entry import Attempts, Entry, Recorded
+from emulator.control.entry import Attempts, Entry, Explainer, Recorded
 from emulator.control.journal import LATEST, Attempt, Journal
 from emulator.core.commons import Commons
 from emulator.core.json import Object, as_integer, as_object, as_text, dump_text, parse_json
@@ -63,6 +63,10 @@ class _Told:
             )
             self.text = ""
         return self.entry
+
+    @property
+    def explainer(self) -> Explainer | None:
+        return None if self.known is None else self.known.explainer
 
     def glance(self) -> Entry:
         return self.read()

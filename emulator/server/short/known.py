@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 from emulator.core.secret import cut_credentials
 from emulator.core.vendor import AnyEndpoint
 from emulator.core.wire import WireRequest
-from emulator.server.told.trace import size_of
+from emulator.server.told.trace import read_traceparent, size_of
 
 Name = tuple[str, str, bytes, bytes]
 """A head: whose port it came to, vendor and session, and its bytes before and after the length of the body."""
@@ -54,12 +54,28 @@ class Flowing(Protocol):
 class Answers(Protocol):
     """Whoever answers on the short road."""
 
+    vendor: str
+
     def answer(self, head: Head, body: bytes) -> Written | Flowing | None:
         """The answer; ``None``: it takes the long road.
 
         Raises:
             EmulatedError: the call is refused; nothing has happened.
         """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Address:
+    """Where the calls of a head went, for whoever remembers one that is over.
+
+    Fields:
+        traceparent: what the client says of its trace.
+    """
+
+    vendor: str
+    path: str
+    session: str
+    traceparent: str | None
 
 
 @dataclass(slots=True, eq=False)
@@ -75,6 +91,7 @@ class Head:
         misses: calls in a row that the short road was not for.
         rest: its bytes after the length of the body.
         size: bytes of headers and query as the journal counts them.
+        address: what of it outlives the scenarios.
     """
 
     name: Name
@@ -95,6 +112,7 @@ class Head:
     misses: int = 0
     rest: bytes = field(init=False)
     size: int = field(init=False)
+    address: Address = field(init=False)
     _kept: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +121,7 @@ class Head:
         cut_credentials(whole)
         self._kept = whole.headers
         self.size = size_of(self.headers) + (size_of(self.query) if self.query else 0)
+        self.address = Address(self.answers.vendor, self.path, self.session, read_traceparent(self.headers))
 
     def measure(self, data: bytes) -> tuple[int, int] | None:
         """Where the body of a request with this head begins and ends; ``None``: it has another head."""

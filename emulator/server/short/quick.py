@@ -149,8 +149,9 @@ class Quick:
         body, bytes_out, most = wire.body, answer.size, self.most
         size = AROUND + usage.completion_tokens * TOKEN + bytes_out + len(body) + head.size if most else 0
         slip = Slip(  # in the order of its fields: naming so many costs more than all else here
-            self,
-            head,
+            self if most else None,
+            head if most else None,
+            head.address,
             wire.principal,
             call.deployment,
             call.served,
@@ -208,6 +209,7 @@ class Quick:
     def say(self, slip: Slip) -> Said:
         """An answer once more, for whoever reads the journal."""
         emulator = self._emulator
+        assert slip.head is not None
         wire = slip.head.open(slip.body)
         wire.principal, wire.attempt, wire.key = slip.principal, slip.attempt, slip.key
         call = self._read(slip.head, wire)

@@ -13,8 +13,8 @@ from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, t
 from emulator.core.call import Deployment
 from emulator.core.plan import Choice
 from emulator.core.wire import Headers, WireRequest
-from emulator.server.short.known import Head
-from emulator.server.told.trace import keep, read_traceparent
+from emulator.server.short.known import Address, Head
+from emulator.server.told.trace import keep
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +45,7 @@ class Slip:
     """One call as the journal has it; :class:`Entry` says what its figures mean.
 
     Fields:
-        teller: whoever answered it.
+        teller, head: whoever answered it and what it answered, as long as that is kept: both hold on to a scenario.
         asked: the deployment.
         ended: Unix seconds.
         body: of the request.
@@ -54,8 +54,9 @@ class Slip:
         size: bytes that count against what is kept in all; 0: bodies are not kept.
     """
 
-    teller: Teller
-    head: Head
+    teller: Teller | None
+    head: Head | None
+    address: Address
     principal: str
     asked: Deployment
     served: str
@@ -82,7 +83,11 @@ class Slip:
 
     @property
     def vendor(self) -> str:
-        return self.teller.vendor
+        return self.address.vendor
+
+    @property
+    def explainer(self) -> Explainer | None:
+        return None if self.teller is None else self.teller.explainer
 
     @property
     def id(self) -> str:
@@ -90,15 +95,15 @@ class Slip:
 
     @property
     def session(self) -> str:
-        return self.head.session
+        return self.address.session
 
     @property
     def path(self) -> str:
-        return self.head.path
+        return self.address.path
 
     @property
     def kind(self) -> Hashable:
-        return self.head, self.asked.name, self.served, self.status, self.events > 0
+        return self.address, self.asked.name, self.served, self.status, self.events > 0
 
     @property
     def operation(self) -> str:
@@ -165,6 +170,7 @@ class Slip:
     def forget(self) -> None:
         """Keep no more than the figures."""
         self.body, self.size = b"", 0
+        self.teller = self.head = None
         if self.entry is not None:
             self.entry.forget()
 
@@ -182,7 +188,7 @@ class Slip:
             return self.entry
         entry = self._make()
         if self.size:
-            entry.evidence = Evidence(self.teller.explainer, None, self.identity, self.attempt)
+            entry.evidence = Evidence(self.explainer, None, self.identity, self.attempt)
         return entry
 
     def _make(self) -> Entry:
@@ -191,16 +197,16 @@ class Slip:
             time=self.started,
             seq=self.seq,
             arrival=self.arrival,
-            vendor=self.teller.vendor,
+            vendor=self.address.vendor,
             method="POST",
-            path=self.head.path,
+            path=self.address.path,
             status=self.status,
             deployment=self.asked.name,
             served=self.served,
             operation=self.asked.task,
             stream=self.events > 0,
             principal=self.principal,
-            session=self.session,
+            session=self.address.session,
             attempts=self.attempts,
             number=self.number,
             retry_of=self.retry_of,
@@ -215,12 +221,13 @@ class Slip:
             whole=True,
             lateness=self.lateness,
             events=self.events,
-            traceparent=read_traceparent(self.head.headers),
+            traceparent=self.address.traceparent,
             bytes_in=self.bytes_in,
             bytes_out=self.bytes_out,
         )
 
     def _keep(self) -> Kept:
+        assert self.teller is not None
         said = self.teller.say(self)
         kept = keep(said.request, said.headers, said.body, said.choice, self.teller.most)
         if self.events:

@@ -18,6 +18,7 @@ _NUMBER = 32  # bytes of a time in a list
 AROUND = 1024  # bytes of what holds all this
 _LONGEST_TRACEPARENT = 64  # characters; one of the known version has 55
 _PAIR = 2 * 49  # bytes of two texts beside their letters
+_MET = Match()  # in place of one that is no longer known
 
 
 def size_of(pairs: Mapping[str, str]) -> int:
@@ -31,6 +32,7 @@ class Trace:
 
     Fields:
         ended: Unix seconds.
+        explainer, match: as long as what was sent is kept; of the latter ``taken`` and ``bent`` stay.
         asked: rules were asked.
         usage, choice, finish_reason: of the plan, if there was one; the latter two of its first choice.
         headers: of the answer; ``extra``: those beside its own.
@@ -40,7 +42,7 @@ class Trace:
         left: the client did not wait for the answer; ``over``: nothing of it changes any more.
     """
 
-    explainer: Explainer
+    explainer: Explainer | None
     vendor: str
     wire: WireRequest
     started: float
@@ -83,6 +85,8 @@ class Trace:
     traceparent: str | None = None
     left: bool = False
     over: bool = False
+    taken: str | None = None
+    bent: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -98,13 +102,13 @@ class Trace:
 
     @property
     def rule(self) -> str | None:
-        return None if self.match is None or self.match.rule is None else self.match.rule.name
+        return self.taken if self.match is None or self.match.rule is None else self.match.rule.name
 
     @property
     def faults(self) -> tuple[str, ...]:
         match = self.match
         if match is None or not match.outcome.faults:
-            return ()
+            return self.bent
         return tuple([fault.type for fault in match.outcome.faults])
 
     @property
@@ -194,6 +198,9 @@ class Trace:
             self.entry.forget()
 
     def _empty(self) -> None:
+        """Hold on to nothing of the request, the answer and the scenario that it met."""
+        self.taken, self.bent = self.rule, self.faults
+        self.explainer, self.match = None, None if self.match is None else _MET
         self.traceparent = self._find_traceparent()
         self.wire.forget()
         self.headers = self.extra = ()
