@@ -27,7 +27,7 @@ _Item = TypeVar("_Item")
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
 _MOST_WORDS = 1 << 14  # whose tokens are remembered
 _LONGEST_WORD = 32  # characters
-_MEMO_BUDGET = 1 << 20  # items all remembered pieces together may hold
+_MEMO_BUDGET = 1 << 18  # items all remembered pieces together may hold; some 7 MB
 _ENTRY_COST = 8  # items' worth of memory an entry takes beside its items
 
 # Runs are bounded, so that no text makes a match long or backtracking quadratic.

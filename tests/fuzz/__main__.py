@@ -11,6 +11,7 @@ from tests.fuzz.server import Server
 _WARM = 100  # rounds before memory is first looked at
 _GROWTH = 1.05
 _SAYS = 30.0  # seconds
+_RESTS = 8.0  # seconds; every five the server gives back what is free, if nobody is being answered
 _PLAIN = {"version": 1, "name": "plain"}
 
 
@@ -67,7 +68,7 @@ def _settle(server: Server) -> tuple[float, int]:
     """Memory and open files once everything that may be forgotten is."""
     server.control("PUT", "scenario", _PLAIN)
     server.control("POST", "reset")
-    time.sleep(1)
+    time.sleep(_RESTS)
     return server.memory(), server.files()
 
 

@@ -1,7 +1,9 @@
 """When to look for garbage: never where everybody would wait for it."""
 
 import gc
+import sys
 from collections.abc import Callable
+from functools import cache
 
 _YOUNG = 20_000  # objects that came and stayed until they are looked through, once
 _NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
@@ -18,7 +20,8 @@ def begin() -> None:
 class Garbage:
     """Looks through everything once nobody is being answered, or when as many came as there are, and very many.
 
-    So the work stays in proportion to what is made, and memory to what is in use.
+    So the work stays in proportion to what is made, and memory to what is in use. What is free is given back to the
+    system while nobody is being answered.
     """
 
     def __init__(
@@ -26,16 +29,28 @@ class Garbage:
         is_busy: Callable[[], bool],
         count: Callable[[], int] | None = None,
         collect: Callable[[], int] | None = None,
+        give_back: Callable[[], None] | None = None,
     ) -> None:
         self._is_busy = is_busy
         self._count = count or _count
         self._collect = collect or _collect
+        self._give_back = give_back or _give_back
         self._stayed = 0
+        self._due = False
+
+    def expect(self, session: str) -> None:
+        """Another scenario is at work, a session's or without a name the server's, which leaves much behind."""
+        self._due = self._due or not session
 
     def tidy(self) -> None:
         """Look through everything, if it is time."""
-        if self._count() >= (max(_OVERDUE, self._stayed // _YOUNG) if self._is_busy() else _QUIET):
+        if self._is_busy():
+            if self._count() >= max(_OVERDUE, self._stayed // _YOUNG):
+                self._stayed = self._collect()
+        elif self._due or self._count() >= _QUIET:
+            self._due = False
             self._stayed = self._collect()
+            self._give_back()
 
 
 def _count() -> int:
@@ -47,3 +62,24 @@ def _collect() -> int:
     """Look through everything; how many objects stay."""
     gc.collect()
     return len(gc.get_objects(generation=2))
+
+
+def _give_back() -> None:
+    """Give free memory back to the system; some milliseconds.
+
+    The C library does so by itself only at the end of its heap, where a small thing that stays holds all that was freed
+    before it. Source: malloc_trim(3), which glibc alone has.
+    """
+    trim = _find_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _find_trim() -> Callable[[int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    from ctypes import CDLL
+
+    trim: Callable[[int], int] | None = getattr(CDLL(None), "malloc_trim", None)
+    return trim

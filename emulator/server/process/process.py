@@ -125,7 +125,9 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
             await listeners.close()
             raise
         garbage.begin()
-        listeners.chores.append(garbage.Garbage(lambda: listeners.open_answers > 0).tidy)
+        collector = garbage.Garbage(lambda: listeners.open_answers > 0)
+        built.runtime.changed.append(collector.expect)
+        listeners.chores.append(collector.tidy)
         async with _watching(settings, built, listeners, prepared.stamps):
             warm_up(VENDORS, built.runtime.active.apps)
             stopped = await stops.get()

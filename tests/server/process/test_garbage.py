@@ -1,5 +1,9 @@
 """When everything is looked through."""
 
+import os
+import platform
+from pathlib import Path
+
 import pytest
 
 from emulator.server.process.garbage import Garbage
@@ -22,8 +26,44 @@ def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) 
         looked.append(1)
         return 0
 
-    Garbage(lambda: busy, lambda: count, collect).tidy()
+    gave: list[int] = []
+    Garbage(lambda: busy, lambda: count, collect, lambda: gave.append(1)).tidy()
+    assert (len(looked), len(gave)) == (looks, 0 if busy else looks)
+
+
+@pytest.mark.parametrize(("session", "looks"), [("", 1), ("a", 0)])
+def test_a_scenario_that_was_replaced_is_looked_for_once_nobody_waits(session: str, looks: int) -> None:
+    looked: list[int] = []
+    busy = iter([True, False, False])
+
+    def collect() -> int:
+        looked.append(1)
+        return 0
+
+    garbage = Garbage(lambda: next(busy), lambda: 1, collect, lambda: None)
+    garbage.expect(session)
+    garbage.expect("b")
+    garbage.tidy()
+    assert not looked
+    garbage.tidy()
+    garbage.tidy()
     assert len(looked) == looks
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no other C library is asked")
+def test_what_is_free_below_what_stays_is_given_back() -> None:
+    held = [b"%d" % number * 20_000 for number in range(1000, 2000)]  # below what the C library maps by itself
+    stays = [held.pop() for _ in range(20)]
+    before = measure()
+    del held
+    Garbage(lambda: False, lambda: 15, lambda: 0).tidy()
+    assert before - measure() > 50 * 2**20
+    assert len(stays) == 20
+
+
+def measure() -> int:
+    """Resident bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_where_much_stays_much_may_come() -> None:
