@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,9 @@ from emulator.control.entry import Entry
 from emulator.control.metrics import Page, render_metrics
 from emulator.control.problem import MOST_MISTAKES
 from emulator.control.target import Target
+from emulator.core.errors import EmulatedError
 from emulator.core.quota import Level
+from emulator.core.state import StoreLostError
 from emulator.core.work import aside, in_turns
 from emulator.scenario.match import Verdict, find_nearest
 
@@ -35,15 +38,24 @@ class LookActions:
         return models.Limits(limits=[_show_level(level) for level in sorted(levels, key=_by_name)])
 
     async def get_metrics(self, query: models.MetricsQuery, body: bytes, name: str) -> str:
-        levels = await self._find_levels(query.session or "")
+        levels: list[Level] = []
+        with suppress(StoreLostError):  # that is told, too
+            levels = await self._find_levels(query.session or "")
         await aside(import_module, "prometheus_client")
-        return render_metrics(Page(self._target.metrics, levels, query.session))
+        return render_metrics(Page(self._target.metrics, levels, query.session, self._target.store.health))
 
     async def _find_levels(self, session: str) -> list[Level]:
-        """How the limits stand, those too of which nobody has asked anything yet."""
+        """How the limits stand, those too of which nobody has asked anything yet.
+
+        Raises:
+            StoreLostError: calls are refused for want of it.
+        """
         emulator = self._target.peek(session).emulator
         now = emulator.clock.now() - emulator.started
-        levels = list(await emulator.state.levels(session, now))
+        try:
+            levels = list(await emulator.state.levels(session, now))
+        except EmulatedError as error:
+            raise StoreLostError(f"calls are refused as {error.kind}") from None
         asked = {level.quota.name for level in levels}
         return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from emulator import __version__
 from emulator.control.totals import OPERATIONS, Histogram, Series, Totals
 from emulator.core.quota import Level
+from emulator.core.state import Health
 from emulator.core.tally import read_tallies
 from emulator.core.vendor import Metrics
 
@@ -56,6 +57,8 @@ MISSES = Family("emulator_cache_misses_total", "counter", "What had to be found 
 QUOTA = Family(
     "emulator_quota_remaining", "gauge", "What is left of a limit; of several shares the least.", ("limit", "unit")
 )
+STORE = Family("emulator_store_up", "gauge", "1 while the store that replicas share answers, else 0.", (), False)
+LOSSES = Family("emulator_store_losses_total", "counter", "How often that store went away.", (), False)
 DURATION = Family(
     "gen_ai_server_request_duration_seconds", "histogram", "From admission to the end of the answer.", _SERVED
 )
@@ -65,7 +68,10 @@ FIRST = Family(
 REST = Family(
     "gen_ai_server_time_per_output_token_seconds", "histogram", "Of the same, for each token after the first.", _SERVED
 )
-FAMILIES = (BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, DURATION, FIRST, REST)
+FAMILIES = (
+    *(BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, STORE, LOSSES),
+    *(DURATION, FIRST, REST),
+)
 
 
 class Source(Metrics, Protocol):
@@ -82,6 +88,7 @@ class Page:
     vendors: Mapping[str, Source]
     levels: Sequence[Level]
     session: str | None = None
+    store: Health | None = None
 
     def collect(self) -> Iterator[Metric]:
         """Every family with its samples, as a registry of ``prometheus_client`` gives them."""
@@ -92,6 +99,9 @@ class Page:
             tallies = read_tallies()
             yield _family(HITS, [((cache,), counted.hits) for cache, counted in tallies.items()])
             yield _family(MISSES, [((cache,), counted.misses) for cache, counted in tallies.items()])
+            if self.store is not None:
+                yield _family(STORE, [((), self.store.up)])
+                yield _family(LOSSES, [((), self.store.losses)])
         yield _family(QUOTA, self._list_quotas())
         for family, rows in _LISTED.items():
             yield _family(family, [((vendor, *key), n) for vendor, each in sums.items() for key, n in rows(each)])

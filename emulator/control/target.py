@@ -10,6 +10,7 @@ from emulator.control.journal import Journal
 from emulator.control.metrics import Source
 from emulator.control.timing import Timing
 from emulator.core.json import JSON
+from emulator.core.state import Store
 from emulator.core.vendor import AnyService
 from emulator.pipeline import Emulator
 from emulator.scenario.loaded import LoadedScenario
@@ -124,6 +125,9 @@ class Target(Protocol):
 
     @property
     def metrics(self) -> Mapping[str, Source]: ...
+
+    @property
+    def store(self) -> Store: ...
 
     @property
     def closing(self) -> asyncio.Event:

@@ -1,6 +1,7 @@
 """What replicas must agree on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from emulator.core.commons import Commons
@@ -19,6 +20,14 @@ class DocumentsError(Exception):
     """Documents were found where none was expected; nothing was counted or charged."""
 
 
+@dataclass(slots=True)
+class Health:
+    """Of a store that may be away; ``losses``: how often it went."""
+
+    up: bool = True
+    losses: int = 0
+
+
 class Store(Protocol):
     """Where states are kept, each a world of its own; every process that reaches the same store shares them."""
 
@@ -29,6 +38,10 @@ class Store(Protocol):
     @property
     def commons(self) -> Commons | None:
         """Where the processes that share it tell one another of changes; ``None``: there is but one."""
+
+    @property
+    def health(self) -> Health | None:
+        """``None``: it is this process's own memory, which is never away."""
 
     def open(self, world: str) -> "State":
         """What there is of a world; in the memory of a process that is nothing."""

@@ -10,7 +10,7 @@ from emulator.core.commons import Commons
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
-from emulator.core.state import State, Store, StoreLostError
+from emulator.core.state import Health, State, Store, StoreLostError
 from emulator.state.memory import MemoryState
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ class Guarded:
     def __init__(self, store: Store, loss: Loss) -> None:
         self._store = store
         self.loss = loss
-        self._away = False
+        self.health = Health()
 
     @property
     def counts_for_all(self) -> bool:
@@ -46,7 +46,7 @@ class Guarded:
         except StoreLostError as error:
             await self.miss(error)
             return True
-        self._find()
+        self.find()
         if not known:
             log.warning("the store came back empty: counters and quotas begin anew")
         return known
@@ -59,17 +59,18 @@ class Guarded:
 
     async def miss(self, error: StoreLostError) -> None:
         """Say once that the store is away."""
-        if not self._away:
+        if self.health.up:
+            self.health.losses += 1
             what = "calls are refused" if self.loss == "refuse" else "this process counts alone"
             log.error("the store does not answer, %s until it does: %s", what, error)
+            self.health.up = False
             await self._store.let_go()
-        self._away = True
 
-    def _find(self) -> None:
+    def find(self) -> None:
         """Say once that it is back."""
-        if self._away:
+        if not self.health.up:
             log.warning("the store answers again")
-        self._away = False
+        self.health.up = True
 
 
 class GuardedState:
@@ -122,12 +123,15 @@ class GuardedState:
         if self._retired:
             return await question(self._local)
         try:
-            return await question(self._state)
+            answer = await question(self._state)
         except StoreLostError as error:
             await self._guard.miss(error)
             if self._guard.loss == "refuse":
                 raise EmulatedError(ErrorKind.NOT_READY) from None
             return await question(self._local)
+        if not self._guard.health.up:
+            self._guard.find()
+        return answer
 
     async def _tell(self, news: Callable[[State], Awaitable[None]]) -> None:
         """What is told both: a call may have been let in by either. A store that is away finds out by its lease."""

@@ -24,6 +24,7 @@ class MemoryStore:
 
     counts_for_all = True
     commons = None
+    health = None
 
     def __init__(self, room: Room = USUAL) -> None:
         self._room = room

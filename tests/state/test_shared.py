@@ -1,9 +1,12 @@
 """What several processes share through one server, and what becomes of it when one of them or the server dies."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +16,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Charge, Quota, Unit
 from emulator.core.state import Store, StoreLostError
 from emulator.state import Room, open_store
+from emulator.state.redis.server import Server
 from emulator.state.redis.store import open_redis
 from tests.state.servers import KINDS, find_server, free_port, running
 
@@ -52,6 +56,43 @@ async def test_three_processes_admit_exactly_what_one_would(
 async def test_a_world_began_when_the_first_process_says(three: list[Store]) -> None:
     assert [await store.begin("world", now) for store, now in zip(three, (10.0, 20.0, 30.0), strict=True)] == [10.0] * 3
     assert await three[0].begin("other", 40.0) == 40.0
+
+
+@dataclass
+class Early:
+    """A server whose clock is so many seconds ahead."""
+
+    ahead: float
+
+    async def time(self) -> tuple[int, int]:
+        seconds, micros = divmod(int((time.time() + self.ahead) * 1e6), 1_000_000)
+        return seconds, micros
+
+
+@pytest.mark.parametrize(
+    ("ahead", "skew"),
+    [
+        pytest.param(0.5, -0.5, id="a little behind"),
+        pytest.param(-0.5, 0.5, id="a little ahead"),
+        pytest.param(5.0, None, id="far behind"),
+        pytest.param(-5.0, None, id="far ahead"),
+    ],
+)
+async def test_a_machine_whose_clock_is_far_from_the_stores_takes_no_part(
+    server_url: str, ahead: float, skew: float | None
+) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=skew{ahead}"))
+    true, store.server = store.server, cast(Server, Early(ahead))
+    if skew is None:
+        with pytest.raises(StoreLostError, match="apart, 1 s are allowed"):
+            await store.begin("world", 1.0)
+    else:
+        with pytest.raises(AttributeError):  # it goes on to what only a true server has
+            await store.begin("world", 1.0)
+        assert abs(store.commons.skew - skew) < 0.2
+        assert abs(store.commons.now() - time.time() + skew) < 0.2
+    store.server = true
+    await store.close()
 
 
 async def test_counters_and_documents_are_the_same_for_all(three: list[Store]) -> None:

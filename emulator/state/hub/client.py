@@ -26,6 +26,7 @@ class HubStore:
     """Every world it opens is a new one."""
 
     counts_for_all = False
+    health = None
 
     def __init__(self, path: str, room: Room = USUAL) -> None:
         self.commons = HubCommons(path)

@@ -158,8 +158,17 @@ async def test_a_store_that_dies_refuses_and_comes_back(kind: str, tmp_path: Pat
             assert await status(replica, "a") == 200
         away = await replica.ask("toy", "/chat", {"prompt": "a", "max": 2}, headers=HEADERS)
         assert (away.status, away.body) == (400, b"not_ready: None {}")  # in the words of its vendor
+        assert await read_health(replica) == {"up": 0, "losses_total": 1}
+        assert (await steer(replica, "GET", "/limits")).status == 503
         with running(kind, tmp_path, port):
             assert await status(replica, "a") == 200
+            assert await read_health(replica) == {"up": 1, "losses_total": 1}
+
+
+async def read_health(replica: Running) -> dict[str, float]:
+    """What its metrics say of the store."""
+    text = (await steer(replica, "GET", "/metrics")).body.decode()
+    return {name: float(value) for name, value in re.findall(r"^emulator_store_(\w+) (\S+)$", text, re.MULTILINE)}
 
 
 async def test_a_call_that_outlives_its_scenario_leaves_nothing_in_the_store(kind: str, tmp_path: Path) -> None:
