@@ -108,6 +108,11 @@ def test_attempts_of_one_request_are_joined(look: Open, emulator_at_work: Emulat
     assert joined.locator("[aria-current]").inner_text() == "2: 429"
     joined.locator("a").click()
     page.locator("#detail h2", has_text="#1 ").wait_for()
+    chat(emulator_at_work, "rivers", "rivers")
+    wait_for_rows(page, 6)
+    page.locator("#call-1").click()  # of which the list was told before the others came
+    page.locator("#call-2").click()
+    joined.get_by_text("4: 429").wait_for()
 
 
 def test_of_very_many_attempts_those_around_are_joined(look: Open, emulator_at_work: EmulatorClient) -> None:
@@ -116,6 +121,17 @@ def test_of_very_many_attempts_those_around_are_joined(look: Open, emulator_at_w
     joined = page.locator("#detail p", has_text="Attempts of this request")
     joined.wait_for()
     assert re.findall(r"(\d+): 200", joined.inner_text()) == [str(attempt) for attempt in range(9, 22)]
+
+
+def test_attempts_that_are_not_listed_are_joined_too(look: Open, emulator_at_work: EmulatorClient) -> None:
+    chat(emulator_at_work, "rivers", "rivers", "rivers")
+    page = look(console(emulator_at_work))
+    wait_for_rows(page, 3)
+    page.evaluate("() => { store.calls = []; }")  # as if so many others had come since
+    page.goto(f"{console(emulator_at_work)}#calls/{emulator_at_work.requests()[1].id}")
+    joined = page.locator("#detail p", has_text="Attempts of this request")
+    joined.wait_for()
+    assert joined.inner_text() == "Attempts of this request: 1: 429 2: 429 3: 429"
 
 
 def test_of_equal_calls_of_two_sessions_the_one_that_was_chosen_opens(
