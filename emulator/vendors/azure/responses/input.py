@@ -104,7 +104,7 @@ def check_calls(items: Sequence[Object]) -> None:
 
 
 def _read_item(item: Object, place: Place) -> list[Message]:
-    kind = item.get("type")
+    kind = None if item.get("type") is None else _require(item, "type", place)
     if kind == "message":
         return [_read_message(item, place)]
     if kind in _CALLS:

@@ -140,6 +140,13 @@ def test_where_it_is(target: str, model: str, status: int) -> None:
             id="a result of nothing",
         ),
         pytest.param(
+            {"input": [{"type": ["function_call"], "call_id": "c"}]},
+            "Invalid type for 'input[0].type': expected a string, but got an array instead.",
+            "input[0].type",
+            "invalid_type",
+            id="of several kinds",
+        ),
+        pytest.param(
             {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "a.png"}]}]},
             "Invalid 'input[0].content[0].image_url'. Expected a valid URL, but got a value with an invalid format.",
             "input[0].content[0].image_url",
