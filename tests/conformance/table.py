@@ -23,6 +23,8 @@ COMMAND = "python -m tests.conformance"
 NOT_RUN = "not run"
 _VENDORS = ("databricks", "azure", "mindie", "tgi", "openvino")
 _HEAD = "| vendor | client | operation | verdict | tried with |\n| --- | --- | --- | --- | --- |\n"
+_WORSE = ("skipped", "passed", "known", "failed")
+_WAY = re.compile(r"(?<=[\[-])(plain|path|key|own port)(?=[]-])")  # of ``session_by``
 _KNOWN = re.compile(r"^- ([\w.-]+), `(\w+)`: (.*)$", re.MULTILINE)
 
 
@@ -46,9 +48,12 @@ class Row:
 
 @dataclass(slots=True, eq=False)
 class Outcomes:
-    """What a run says of each test: a plugin of pytest's."""
+    """What a run says of each test, a plugin of pytest's: of those that one row tells of, each by its name.
 
-    found: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    A test that names its session in several ways is one, and as good as in the worst of them.
+    """
+
+    found: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     known: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -57,7 +62,9 @@ class Outcomes:
         path, _, name = report.nodeid.partition("::")
         where = f"{Path(path).stem}::{name.partition('[')[0].split('::')[0]}"
         reason = getattr(report, "wasxfail", None)
-        self.found[where].append("known" if reason is not None and report.skipped else report.outcome)
+        outcome = "known" if reason is not None and report.skipped else report.outcome
+        test, found = _WAY.sub("", name), self.found[where]
+        found[test] = max(found.get(test, outcome), outcome, key=_WORSE.index)
         if reason is not None and report.skipped:
             self.known[where, name.partition("[")[0].split("::")[-1]] = reason.removeprefix("reason: ")
 
@@ -110,8 +117,12 @@ def read_table(text: str) -> Mapping[tuple[str, str, str], Row]:
 def judge(outcomes: Outcomes, before: str) -> str:
     """The page, with what a run has found in place of what it said before."""
     rows, old = list_rows(), read_table(before)
-    judged = {where: _judge_row(row, outcomes.found.get(where, []), old) for where, row in rows.items()}
-    tried = {rows[where].client for where, said in outcomes.found.items() if where in rows and set(said) != {"skipped"}}
+    judged = {where: _judge_row(row, [*outcomes.found.get(where, {}).values()], old) for where, row in rows.items()}
+    tried = {
+        rows[where].client
+        for where, said in outcomes.found.items()
+        if where in rows and {*said.values()} != {"skipped"}
+    }
     known = {(client, test): reason for client, test, reason in _KNOWN.findall(before) if client not in tried}
     known |= {(rows[where].client, test): reason for (where, test), reason in outcomes.known.items() if where in rows}
     return render([*judged.values()], known)

@@ -1,5 +1,7 @@
 """The table of clients names what is tried, no more and no less, and says what a run has found."""
 
+import pytest
+
 from tests.conformance.table import COMMAND, FILE, Outcomes, judge, list_rows, read_table
 
 _BEFORE = """
@@ -26,9 +28,9 @@ def test_rows_are_told_apart() -> None:
 
 def test_what_ran_is_judged_and_the_rest_keeps_its_verdict() -> None:
     outcomes = Outcomes()
-    outcomes.found["test_databricks_anthropic::test_stop_sequences"] = ["passed", "failed", "skipped"]
-    outcomes.found["test_databricks_standard::TestChatDatabricks"] = ["passed", "known", "skipped"]
-    outcomes.found["test_databricks_genai::test_an_answer"] = ["skipped"]
+    outcomes.found["test_databricks_anthropic::test_stop_sequences"] = {"a": "passed", "b": "failed", "c": "skipped"}
+    outcomes.found["test_databricks_standard::TestChatDatabricks"] = {"a": "passed", "b": "known", "c": "skipped"}
+    outcomes.found["test_databricks_genai::test_an_answer"] = {"a": "skipped"}
     outcomes.known["test_databricks_standard::TestChatDatabricks", "test_new"] = "it is new"
     page = judge(outcomes, _BEFORE)
     told = {key: row.verdict for key, row in read_table(page).items()}
@@ -42,3 +44,18 @@ def test_what_ran_is_judged_and_the_rest_keeps_its_verdict() -> None:
     assert "something gone" not in page
     assert "- databricks-langchain, `test_new`: it is new\n" in page
     assert "test_old" not in page
+
+
+def test_a_test_in_several_ways_is_one_and_as_good_as_the_worst() -> None:
+    outcomes = Outcomes()
+    said = {"[plain-True]": "passed", "[own port-True]": "skipped", "[key-False]": "failed", "[path-False]": "passed"}
+    for name, outcome in said.items():
+        node = f"tests/conformance/test_azure_node.py::test_a{name}"
+        outcomes.pytest_runtest_logreport(_report(node, outcome))
+    assert outcomes.found == {"test_azure_node::test_a": {"test_a[-True]": "passed", "test_a[-False]": "failed"}}
+
+
+def _report(node: str, outcome: str) -> pytest.TestReport:
+    return pytest.TestReport._from_json(
+        {"nodeid": node, "location": ("", 0, ""), "keywords": {}, "outcome": outcome, "longrepr": None, "when": "call"}
+    )
