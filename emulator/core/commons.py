@@ -6,6 +6,9 @@ from typing import Protocol
 
 from emulator.core.json import JSON
 
+MOST_READ = 500
+"""Calls of a session in one answer to ``read``; an answer of fewer calls has all that there were."""
+
 
 @dataclass(frozen=True, slots=True)
 class Posted:
@@ -75,7 +78,7 @@ class Commons(Protocol):
         """Enter calls at the end of a session's journal, which keeps the latest ``most``; the number of the first."""
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
-        """Calls of all sessions that came after one, in order."""
+        """Calls of all sessions that came after one, in order; of a session no more than ``MOST_READ``."""
 
     async def clear(self, session: str | None, until: int | None) -> None:
         """Forget one session's journal, or all; calls with higher numbers than ``until`` stay."""

@@ -150,7 +150,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak.together", description=__doc__)
     parser.add_argument("--seconds", type=float, default=1800, help="of load, after the warm-up (default 1800)")
     parser.add_argument(
-        "--warm-up", type=float, default=180, help="seconds of load before the first look (default 180)"
+        "--warm-up", type=float, default=480, help="seconds of load before the first look (default 480)"
     )
     parser.add_argument("--rate", type=float, default=40, help="actions a second (default 40)")
     parser.add_argument("--pauses", type=int, default=10, help="how often it kills and looks (default 10)")

@@ -12,7 +12,7 @@ from itertools import islice
 
 from emulator.control.entry import Attempts, Entry, Explainer, Recorded
 from emulator.control.journal import LATEST, Attempt, Journal
-from emulator.core.commons import Commons
+from emulator.core.commons import MOST_READ, Commons
 from emulator.core.json import Object, as_integer, as_object, as_text, dump_text, parse_json
 from emulator.core.seed import derive
 from emulator.core.state import StoreLostError
@@ -203,13 +203,16 @@ class SharedJournal(Journal):
             self._waiting = deque(row for row in self._waiting if id(row[0]) not in sent)
 
     async def read_new(self) -> None:
-        """Enter the calls that came since the last time, of all replicas.
+        """Enter the calls that came since the last time, of all replicas, up to now: more come while it reads.
 
         Raises:
             StoreLostError: some are still to come.
         """
         async with self._reading:
-            while calls := await self._commons.read(self._read_to):
+            whole = False
+            while not whole:
+                calls = await self._commons.read(self._read_to)
+                whole = len(calls) < MOST_READ
                 for seq, text in calls:
                     head, _, body = text.decode().partition("\n")
                     self._take(seq, as_object(parse_json(head)), body)

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from emulator.core.commons import Posted, World
+from emulator.core.commons import MOST_READ, Posted, World
 from emulator.core.json import JSON
 
 _MOST_BYTES = 64 * 1024**2  # of the journals of all sessions
-_AT_ONCE = 500  # calls of a session in one answer
 _BIRTH = "hub"
 
 
@@ -103,8 +102,8 @@ class Board:
     def read(self, after: int) -> Sequence[tuple[int, str]]:
         bound, found = self._number, []
         for journal in self._journals.values():
-            new = [*islice(_find_new(journal, after), _AT_ONCE + 1)]
-            if len(new) > _AT_ONCE:
+            new = [*islice(_find_new(journal, after), MOST_READ + 1)]
+            if len(new) > MOST_READ:
                 bound = min(bound, new[-2][0])
             found += new
         return sorted(call for call in found if call[0] <= bound)

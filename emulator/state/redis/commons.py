@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import quote
 
-from emulator.core.commons import Posted, World
+from emulator.core.commons import MOST_READ, Posted, World
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.state import StoreLostError
 from emulator.state.redis.line import Line, digest_of
@@ -18,7 +18,6 @@ _SCRIPTS = {"enter": ("forget",), "reply": (), "append": (), "read": (), "clear"
 """And what each begins with."""
 _POST = read_text("post")
 _LISTEN = 0.5  # real seconds that one question for changes waits
-_AT_ONCE = 500  # calls of a session in one answer
 _UNCHANGED = "-"
 _ALL = "9e15"  # no number is higher
 
@@ -113,7 +112,7 @@ class RedisCommons:
         return int(first)
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
-        calls = map(_split, await self._run("read", str(after), str(_AT_ONCE)))
+        calls = map(_split, await self._run("read", str(after), str(MOST_READ)))
         return sorted((number, text.encode()) for number, text in calls)
 
     async def clear(self, session: str | None, until: int | None) -> None:
