@@ -136,7 +136,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--seconds", type=float, default=1800, help="of load, after the warm-up (default 1800)")
     parser.add_argument(
-        "--warm-up", type=float, default=120, help="seconds of load before the first look (default 120)"
+        "--warm-up",
+        type=float,
+        default=600,  # until most words of the language were said once: each is remembered from then on
+        help="seconds of load before the first look (default 600)",
     )
     parser.add_argument("--rate", type=float, default=40, help="actions a second (default 40)")
     parser.add_argument("--pauses", type=int, default=10, help="how often it looks (default 10)")
