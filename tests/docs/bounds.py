@@ -69,7 +69,8 @@ where an answer ends (`Content-Length`, `Transfer-Encoding`, `Connection` and th
 
 `python -m tests.fuzz --seconds 600 --seed 1` starts an emulator of its own and bends every golden exchange in its structure and in its bytes,
 over all vendors and profiles, with faults, limits and clocks drawn for each round. It looks for bugs of ours, connections out of step, answers
-that take more than a second of work, and memory and files that do not come back; what it finds is printed at once, kept in
+that take more than a second of work, and memory (from the 300th round on: by then what it remembers is nearly full)
+and files that do not come back; what it finds is printed at once, kept in
 `--findings FOLDER`, and makes it end with 1. The same seed sends the same requests: `--first 172 --rounds 1` sends those of one round again.
 
 `python -m tests.hostile` sends everything that was ever made to stop it, and something giant in each place of each request: for every one it tells

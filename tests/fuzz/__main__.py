@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.fuzz.attack import ROUND, Findings, attack
 from tests.fuzz.server import Server
 
-_WARM = 100  # rounds before memory is first looked at
+_WARM = 300  # rounds before memory is first looked at: figures of the latest 10,000 calls of each vendor are full then
 _GROWTH = 1.05
 _SAYS = 30.0  # seconds
 _RESTS = 8.0  # seconds; every five the server gives back what is free, if nobody is being answered
@@ -45,7 +45,9 @@ def _look_back(server: Server, first: tuple[float, int] | None, findings: Findin
         findings.add("a traceback in the log", {}, log[-20_000:].encode())
     if not server.alive:
         findings.add("the emulator ended", {}, log[-2000:].encode())
-    elif first is not None:
+    elif first is None:
+        print(f"memory is judged after more than {_WARM} rounds")
+    else:
         memory, files = _settle(server)
         print(f"memory {first[0]:.1f} to {memory:.1f} MiB, files {first[1]} to {files}")
         if memory > first[0] * _GROWTH:
