@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from emulator.core.json import JSON, Object
+from emulator.core.json import JSON, Object, dump_text
 
 _FORBIDDEN = ("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas")
 _NAMED = ("properties", "$defs", "definitions")
@@ -51,6 +51,9 @@ def _find_looseness(schema: Mapping[str, JSON]) -> str | None:
     missing = next((name for name in names if name not in listed), None)
     if missing is not None:
         return f"{head} Missing '{missing}'."
+    odd = next((name for name in listed if not isinstance(name, str)), None)
+    if odd is not None:
+        return f"{dump_text(odd)} is not of type 'string'."
     extra = next((name for name in listed if name not in names), None)
     return None if extra is None else f"{head} Extra required key '{extra}' supplied."
 

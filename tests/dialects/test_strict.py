@@ -82,6 +82,11 @@ def closed(properties: dict[str, JSON], **more: JSON) -> dict[str, JSON]:
             "In context=('properties', 'a'), array schema missing items.",
             id="a list of anything",
         ),
+        pytest.param(
+            closed({"a": _TEXT}, required=["a", {"b": 1}]),
+            "In context=(), {\"b\":1} is not of type 'string'.",
+            id="a required key that is none",
+        ),
     ],
 )
 def test_a_schema_that_is_followed_strictly(schema: dict[str, JSON], problem: str | None) -> None:

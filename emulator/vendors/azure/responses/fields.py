@@ -57,6 +57,12 @@ class TextOptions(WireModel):
     verbosity: Verbosity | None = None
 
 
+class OfferedTool(WireModel):
+    """An entry of ``tools``, of whatever kind."""
+
+    type: str
+
+
 class OfferedFunction(WireModel):
     """An entry of ``tools`` that is a function."""
 

@@ -13,7 +13,7 @@ from emulator.vendors.azure.chat.schemas import check_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.habits import Habits
-from emulator.vendors.azure.responses.fields import OfferedCustom, OfferedFunction, ResponseRequest
+from emulator.vendors.azure.responses.fields import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
 
 _HOSTED = frozenset(
     {
@@ -81,7 +81,7 @@ def _choose(given: Object, tools: tuple[Tool, ...]) -> Offer:
 
 def _read_tool(tool: Object, position: int) -> Tool | None:
     """A function or a custom tool; ``None`` for one that the service runs itself, which nothing does here."""
-    kind = tool.get("type")
+    kind = validate(OfferedTool, tool, ("tools", position)).type
     if kind == "function":
         function = validate(OfferedFunction, tool, ("tools", position))
         where = f"tools[{position}].parameters"

@@ -154,6 +154,20 @@ def test_where_it_is(target: str, model: str, status: int) -> None:
             id="a picture nowhere",
         ),
         pytest.param(
+            {"tools": [FUNCTION, {"type": {"a": 1}}]},
+            "Invalid type for 'tools[1].type': expected a string, but got an object instead.",
+            "tools[1].type",
+            "invalid_type",
+            id="a tool of no kind",
+        ),
+        pytest.param(
+            {"tools": [{"name": "f"}]},
+            "Missing required parameter: 'tools[0].type'.",
+            "tools[0].type",
+            "missing_required_parameter",
+            id="a tool that says no kind",
+        ),
+        pytest.param(
             {"tools": [{"type": "function", "name": "a b"}]},
             "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
             "'^[a-zA-Z0-9_-]+$'.",
