@@ -23,12 +23,12 @@ def _list_violation(error: ErrorDetails) -> Object:
     violation: Object = {
         "type": error["type"],
         "loc": ["body", *error["loc"]],
-        "msg": error["msg"],
+        "msg": cut(error["msg"]),
         "input": echo(error["input"]),
     }
     if "ctx" in error:
         context = error["ctx"].items()
-        violation["ctx"] = {name: {} if isinstance(value, ValueError) else value for name, value in context}
+        violation["ctx"] = {name: {} if isinstance(value, ValueError) else echo(value) for name, value in context}
     return violation
 
 

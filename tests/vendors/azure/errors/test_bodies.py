@@ -205,3 +205,9 @@ def test_bodies_of_the_wire(profile: str, error: EmulatedError, body: bytes) -> 
 def test_of_a_long_value_only_the_beginning_is_repeated(profile: str, value: JSON) -> None:
     body = chat(temperature=value)
     assert len(refuse(body, CHAT, f"profile={profile}").response.body) < 500_000
+
+
+@pytest.mark.parametrize("profile", ["seed", "maas", "managed"])
+def test_of_a_long_kind_of_part_only_the_beginning_is_repeated(profile: str) -> None:
+    body = chat(messages=[{"role": "user", "content": [{"type": "a " * 2_000_000}]}])
+    assert len(refuse(body, CHAT, f"profile={profile}").response.body) < 500_000
