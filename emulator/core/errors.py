@@ -10,7 +10,7 @@ LONGEST = 64 * 1024
 """Characters of a text that an error repeats."""
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     """The text, of a long one its beginning."""
     return text if len(text) <= LONGEST else text[:LONGEST]
 
@@ -64,11 +64,13 @@ class EmulatedError(Exception):
     def __post_init__(self) -> None:
         """No client is told a long text again, however it came to be part of the error."""
         if self.message is not None:
-            self.message = cut(self.message)
+            self.message = shorten(self.message)
         if self.param is not None:
-            self.param = cut(self.param)
+            self.param = shorten(self.param)
         if self.details:
-            self.details = {name: cut(said) if isinstance(said, str) else said for name, said in self.details.items()}
+            self.details = {
+                name: shorten(said) if isinstance(said, str) else said for name, said in self.details.items()
+            }
 
     def let_go(self) -> None:
         """Hold no longer on to where and why it was raised, and so to the request: cycles wait for the collector."""

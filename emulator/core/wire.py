@@ -74,7 +74,7 @@ class WireRequest:
     @property
     def is_named(self) -> bool:
         """It has its key."""
-        return any(self.key)
+        return self.key != UNNAMED
 
     def json(self) -> JSON:
         """The body parsed as JSON, once.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from emulator.core.call import CompletionAsk, Deployment
-from emulator.core.errors import cut
+from emulator.core.errors import shorten
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
@@ -172,7 +172,7 @@ def _read_output(outputs: JSON) -> str:
     name = outputs[0].get("name") if isinstance(outputs[0], dict) else None
     if not isinstance(name, str):
         raise refusal("Outputs name must be non-empty string.", "outputs")
-    return cut(name) or "output0"
+    return shorten(name) or "output0"
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic_core import ErrorDetails
 
-from emulator.core.errors import LONGEST, EmulatedError, ErrorKind, cut
+from emulator.core.errors import LONGEST, EmulatedError, ErrorKind, shorten
 from emulator.core.json import JSON, Object, dump_json, parse_json
 
 
@@ -23,7 +23,7 @@ def _list_violation(error: ErrorDetails) -> Object:
     violation: Object = {
         "type": error["type"],
         "loc": ["body", *error["loc"]],
-        "msg": cut(error["msg"]),
+        "msg": shorten(error["msg"]),
         "input": echo(error["input"]),
     }
     if "ctx" in error:
@@ -39,10 +39,10 @@ def echo(value: JSON) -> JSON:
     beginning of its JSON is repeated.
     """
     if isinstance(value, str):
-        return cut(value)
+        return shorten(value)
     try:
         written = dump_json(value)
-        return parse_json(written) if len(written) <= LONGEST else cut(written.decode())
+        return parse_json(written) if len(written) <= LONGEST else shorten(written.decode())
     except (ValueError, RecursionError):
         return None
 
