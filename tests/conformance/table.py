@@ -25,7 +25,8 @@ _VENDORS = ("databricks", "azure", "mindie", "tgi", "openvino")
 _HEAD = "| vendor | client | operation | verdict | tried with |\n| --- | --- | --- | --- | --- |\n"
 _WORSE = ("skipped", "passed", "known", "failed")
 _WAY = re.compile(r"(?<=[\[-])(plain|path|key|own port)(?=[]-])")  # of ``session_by``
-_KNOWN = re.compile(r"^- ([\w.-]+), `(\w+)`: (.*)$", re.MULTILINE)
+_KNOWN = re.compile(r"^- (\w+), ([\w.-]+), (.+), `(\w+)`: (.*)$", re.MULTILINE)
+Key = tuple[str, str, str]  # vendor, client, operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Row:
     package: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         return self.vendor, self.client, self.operation
 
     def __str__(self) -> str:
@@ -107,7 +108,7 @@ def _list_constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
             yield node.targets[0].id, node.value
 
 
-def read_table(text: str) -> Mapping[tuple[str, str, str], Row]:
+def read_table(text: str) -> Mapping[Key, Row]:
     """The rows of a table that was written before."""
     lines = [line.strip("| ") for line in text.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
     rows = [Row(*(cell.strip() for cell in f"{line} |".split("|")[:5])) for line in lines[1:] if line.count("|") >= 3]
@@ -118,17 +119,13 @@ def judge(outcomes: Outcomes, before: str) -> str:
     """The page, with what a run has found in place of what it said before."""
     rows, old = list_rows(), read_table(before)
     judged = {where: _judge_row(row, [*outcomes.found.get(where, {}).values()], old) for where, row in rows.items()}
-    tried = {
-        rows[where].client
-        for where, said in outcomes.found.items()
-        if where in rows and {*said.values()} != {"skipped"}
-    }
-    known = {(client, test): reason for client, test, reason in _KNOWN.findall(before) if client not in tried}
-    known |= {(rows[where].client, test): reason for (where, test), reason in outcomes.known.items() if where in rows}
+    keep = {row.key for where, row in rows.items() if {*outcomes.found.get(where, {}).values()} <= {"skipped"}}
+    known = {(key, test): why for *row, test, why in _KNOWN.findall(before) if (key := tuple(row)) in keep}
+    known |= {(rows[where].key, test): why for (where, test), why in outcomes.known.items() if where in rows}
     return render([*judged.values()], known)
 
 
-def _judge_row(row: Row, said: list[str], old: Mapping[tuple[str, str, str], Row]) -> Row:
+def _judge_row(row: Row, said: list[str], old: Mapping[Key, Row]) -> Row:
     told = [one for one in said if one != "skipped"]
     if not told:
         return old.get(row.key, row)
@@ -144,10 +141,10 @@ def _name_package(client: str) -> str:
         return client
 
 
-def render(rows: list[Row], known: Mapping[tuple[str, str], str]) -> str:
+def render(rows: list[Row], known: Mapping[tuple[Key, str], str]) -> str:
     """The page as Markdown."""
     count = sum(row.verdict == "yes" for row in rows)
-    reasons = "".join(f"- {client}, `{test}`: {reason}\n" for (client, test), reason in sorted(known.items()))
+    reasons = "".join(f"- {', '.join(key)}, `{test}`: {why}\n" for (key, test), why in sorted(known.items()))
     return (
         "# Clients\n\n"
         "Real clients, unmodified, against a running emulator: what was tried of each, and whether it works.\n"

@@ -10,8 +10,10 @@ _BEFORE = """
 | databricks | anthropic | a message | yes | anthropic 1.0 |
 | databricks | anthropic | something gone | yes | anthropic 1.0 |
 
-- databricks-langchain, `test_old`: it was so
-- anthropic, `test_kept`: it is so
+- databricks, databricks-langchain, LangChain's standard tests of a chat model, `test_old`: it was so
+- databricks, databricks-langchain, chat, `test_elsewhere`: it is so in the client's other file
+- databricks, anthropic, a message, `test_kept`: it is so
+- databricks, anthropic, something gone, `test_gone`: it was so
 """
 
 
@@ -31,7 +33,6 @@ def test_what_ran_is_judged_and_the_rest_keeps_its_verdict() -> None:
     outcomes.found["test_databricks_anthropic::test_stop_sequences"] = {"a": "passed", "b": "failed", "c": "skipped"}
     outcomes.found["test_databricks_standard::TestChatDatabricks"] = {"a": "passed", "b": "known", "c": "skipped"}
     outcomes.found["test_databricks_genai::test_an_answer"] = {"a": "skipped"}
-    outcomes.known["test_databricks_standard::TestChatDatabricks", "test_new"] = "it is new"
     page = judge(outcomes, _BEFORE)
     told = {key: row.verdict for key, row in read_table(page).items()}
     assert told["databricks", "anthropic", "a message"] == "yes"
@@ -42,8 +43,27 @@ def test_what_ran_is_judged_and_the_rest_keeps_its_verdict() -> None:
     )
     assert told["databricks", "google-genai", "an answer"] == "not run"
     assert "something gone" not in page
-    assert "- databricks-langchain, `test_new`: it is new\n" in page
-    assert "test_old" not in page
+
+
+def test_a_reason_goes_with_its_own_row_alone() -> None:
+    row = "test_databricks_standard::TestChatDatabricks"
+    outcomes = Outcomes()
+    outcomes.found[row] = {"a": "passed", "b": "known"}
+    outcomes.known[row, "test_new"] = "it is new"
+    page = judge(outcomes, _BEFORE)
+    assert page.partition("and why\n\n")[2].splitlines() == [
+        "- databricks, anthropic, a message, `test_kept`: it is so",
+        "- databricks, databricks-langchain, LangChain's standard tests of a chat model, `test_new`: it is new",
+        "- databricks, databricks-langchain, chat, `test_elsewhere`: it is so in the client's other file",
+    ]
+    assert judge(Outcomes(), page) == page, "what is not run stays"
+
+
+@pytest.mark.parametrize("outcome", ["passed", "failed", "skipped"])
+def test_a_reason_stays_until_its_row_is_tried(outcome: str) -> None:
+    outcomes = Outcomes()
+    outcomes.found["test_databricks_anthropic::test_a_message"] = {"a": outcome}
+    assert ("test_kept" in judge(outcomes, _BEFORE)) is (outcome == "skipped")
 
 
 def test_a_test_in_several_ways_is_one_and_as_good_as_the_worst() -> None:
