@@ -8,6 +8,8 @@ installed is not tried, and its rows keep the verdict they had.
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -138,7 +140,14 @@ def _name_package(client: str) -> str:
     try:
         return f"{client} {version(client)}"
     except PackageNotFoundError:
-        return client
+        return " ".join([client, *_find_node_version(client.removesuffix(" (Node)"))][:2])
+
+
+def _find_node_version(package: str) -> Iterator[str]:
+    for folder in os.environ.get("NODE_PATH", "").split(os.pathsep):
+        said = Path(folder, package, "package.json")
+        if said.is_file():
+            yield json.loads(said.read_text(encoding="utf-8"))["version"]
 
 
 def render(rows: list[Row], known: Mapping[tuple[Key, str], str]) -> str:

@@ -1,5 +1,8 @@
 """The table of clients names what is tried, no more and no less, and says what a run has found."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from tests.conformance.table import COMMAND, FILE, Outcomes, judge, list_rows, read_table
@@ -64,6 +67,22 @@ def test_a_reason_stays_until_its_row_is_tried(outcome: str) -> None:
     outcomes = Outcomes()
     outcomes.found["test_databricks_anthropic::test_a_message"] = {"a": outcome}
     assert ("test_kept" in judge(outcomes, _BEFORE)) is (outcome == "skipped")
+
+
+def test_a_client_of_node_has_the_version_that_its_package_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "openai" / "package.json"
+    package.parent.mkdir()
+    package.write_text('{"version": "9.8.7"}', encoding="utf-8")
+    monkeypatch.setenv("NODE_PATH", os.pathsep.join([str(tmp_path / "nothing"), str(tmp_path)]))
+    outcomes = Outcomes()
+    outcomes.found["test_azure_node::test_openai_chat"] = {"a": "passed"}
+    outcomes.found["test_azure_node::test_inference_chat"] = {"a": "passed"}
+    table = read_table(judge(outcomes, ""))
+    assert table["azure", "openai (Node)", "openai chat"].package == "openai (Node) 9.8.7"
+    client = "@azure-rest/ai-inference (Node)"
+    assert table["azure", client, "inference chat"].package == client, "what is not found has no version"
 
 
 def test_a_test_in_several_ways_is_one_and_as_good_as_the_worst() -> None:
