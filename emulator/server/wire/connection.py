@@ -16,6 +16,7 @@ from emulator.core.bounds import LIGHT
 from emulator.core.reasons import reason_phrase
 from emulator.server.short.known import Flowing, Head, Name
 from emulator.server.short.lane import Lane, is_bare, read_frame
+from emulator.server.wire.outbox import Outbox
 from emulator.server.wire.patience import Phase
 from emulator.server.wire.player import END
 
@@ -42,12 +43,17 @@ class Connection(RequestHandler):
     """
 
     __slots__ = (
-        *("_flow", "_flowed", "_half_head", "_head", "_held", "_lane", "_lost", "_missing", "_own"),
+        *("_flow", "_flowed", "_half_head", "_head", "_held", "_lane", "_lost", "_missing", "_outbox", "_own"),
         *("_seen_phase", "_seen_request", "_seen_unread", "is_free", "name", "since"),
     )
 
     def __init__(
-        self, server: web.Server, loop: asyncio.AbstractEventLoop, lane: Lane | None, own: tuple[str, str]
+        self,
+        server: web.Server,
+        loop: asyncio.AbstractEventLoop,
+        lane: Lane | None,
+        outbox: Outbox,
+        own: tuple[str, str],
     ) -> None:
         super().__init__(
             server,
@@ -56,7 +62,7 @@ class Connection(RequestHandler):
             access_log=None,  # type: ignore[arg-type]
             auto_decompress=False,  # what is unpacked is bounded elsewhere
         )
-        self._lane, self._own = lane, own
+        self._lane, self._outbox, self._own = lane, outbox, own
         self._held = b""  # a request for the short road, its body not whole; or what comes while a stream flows
         self._head: Head | None = None  # of the latest request that the short road was for
         self._flow: Flowing | None = None  # of the short road, which takes its time
@@ -115,8 +121,10 @@ class Connection(RequestHandler):
         self._request_count += 1
         if isinstance(answer, tuple):
             written, goes_on = answer
-            transport.write(written)
-            if not goes_on:
+            if goes_on:
+                self._outbox.send(transport, written)
+            else:
+                transport.write(written)
                 self.force_close()
         else:
             self._flow = answer
@@ -236,6 +244,7 @@ class Connection(RequestHandler):
 
     async def finish(self) -> None:
         """Take no further request, and wait until the answer that is under way has been sent to its last byte."""
+        self._outbox.flush()
         self._release()
         if self._flow is not None:
             self._flowed = self._loop.create_future()
@@ -251,6 +260,7 @@ class Connection(RequestHandler):
 
     def abort(self) -> None:
         """End it at once, whatever is under way."""
+        self._outbox.flush()
         transport = self.transport
         self._force_close = True
         if self._task_handler is not None:

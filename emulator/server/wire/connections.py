@@ -13,6 +13,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from emulator.server.short.lane import Lane
 from emulator.server.wire.connection import Connection
+from emulator.server.wire.outbox import Outbox
 
 _GRACE = 1.0  # seconds for what was cancelled to come to its end
 
@@ -39,11 +40,12 @@ class ConnectionServer(web.Server):
         self.lane = lane
         self.own = own
         self.came: Callable[[], None] | None = None
+        self._outbox = Outbox()
 
     def __call__(self) -> Connection:
         if self.came is not None:
             self.came()
-        return Connection(self, self._loop, self.lane, self.own)
+        return Connection(self, self._loop, self.lane, self._outbox, self.own)
 
     @property
     def clients(self) -> list[Connection]:
