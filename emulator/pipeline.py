@@ -15,6 +15,7 @@ from emulator.core.vendor import Call, Parsed
 from emulator.core.wire import WireRequest
 from emulator.core.work import aside
 from emulator.engine.budget import TooLong, Unsatisfiable, quick
+from emulator.engine.drafts import Drafts
 from emulator.engine.parts import FixedReply
 from emulator.engine.tokenizer import tokenizer_for
 from emulator.engine.write import Draft, write
@@ -27,10 +28,8 @@ from emulator.scenario.schema import ReplyOutcome, Scenario
 from emulator.scenario.template import fill
 
 UNMATCHED = Match()
-_MOST_DRAFTS = 512  # answers to repeated calls that are kept
 LONG_PROMPT = 65_536
 """Tokens; to look at more takes some milliseconds."""
-_LONGEST_DRAFT = 4096  # tokens; longer ones take more room than time
 
 
 class Emulator:
@@ -57,7 +56,7 @@ class Emulator:
         self.seed = seed
         self.name_answer = prepare(seed, "answer", ..., ...)
         self.started = clock.now() if started is None else started
-        self._drafts: dict[bytes, Draft] = {}
+        self._drafts = Drafts()
         self._latency = latency
         self.immediate = latency.immediate
         self.rules = scenario.rules
@@ -186,13 +185,10 @@ class Emulator:
 
     def _recall(self, call: Call, identity: bytes) -> Draft:
         """The draft of a call that came before."""
-        draft = self._drafts.get(identity)
+        draft = self._drafts.find(identity)
         if draft is None:
             draft = self._write(call, None)
-            if draft.vectors is None and draft.usage.completion_tokens <= _LONGEST_DRAFT:
-                if len(self._drafts) >= _MOST_DRAFTS:
-                    del self._drafts[next(iter(self._drafts))]
-                self._drafts[identity] = draft
+            self._drafts.keep(identity, draft)
         return draft
 
     def _write(self, call: Call, reply: FixedReply | None) -> Draft:

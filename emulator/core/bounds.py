@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -14,6 +15,7 @@ LIGHT = 64 * 1024
 """Bytes of a body, roughly, that cost no more than some milliseconds, whatever is done with them."""
 _MIB = 1024**2
 _LONG = 8_192  # tokens and alternatives, some milliseconds of work
+_DENSEST = 8  # characters of a token, where text is plain; a text that is too long even so is not counted
 _NATURAL = 1024  # tokens; no answer that ends by itself is longer
 _Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 
@@ -62,6 +64,17 @@ class CallBounds(Closed):
             EmulatedError: ``INVALID_PARAMETER``.
         """
         self._check_count(count, self.tokens, "tokens", param)
+
+    def check_texts(self, texts: Sequence[str], count: Callable[[str], int], param: str, each: int = 1) -> None:
+        """Refuse texts that have more tokens than may be told, where telling one costs as much as ``each``.
+
+        Raises:
+            EmulatedError: ``INVALID_PARAMETER``.
+        """
+        tokens = sum(map(len, texts)) // _DENSEST
+        if tokens * each <= self.tokens:
+            tokens = sum(map(count, texts))
+        self.check_tokens(tokens * each, param)
 
     def _check_answers(self, prompts: int, sampling: Sampling) -> None:
         answers = prompts * sampling.n

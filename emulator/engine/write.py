@@ -36,6 +36,13 @@ class Draft:
     prompts: tuple[PromptTokens, ...] = ()
     vectors: Vectors | None = None
 
+    @property
+    def weight(self) -> int:
+        """How many tokens it has, and beside them: each that is weighed, or stands beside one, is one more."""
+        weighed = [*(choice.logprobs for choice in self.choices), *(prompt.logprobs for prompt in self.prompts)]
+        beside = sum(len(entries) * (1 + len(entries[0].top)) for entries in weighed if entries)
+        return sum(choice.count for choice in self.choices) + beside
+
 
 def write(
     ask: Ask,

@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from contextlib import nullcontext
 
 import pytest
 
@@ -70,6 +71,28 @@ def test_what_is_within_bounds_is_not(ask: Ask) -> None:
 )
 def test_what_clients_really_send_is_within_the_bounds_there_are(ask: Ask) -> None:
     DEFAULT.check(ask, _DEPLOYMENT)
+
+
+@pytest.mark.parametrize(
+    ("texts", "each", "fits"),
+    [
+        pytest.param(("a b ", "c d"), 1, True, id="as many tokens"),
+        pytest.param(("a b ", "c d e"), 1, False, id="one more"),
+        pytest.param(("a b",), 2, True, id="as many, each told twice"),
+        pytest.param(("a b c",), 2, False, id="one more, each told twice"),
+        pytest.param((" " * 100,), 1, False, id="a text that nobody counts, so long it is"),
+    ],
+)
+def test_texts_are_told_in_tokens_within_bounds(texts: tuple[str, ...], each: int, fits: bool) -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    with nullcontext() if fits else pytest.raises(EmulatedError, match="one call may have 4"):
+        CallBounds(tokens=4).check_texts(texts, count, "text", each)
+    assert all(len(text) <= 40 for text in counted)
 
 
 @pytest.mark.parametrize(

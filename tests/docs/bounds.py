@@ -18,7 +18,7 @@ _TOLD = {
     "tools": "the vendor's refusal of `tools`",
     "inputs": "the vendor's refusal of its inputs; its own limit first where it has one",
     "answers": "the vendor's refusal of `n`",
-    "tokens": "the vendor's refusal of `n`, or of the text it shall tell the tokens of",
+    "tokens": "the vendor's refusal of `n`, or of the text that it shall repeat or tell the tokens of",
     "components": "the vendor's refusal of its inputs",
     "faults": "400, `application/problem+json`",
     "added": "an answer with as much of the fault as there is room for",

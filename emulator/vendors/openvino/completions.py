@@ -21,6 +21,8 @@ from emulator.vendors.openvino.text.fields import begin_fields, read_fields, rea
 from emulator.vendors.openvino.text.shapes import finish_reason, format_logprob, put_in_text, render_body
 from emulator.vendors.openvino.text.stream import ChunkTemplate, TextStream, takes_a_second_step
 
+_QUICK = 8_192  # tokens of a prompt that is told; to word more takes some milliseconds
+
 
 @record(frozen=True, slots=True, kw_only=True)
 class CompletionCodec:
@@ -96,7 +98,11 @@ def parse_completions(accepted: Accepted) -> Call:
         raise refusal("VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.")
     read, prompt = _read_all(accepted)
     deployment = accepted.deployment
-    counted = accepted.service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
+    service = accepted.service
+    if read.echo:
+        count = service.tokenizer(deployment).count
+        service.bounds.check_texts((prompt,), count, "prompt", each=2 if read.logprobs else 1)
+    counted = service.count_prompt(CompletionAsk(prompts=(prompt,)), deployment)
     return Call(
         deployment=deployment,
         ask=CompletionAsk(prompts=(prompt,), sampling=settle_sampling(read, counted[0])),
@@ -112,6 +118,7 @@ def parse_completions(accepted: Accepted) -> Call:
         prompt_tokens=counted,
         served=accepted.method,
         repeatable=True,
+        heavy=read.echo and counted[0] > _QUICK,
     )
 
 

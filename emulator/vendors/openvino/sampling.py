@@ -117,7 +117,7 @@ def settle_sampling(read: Fields, prompt_tokens: int) -> Sampling:
         ignore_eos=read.ignore_eos,
         n=read.n,
         logprobs=0 if read.logprobs else None,
-        prompt_details=read.echo,
+        prompt_details=read.echo and read.logprobs,
     )
 
 

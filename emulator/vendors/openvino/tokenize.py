@@ -23,9 +23,6 @@ def tokenizes(accepted: Accepted) -> bool:
     )
 
 
-_DENSEST = 8  # characters of a token where text is plain; denser text has more of them
-
-
 def answer_tokenize(accepted: Accepted) -> WireResponse:
     """Ids of one text, or a row for each of several.
 
@@ -39,7 +36,7 @@ def answer_tokenize(accepted: Accepted) -> WireResponse:
     special = _read_flag(body, "add_special_tokens", default=True)
     left = _read_side(body) == "left"
     tokenizer = accepted.service.tokenizer(accepted.deployment)
-    accepted.service.bounds.check_tokens(sum(map(len, texts)) // _DENSEST, "text")
+    accepted.service.bounds.check_texts(texts, tokenizer.count, "text")
     rows = [_encode(text, tokenizer, special)[:longest] for text in texts]
     if pad and longest is not None:
         accepted.service.bounds.check_tokens(len(rows) * longest, "max_length")

@@ -28,9 +28,6 @@ def answer_chat_tokenize(request: WireRequest, service: TgiService) -> WireRespo
     return _answer({"tokenize_response": tokens, "templated_text": text})
 
 
-_DENSEST = 8  # characters of a token where text is plain; denser text has more of them
-
-
 def _answer(value: JSON) -> WireResponse:
     return WireResponse(200, dump_json(value), JSON_HEADERS)
 
@@ -41,7 +38,7 @@ def _list_tokens(service: TgiService, text: str) -> list[JSON]:
     Source: text-generation-inference, ``router/src/server.rs``, encoding_to_tokens.
     """
     tokenizer = service.tokenizer(check_ready(find_served(service)))
-    service.bounds.check_tokens(len(text) // _DENSEST, "inputs")
+    service.bounds.check_texts((text,), tokenizer.count, "inputs")
     tokens: list[JSON] = []
     if tokenizer.bos is not None:
         tokens.append({"id": tokenizer.bos, "text": "", "start": 0, "stop": 0})

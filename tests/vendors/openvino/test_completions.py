@@ -68,6 +68,21 @@ def test_call(path: str) -> None:
     assert answer.prompt_tokens == SEED.service.count_prompt(answer.ask, answer.deployment)
 
 
+def test_no_more_tokens_of_a_prompt_are_told_than_may_be() -> None:
+    long = "dense " * 70_000  # two tokens each
+    asked = {**PROMPT, "prompt": long, "echo": True}
+    refused = SEED.refusal({**asked, "logprobs": 1}, COMPLETIONS)
+    assert refused is not None
+    assert "one call may have 262144" in refused.error
+    assert SEED.refusal(asked, COMPLETIONS) is None  # its text alone is half the work
+    assert SEED.refusal({**asked, "prompt": long * 2}, COMPLETIONS) is not None
+
+
+def test_a_long_prompt_that_is_told_is_worded_beside_the_event_loop() -> None:
+    calls = [SEED.send(COMPLETIONS, {**PROMPT, "prompt": "a " * count, "echo": True}) for count in (10, 20_000)]
+    assert [isinstance(call, Call) and call.heavy for call in calls] == [False, True]
+
+
 def test_vision_graphs_have_no_completions() -> None:
     reason = "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses."
     assert LATEST.refusal({**PROMPT, "model": "eyes"}, COMPLETIONS) == Refusal(400, failure(reason))
