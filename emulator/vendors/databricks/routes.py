@@ -28,6 +28,7 @@ from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.workspace import auth, discovery
 from emulator.vendors.databricks.workspace.policy import Parse, govern
 from emulator.vendors.databricks.workspace.routes import MANAGEMENT
+from emulator.vendors.databricks.workspace.shapes import kept_of
 
 DatabricksEndpoint = Endpoint[DatabricksSettings, Habits]
 
@@ -59,9 +60,10 @@ def parse_direct(request: WireRequest, service: DatabricksService) -> Call:
     Raises:
         EmulatedError: there is no such model, or as :func:`parse_invocations`.
     """
-    if not is_custom(find_ready(request.params["name"], request, service).deployment):
+    found = find_ready(request.params["name"], request, service)
+    if not is_custom(found.deployment):
         raise EmulatedError(ErrorKind.NOT_FOUND, NO_ENDPOINT)
-    auth.refuse_personal(request)
+    auth.check_direct(request, kept_of(found, service).id)
     return parse_invocations(request, service)
 
 

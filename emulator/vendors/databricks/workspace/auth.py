@@ -23,6 +23,7 @@ from emulator.vendors.databricks.headers import answer_json, base_headers
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+OBJECTS = "/serving-endpoints/"  # what the name of an endpoint as an object begins with; its id follows
 _TOKENS = "/oidc/v1/token"  # all that a refresh token opens
 _REFRESHED_S = 30 * 86_400  # how long one is good (unverified)
 # Scopes beside ``all-apis``, and where the paths begin that each opens. Those of other parts of a workspace open none.
@@ -119,15 +120,19 @@ def read_grant(token: str) -> Grant | None:
     return Grant(_decode(client), as_text(claims[0]), as_text(claims[1]), as_integer(claims[2]))
 
 
-def refuse_personal(request: WireRequest) -> None:
-    """Route-optimized addresses take OAuth tokens only. Source: docs.databricks.com, "Route optimization".
+def check_direct(request: WireRequest, endpoint_id: str) -> None:
+    """Route-optimized addresses take OAuth tokens only, and one that was asked for an endpoint opens that one alone.
+
+    Source: docs.databricks.com, "Query route-optimized serving endpoints"; both texts are unverified.
 
     Raises:
-        EmulatedError: the token is none.
+        EmulatedError: 401 for another kind of token, 403 for one of another endpoint.
     """
-    if read_grant(bearer_token(request) or "") is None:
-        text = "Route-optimized endpoints accept OAuth tokens only."  # unverified
-        raise EmulatedError(ErrorKind.UNAUTHENTICATED, text)
+    grant = read_grant(bearer_token(request) or "")
+    if grant is None:
+        raise EmulatedError(ErrorKind.UNAUTHENTICATED, "Route-optimized endpoints accept OAuth tokens only.")
+    if grant.path and grant.path != f"{OBJECTS}{endpoint_id}":
+        raise EmulatedError(ErrorKind.FORBIDDEN, f"Provided OAuth token is not for '{OBJECTS}{endpoint_id}'")
 
 
 def show_tenant(request: WireRequest, service: DatabricksService) -> WireResponse:

@@ -121,6 +121,25 @@ async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: W
     assert (await workspace.running.ask("databricks", "/api/2.0/serving-endpoints", headers=headers)).status == 403
 
 
+async def test_a_token_of_one_route_optimized_endpoint_opens_no_other(start: Start) -> None:
+    workspace = await open_workspace(start, "")
+    details: dict[str, str] = {}
+    for name in ("mine", "yours"):
+        await workspace.make(CUSTOM, name=name, route_optimized=True)
+        info = (await workspace.get(name))["data_plane_info"]["query_info"]
+        details[info["endpoint_url"].partition("/serving-endpoints/")[2]] = info["authorization_details"]
+    form = {"grant_type": "client_credentials", "client_id": "app", "client_secret": "s"}
+    base = info["endpoint_url"].split("/", 3)[3].partition("/serving-endpoints/")[0]
+    for own, wanted in details.items():
+        asked = await workspace.call("POST", "/oidc/v1/token", {**form, "authorization_details": wanted}, base="")
+        headers = {"Authorization": f"Bearer {asked.json()['access_token']}"}
+        for path in details:
+            target = f"/{base}/serving-endpoints/{path}"
+            answer = await workspace.running.ask("databricks", target, {"inputs": [1]}, headers=headers)
+            said = answer.json().get("error_code")
+            assert (answer.status, said) == ((200, None) if path == own else (403, "PERMISSION_DENIED"))
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "code"),
     [
