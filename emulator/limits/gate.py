@@ -172,6 +172,7 @@ def _check(admission: Admission, call: Call) -> None:
         "deployment": call.deployment.name,
         "used": quota.amount - balance.left,
         "asked": charge.cost,
+        "balances": [[each.quota.unit, each.quota.amount, each.left] for each in admission.balances],
     }
     raise LimitError(
         ErrorKind.RATE_LIMITED,

@@ -146,6 +146,7 @@ async def test_a_refusal_names_the_quota_that_takes_longest() -> None:
         "deployment": "llama",
         "used": 50,
         "asked": 11,
+        "balances": [["requests", 1, 0], ["output_tokens", 60, 10], ["input_tokens", 1000, 1000]],
     }
     assert (error.kind, error.limit, error.retry_after) == (ErrorKind.RATE_LIMITED, "output_tokens", 58.0)
     assert error.details == expected

@@ -46,7 +46,7 @@ async def test_sixty_a_minute_are_sixty_and_then_a_true_wait(start: Start, chat:
 @pytest.mark.parametrize(
     ("chat", "profile", "unit", "text"),
     [
-        pytest.param(DATABRICKS, "real", "requests", "Exceeded workspace QPS rate limit for", id="calls of Databricks"),
+        pytest.param(DATABRICKS, "real", "requests", "Exceeded workspace QPM rate limit for", id="calls of Databricks"),
         pytest.param(
             DATABRICKS, "real", "input_tokens", "workspace input tokens per minute rate", id="prompts of Databricks"
         ),
@@ -60,6 +60,9 @@ async def test_sixty_a_minute_are_sixty_and_then_a_true_wait(start: Start, chat:
             FOUNDRY, "foundry", "requests", "of 9 per 60s exceeded for UserByModelByMinute.", id="calls of Foundry"
         ),
         pytest.param(FOUNDRY, "foundry", "output_tokens", "for UserByModelByMinuteTokens.", id="tokens of Foundry"),
+        pytest.param(
+            FOUNDRY, "foundry", "input_tokens", "for UserByModelByMinuteUncachedInputTokens.", id="prompts of Foundry"
+        ),
         pytest.param(
             FOUNDRY, "foundry", "concurrency", "of 9 per 0s exceeded for UserConcurrentRequests.", id="Foundry at once"
         ),

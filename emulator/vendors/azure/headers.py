@@ -3,9 +3,9 @@
 Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScript test suites.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from emulator.core.json import JSON, as_integer, as_text
+from emulator.core.json import JSON, as_array, as_integer, as_text
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
 from emulator.core.seed import form_uuid, prepare
@@ -65,19 +65,36 @@ def quota_headers(balances: Sequence[Balance], usual: Mapping[str, str] | None =
     """What is left of the tightest quota of each unit, as Foundry and Azure OpenAI count."""
     if not balances:
         return tuple(usual.items()) if usual else ()
-    headers: dict[str, str] = dict(usual or {})
-    for balance in sorted(balances, key=lambda balance: balance.left, reverse=True):
-        headers |= _count_quota(balance.quota.unit, balance.quota.amount, balance.left)
+    return _count_quotas([(each.quota.unit, each.quota.amount, each.left) for each in balances], usual or {})
+
+
+def refused_headers(
+    details: Mapping[str, JSON], limit: str | None = None, usual: tuple[int, int] | None = None
+) -> Headers:
+    """The same of a call that was refused, whichever quota refused it.
+
+    Args:
+        details: of the refusal; without ``balances`` a rule refused, and nothing is left of ``limit``.
+        usual: requests and tokens a minute that answers speak of anyway.
+    """
+    listed: list[tuple[str, int, int]] = []
+    if usual is not None:
+        spent = _QUOTA_NAMES.get(limit or "requests")
+        pairs = zip(("requests", "tokens"), usual, strict=True)
+        listed = [(unit, amount, 0 if unit == spent else amount) for unit, amount in pairs]
+    told = [as_array(balance) for balance in as_array(details.get("balances", []))]
+    found = [(as_text(unit), as_integer(amount), as_integer(left)) for unit, amount, left in told]
+    counted = {_QUOTA_NAMES.get(unit) for unit, _, _ in found}
+    listed = [(unit, amount, amount if found else left) for unit, amount, left in listed if unit not in counted]
+    return _count_quotas([*listed, *found], {})
+
+
+def _count_quotas(quotas: Iterable[tuple[str, int, int]], usual: Mapping[str, str]) -> Headers:
+    """Of quotas (unit, amount, what is left) of one unit the tightest is told."""
+    headers = dict(usual)
+    for unit, amount, left in sorted(quotas, key=lambda quota: quota[2], reverse=True):
+        headers |= _count_quota(unit, amount, left)
     return tuple(sorted(headers.items()))
-
-
-def refused_headers(details: Mapping[str, JSON]) -> Headers:
-    """The same of the quota that refused a call."""
-    if "used" not in details:
-        return ()
-    amount = as_integer(details["amount"])
-    left = amount - as_integer(details["used"])
-    return tuple(_count_quota(as_text(details["unit"]), amount, left).items())
 
 
 def _count_quota(unit: str, amount: int, left: int) -> Mapping[str, str]:

@@ -21,6 +21,7 @@ from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
 from emulator.vendors.databricks.native.errors import frame_native, shape_native
 from emulator.vendors.databricks.settings import DatabricksSettings
 from emulator.vendors.databricks.workspace.external import word_external
+from emulator.vendors.databricks.workspace.limits import name_limit
 
 NO_CREDENTIAL = "Credential was not sent or was of an unsupported type for this API."  # PipedreamHQ/pipedream#20701
 BAD_TOKEN = "Invalid access token."
@@ -53,14 +54,6 @@ WIRE: Mapping[ErrorKind, tuple[int, str | int, str]] = {
     ),
 }
 _RETRIED = {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY}
-# Phrase of the observed 429, and the documented one's name, unit and (Enterprise tier) limit.
-_LIMITS: Mapping[str, tuple[str, str, str, int]] = {
-    "requests": ("QPS", "QPS", "queries_per_second", 200),
-    "hourly": ("QPH", "QPH", "queries_per_hour", 360_000),
-    "input_tokens": ("input tokens per minute", "ITPM", "input_tokens_per_minute", 200_000),
-    "output_tokens": ("output tokens per minute", "OTPM", "output_tokens_per_minute", 10_000),
-    "tokens": ("", "TPM", "tokens_per_minute", 200_000),  # the older phrase; no documented name
-}
 
 
 @record(frozen=True, slots=True, kw_only=True, eq=False)
@@ -188,7 +181,8 @@ def _word_body(
     external = word_external(error, endpoint_name(request), request, service, code)
     if external is not None:
         return external
-    if error.kind is ErrorKind.RATE_LIMITED and settings.rate_limit_body == "docs":
+    documented = settings.rate_limit_body == "docs" and error.limit != "concurrency"  # no name was found of that one
+    if error.kind is ErrorKind.RATE_LIMITED and documented:
         return _word_documented_limit(error, settings)
     code = error.details.get("error_code", code)
     message = error.message
@@ -234,17 +228,12 @@ def _word_limit(error: EmulatedError, request: WireRequest, settings: Databricks
     if error.limit == "concurrency" and "amount" in error.details:
         workspace, amount = settings.workspace_id, error.details["amount"]
         return f"REQUEST_LIMIT_EXCEEDED: Workspace {workspace} exceeded the concurrent limit of {amount} requests."
-    phrase = _find_limit(error)[0]
+    phrase = name_limit(error)[0]
     what = f"{phrase} rate limit" if phrase else "rate limit"
     return (
         f"REQUEST_LIMIT_EXCEEDED: Exceeded workspace {what} for {endpoint_name(request) or 'this endpoint'}."
         " Work with your Databricks account team to request a higher FMAPI rate limit tier."
     )
-
-
-def _find_limit(error: EmulatedError) -> tuple[str, str, str, int]:
-    hourly = error.limit == "requests" and error.details.get("window") == 3600
-    return _LIMITS.get("hourly" if hourly else error.limit or "requests", _LIMITS["requests"])
 
 
 def _word_missing(request: WireRequest, name: str) -> tuple[str | int, str]:
@@ -274,7 +263,7 @@ def _word_guardrail() -> str:
 
 def _word_documented_limit(error: EmulatedError, settings: DatabricksSettings) -> Object:
     """Source: docs.databricks.com, "Model Serving limits and regions"; never seen in a trace."""
-    _, short, kind, usual = _find_limit(error)
+    _, short, kind, usual = name_limit(error)
     limit = as_number(error.details.get("amount", usual))
     used = as_number(error.details.get("used", limit)) + as_number(error.details.get("asked", 0))
     wait = _wait(error, settings)

@@ -111,3 +111,42 @@ async def test_what_is_left_of_the_usual_quotas(
     if expected[2] is not None:
         used = answer.json()["usage"]["total_tokens"]
         assert answer.header("x-ratelimit-remaining-tokens") == str(400_000 - used)
+
+
+COUNTS = [f"x-ratelimit-{what}-{unit}" for unit in ("requests", "tokens") for what in ("limit", "remaining")]
+BOTH = (
+    "limits:\n  - {vendor: azure, unit: requests, amount: 3, window: 60s, strategy: fixed}\n"
+    "  - {vendor: azure, unit: tokens, amount: 25, window: 60s, strategy: fixed}\n"
+)
+ONE = "limits: [{vendor: azure, unit: requests, amount: 2, window: 60s, strategy: fixed}]\n"
+RULE = "rules: [{name: r, times: {after: 2}, error: {kind: rate_limited, limit: input_tokens}}]\n"
+
+
+@pytest.mark.parametrize("target", [CHAT, "/openai/deployments/gpt-4o-mini" + CHAT, "/openai/v1/chat/completions"])
+@pytest.mark.parametrize(
+    ("limits", "answered", "refused"),
+    [
+        pytest.param(BOTH, ["3", "1", "25", "5"], ["3", "1", "25", "5"], id="a limit of each, tokens refuse"),
+        pytest.param(ONE, ["2", "0", "400000", "399990"], ["2", "0", "400000", "400000"], id="one limit"),
+        pytest.param(RULE, ["1000", "999", "400000", "399990"], ["1000", "1000", "400000", "0"], id="a rule refuses"),
+    ],
+)
+async def test_a_refusal_counts_requests_and_tokens_as_an_answer_does(
+    start: Start, target: str, limits: str, answered: list[str], refused: list[str]
+) -> None:
+    running = await start(f"vendors: {{azure: {{profile: foundry}}}}\n{limits}")
+    body = chat(model="gpt-4o-mini", max_tokens=2)
+    answers = [await running.ask("azure", target, body, headers=KEY) for _ in range(3)]
+    assert [answer.status for answer in answers] == [200, 200, 429]
+    assert [answers[1].header(name) for name in COUNTS] == answered
+    assert [answers[2].header(name) for name in COUNTS] == refused
+    assert answers[2].header("retry-after-ms") == f"{answers[2].header('Retry-After')}000"
+
+
+async def test_a_limit_of_a_day_is_named_so(start: Start) -> None:
+    limit = "limits: [{vendor: azure, unit: requests, amount: 1, window: 24h, strategy: fixed}]\n"
+    running = await start(f"vendors: {{azure: {{profile: foundry}}}}\n{limit}")
+    answers = [await running.ask("azure", CHAT, chat(model="gpt-4o-mini"), headers=KEY) for _ in range(2)]
+    assert answers[1].json()["error"]["message"] == (
+        "Rate limit of 1 per 86400s exceeded for UserByModelByDay. Please wait 86400 seconds before retrying."
+    )

@@ -188,6 +188,39 @@ def test_documented_limit(limit: str, kind: str, amount: int) -> None:
     assert f"limit of {amount:,}" in body["message"]
 
 
+@pytest.mark.parametrize(
+    ("limit", "window", "observed", "documented", "kind"),
+    [
+        ("requests", 1, "workspace QPS rate limit for", "QPS limit of 7", "queries_per_second"),
+        ("requests", 60, "workspace QPM rate limit for", "QPM limit of 7", "queries_per_minute"),
+        ("requests", 3600, "workspace QPH rate limit for", "QPH limit of 7", "queries_per_hour"),
+        ("requests", 86_400, "workspace QPD rate limit for", "QPD limit of 7", "queries_per_day"),
+        ("requests", 7.5, "workspace rate limit for", "queries limit of 7 queries", "queries"),
+        ("input_tokens", 60, "input tokens per minute rate limit for", "ITPM limit of 7", "input_tokens_per_minute"),
+        ("output_tokens", 3600, "output tokens per hour rate limit for", "OTPH limit of 7", "output_tokens_per_hour"),
+        ("tokens", 60, "workspace rate limit for", "TPM limit of 7 tokens", "tokens_per_minute"),
+    ],
+)
+def test_a_limit_is_named_by_its_unit_and_window(
+    limit: str, window: float, observed: str, documented: str, kind: str
+) -> None:
+    details: JSON = {"amount": 7, "window": window, "used": 6, "asked": 2}
+    error = EmulatedError(ErrorKind.RATE_LIMITED, limit=limit, retry_after=15, details=details)
+    assert observed in read(word(error))["message"]
+    body = read(word(error, rate_limit_body="docs"))["error"]
+    assert documented in body["message"]
+    assert (body["limit_type"], body["limit"], body["current"], body["retry_after"]) == (kind, 7, 8, 15)
+
+
+def test_calls_at_once_have_no_documented_body() -> None:
+    details: JSON = {"amount": 7, "window": 0, "used": 7, "asked": 1}
+    error = EmulatedError(ErrorKind.RATE_LIMITED, limit="concurrency", details=details)
+    text = "REQUEST_LIMIT_EXCEEDED: Workspace 1234567890123456 exceeded the concurrent limit of 7 requests."
+    for body in ("real", "docs"):
+        answer = read(word(error, rate_limit_body=body))
+        assert answer == {"error_code": "REQUEST_LIMIT_EXCEEDED", "message": text}
+
+
 def test_overrides_win() -> None:
     error = EmulatedError(ErrorKind.INTERNAL, "Oh no", status=502)
     response = word(error)

@@ -60,6 +60,7 @@ class Envelope:
         message: the error's own or ``None``: then the profile's words for its kind.
         openai: it is about a model of OpenAI.
         wait: whole seconds to wait, of a throttled request.
+        quota: requests and tokens a minute that answers of its model speak of, though nobody counts them.
     """
 
     kind: ErrorKind
@@ -72,6 +73,7 @@ class Envelope:
     details: Mapping[str, JSON]
     request: WireRequest
     openai: bool = False
+    quota: tuple[int, int] | None = None
 
     @property
     def text(self) -> str:
@@ -94,7 +96,9 @@ class Envelope:
         return Violation("value_error", ["body", name], "", echo(_find_value(self.request, name)))
 
 
-def make_envelope(error: EmulatedError, request: WireRequest, *, openai: bool = False) -> Envelope:
+def make_envelope(
+    error: EmulatedError, request: WireRequest, *, openai: bool = False, quota: tuple[int, int] | None = None
+) -> Envelope:
     """Fill in what the error leaves open."""
     status, code, _ = WORDS[error.kind]
     return Envelope(
@@ -108,6 +112,7 @@ def make_envelope(error: EmulatedError, request: WireRequest, *, openai: bool = 
         details=error.details,
         request=request,
         openai=openai,
+        quota=quota if error.kind is ErrorKind.RATE_LIMITED else None,
     )
 
 

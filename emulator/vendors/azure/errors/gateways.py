@@ -5,7 +5,8 @@ microsoft/semantic-kernel issue 10337 (wrong key). Codes of kinds that no source
 """
 
 from emulator.core.errors import ErrorKind
-from emulator.core.json import JSON, Object, as_text, dump_text
+from emulator.core.json import JSON, Object, as_number, as_text, dump_text
+from emulator.core.wire import Headers
 from emulator.vendors.azure.errors.envelope import Envelope
 from emulator.vendors.azure.errors.openai import word_openai
 from emulator.vendors.azure.errors.wording import Worded, model_error_headers, word_filtered, word_filtered_response
@@ -65,7 +66,7 @@ def word_aoai(envelope: Envelope) -> Worded:
 
 
 def _add_headers(worded: Worded, envelope: Envelope) -> Worded:
-    own = (*refused_headers(envelope.details), *gateway_headers(envelope.request))
+    own = (*refused_headers(envelope.details, envelope.limit, envelope.quota), *gateway_headers(envelope.request))
     return Worded(worded.body, (*worded.headers, *own), worded.status)
 
 
@@ -119,7 +120,7 @@ def _word_mesh(envelope: Envelope) -> Worded:
         return word_filtered(envelope)
     if envelope.kind is ErrorKind.RATE_LIMITED:
         message = envelope.message or _name_limit(envelope)
-        return Worded(_detailed("RateLimitReached", message, message))
+        return Worded(_detailed("RateLimitReached", message, message), _wait_headers(envelope))
     if envelope.kind is ErrorKind.CONTEXT_LENGTH:
         message = envelope.message or _name_size(envelope)
         return Worded(_detailed("tokens_limit_reached", message, message), status=413)
@@ -137,12 +138,22 @@ def _detailed(code: str, message: str, details: str | None) -> Object:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-_LIMITS = {"requests": "UserByModelByMinute", "concurrency": "UserConcurrentRequests"}
+def _wait_headers(envelope: Envelope) -> Headers:
+    """Beside ``Retry-After``, as both gateways say it."""
+    return (("retry-after-ms", str(envelope.wait * 1000)),)
+
+
+_LIMITS = {"requests": "", "input_tokens": "UncachedInputTokens"}
+_DAY = 86_400  # seconds
 
 
 def _name_limit(envelope: Envelope) -> str:
-    limit = _LIMITS.get(envelope.limit or "requests", "UserByModelByMinuteTokens")
-    amount, window = envelope.details.get("amount", 10), envelope.details.get("window", 60)
+    """Source: refusals quoted in public issues; a day's limit of tokens is unverified."""
+    amount, window = envelope.details.get("amount", 10), as_number(envelope.details.get("window", 60))
+    period = "Day" if window >= _DAY else "Minute"
+    limit = f"UserByModelBy{period}{_LIMITS.get(envelope.limit or 'requests', 'Tokens')}"
+    if envelope.limit == "concurrency":
+        limit = "UserConcurrentRequests"
     head = f"Rate limit of {amount} per {window}s exceeded for {limit}."
     return f"{head} Please wait {envelope.wait} seconds before retrying."
 
@@ -154,8 +165,7 @@ def _name_size(envelope: Envelope) -> str:
 
 def _word_azure_openai(envelope: Envelope) -> Worded:
     if envelope.kind is ErrorKind.RATE_LIMITED:
-        milliseconds = (("retry-after-ms", str(envelope.wait * 1000)),)
-        return Worded(_coded("429", envelope.message or _word_throttled(envelope)), milliseconds)
+        return Worded(_coded("429", envelope.message or _word_throttled(envelope)), _wait_headers(envelope))
     if envelope.kind is ErrorKind.CONTENT_FILTER:
         word = word_filtered_response if envelope.request.path.endswith("/responses") else word_filtered
         return word(envelope, "Azure OpenAI's", _ADVICE)

@@ -9,7 +9,7 @@ from emulator.vendors.azure.errors.envelope import WORDS, Envelope, make_envelop
 from emulator.vendors.azure.errors.wording import Worded
 from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
-from emulator.vendors.azure.request import find_named
+from emulator.vendors.azure.request import find_named, look_up
 from emulator.vendors.azure.surface import read_surface
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
@@ -18,7 +18,7 @@ _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")
 
 def render_error(error: EmulatedError, request: WireRequest, service: AzureService) -> WireResponse:
     """Word any refusal as the path's dialect does; what the error itself fixes stands."""
-    envelope = make_envelope(error, request, openai=_is_openai(request, service))
+    envelope = _make_envelope(error, request, service)
     worded = _word(envelope, error, _shape(request, service))
     status = error.status or worded.status or envelope.status
     headers = (*worded.headers, *_retry_after(error, envelope), *echo_request_id(request))
@@ -37,16 +37,20 @@ def render_late_error(error: EmulatedError, request: WireRequest, service: Azure
     if shape == "managed":
         text = " ".join((error.message or WORDS[error.kind][2]).split())
         return f"event: error\ndata: Error parsing decoded stream: {text}\n\n".encode() + sse.DONE
-    body = _word(make_envelope(error, request, openai=_is_openai(request, service)), error, shape).body
+    body = _word(_make_envelope(error, request, service), error, shape).body
     framed = sse.frame({"error": {"message": body}} if isinstance(body, str) else body)
     return b"event: error\n" + framed if shape == "anthropic" else framed
 
 
-def _is_openai(request: WireRequest, service: AzureService) -> bool:
-    """Of a resource with many models: the one that the request names, if it can be told, is OpenAI's."""
-    settings = read_surface(request).settings(service.settings)
-    named = find_named(request, service) if settings.profile == "foundry" else None
-    return named is not None and service.habits[named.name][settings.profile].openai
+def _make_envelope(error: EmulatedError, request: WireRequest, service: AzureService) -> Envelope:
+    """With what is known of the model that the request names, if it can be told; a resource has many."""
+    surface = read_surface(request)
+    settings = surface.settings(service.settings)
+    named = look_up(service, surface.deployment) if surface.deployment else find_named(request, service)
+    if named is None or settings.profile not in ("foundry", "aoai"):
+        return make_envelope(error, request)
+    habits = service.habits[named.name][settings.profile]
+    return make_envelope(error, request, openai=settings.profile == "foundry" and habits.openai, quota=habits.quota)
 
 
 def _shape(request: WireRequest, service: AzureService) -> str:

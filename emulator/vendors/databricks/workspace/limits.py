@@ -22,8 +22,30 @@ _PRESETS: tuple[tuple[str, Unit, float], ...] = (
     ("itpm", "input_tokens", _MINUTE), ("otpm", "output_tokens", _MINUTE), ("qph", "requests", _HOUR),
     ("qps", "requests", 1.0),
 )  # fmt: skip
+# Of each unit: the phrase of the observed 429, the documented letters and name, the usual window and (Enterprise tier)
+# limit. A window gives its letter or its word: of requests a second and an hour, of tokens a minute are documented.
+_UNITS: Mapping[str, tuple[str, str, str, int, int]] = {
+    "requests": ("QP{letter}", "QP{letter}", "queries_per_{word}", 1, 200),
+    "input_tokens": ("input tokens per {word}", "ITP{letter}", "input_tokens_per_{word}", 60, 200_000),
+    "output_tokens": ("output tokens per {word}", "OTP{letter}", "output_tokens_per_{word}", 60, 10_000),
+    "tokens": ("", "TP{letter}", "tokens_per_{word}", 60, 200_000),  # the older phrase; no documented name
+}
+_WINDOWS: Mapping[JSON, tuple[str, str]] = {
+    1: ("S", "second"), 60: ("M", "minute"), 3600: ("H", "hour"), 86_400: ("D", "day"),
+}  # fmt: skip
 _WORKSPACE = Quota(name="workspace/qps", unit="requests", amount=200, window=1.0)
 _MOST, _MOST_GROUPS = 20, 5  # rules of an endpoint, and those of them for groups of users
+
+
+def name_limit(error: EmulatedError) -> tuple[str, str, str, int]:
+    """Phrase, letters, name and usual amount; of a window that has no name only what the unit is."""
+    phrase, letters, kind, window, amount = _UNITS.get(error.limit or "requests", _UNITS["requests"])
+    named = _WINDOWS.get(error.details.get("window", window))
+    if named is None:
+        unit = kind.partition("_per_")[0]
+        return "", unit.replace("_", " "), unit, amount
+    phrase, letters, kind = (text.format(letter=named[0], word=named[1]) for text in (phrase, letters, kind))
+    return phrase, letters, kind, amount
 
 
 def check_limits(told: Mapping[str, JSON]) -> None:
