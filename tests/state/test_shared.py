@@ -170,6 +170,36 @@ async def test_what_could_not_be_told_is_told_once_the_store_is_back(server_url:
     await store.close()
 
 
+async def test_calls_whose_charges_stay_are_forgotten_together_and_keep_them(server_url: str) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=spent"))
+    state = store.open("world")
+    for number in range(40):
+        ticket, session = b"%d" % number, str(number % 2)
+        await state.spend(session, ticket, [Charge(MINUTE, "", 1, 1)], 0.0)
+        await state.settle(session, ticket, [1], 0.0)
+    async with asyncio.timeout(20), Redis.from_url(server_url, decode_responses=True) as server:
+        while await server.exists(store.owner, *[f"spent:world:world:session:{each}:tickets" for each in "01"]):
+            await asyncio.sleep(0.001)
+    assert [[level.left for level in await state.levels(each, 0.0)] for each in "01"] == [[40], [40]]
+    assert (store.held, store.owed) == ({}, [])
+    await store.close()
+
+
+async def test_and_once_the_store_is_back_if_it_was_away(server_url: str) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=spent-later"))
+    state = store.open("world")
+    await state.spend("", b"t", [Charge(MINUTE, "", 1, 1)], 0.0)
+    await state.settle("", b"t", [1], 1.0)
+    await store.line.close()
+    async with asyncio.timeout(20):
+        while not store.owed:
+            await asyncio.sleep(0.001)
+    await store.tend()
+    async with Redis.from_url(server_url, decode_responses=True) as server:
+        assert not await server.exists(store.owner)
+    await store.close()
+
+
 async def test_while_the_store_is_away_calls_are_refused() -> None:
     store = open_store(f"redis://127.0.0.1:{free_port()}", "refuse")
     state = store.open("world")

@@ -17,7 +17,6 @@ from emulator.core.state import StoreLostError
 
 Reply = str | int | list[str] | None
 _PORT = 6379
-_SOON = 0.02  # real seconds that what may wait for the next question waits at most
 _UNABLE = ("LOADING", "BUSY", "READONLY", "MASTERDOWN", "OOM", "NOAUTH", "WRONGPASS")  # a server that cannot do it now
 
 
@@ -65,14 +64,11 @@ class Line:
             answer = await self.ask("EVAL", script, "1", key, *words)
         return answer if isinstance(answer, list) else []
 
-    def tell(
-        self, digest: str, key: str, words: Sequence[str], lost: Callable[[], None], *, soon: bool = False
-    ) -> bool:
+    def tell(self, digest: str, key: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
         """Have a script run of whose answer nothing depends; false: there is no connection.
 
         Args:
             lost: called if it turns out that it was perhaps not run.
-            soon: it may go with the next question, which saves a turn of both sides, or by itself a moment later.
         """
 
         def look(answer: asyncio.Future[Reply]) -> None:
@@ -82,7 +78,7 @@ class Line:
         wire = self._wire
         if wire is None or wire.over:
             return False
-        wire.send(("EVALSHA", digest, "1", key, *words), soon=soon).add_done_callback(look)
+        wire.send(("EVALSHA", digest, "1", key, *words)).add_done_callback(look)
         return True
 
     async def close(self) -> None:
@@ -142,7 +138,6 @@ class _Wire(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._data = b""
-        self._later: list[bytes] = []
         self._watch: asyncio.TimerHandle | None = None
         self.over = False
         self.gone = asyncio.Event()
@@ -150,8 +145,8 @@ class _Wire(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # uvloop's is none by name
 
-    def send(self, words: Sequence[str], *, soon: bool = False) -> asyncio.Future[Reply]:
-        """Ask, or ``soon``: the answer that will come.
+    def send(self, words: Sequence[str]) -> asyncio.Future[Reply]:
+        """Ask: the answer that will come.
 
         Raises:
             StoreLostError: nothing can be asked any more.
@@ -162,20 +157,8 @@ class _Wire(asyncio.Protocol):
         self._waiting.append((self._loop.time() + self._patience, future))
         if self._watch is None:
             self._watch = self._loop.call_later(self._patience, self._look)
-        if not soon and not self._later:
-            self._transport.write(write_command(words))
-            return future
-        self._later.append(write_command(words))
-        if not soon:
-            self._flush()
-        elif len(self._later) == 1:
-            self._loop.call_later(_SOON, self._flush)
+        self._transport.write(write_command(words))
         return future
-
-    def _flush(self) -> None:
-        if self._later and self._transport is not None:
-            self._transport.write(b"".join(self._later))
-            self._later.clear()
 
     def data_received(self, data: bytes) -> None:
         self._data = data = self._data + data if self._data else data
@@ -198,7 +181,6 @@ class _Wire(asyncio.Protocol):
     def cut(self, reason: str) -> None:
         """No answer comes any more."""
         self.over = True
-        self._later.clear()
         if self._watch is not None:
             self._watch.cancel()
         if self._transport is not None:

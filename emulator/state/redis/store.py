@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import SplitResult, parse_qs, quote
@@ -22,6 +23,7 @@ MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
 _A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
 _PATIENCE = 1.0  # real seconds for one answer
 _CONNECTIONS = 200  # of one process, most of them only as long as it waits for what others reply
+_SOON = 0.05  # real seconds until the server hears of tickets that it may forget
 _TURN = 5.0  # real seconds that a call waits for one of them
 _NOT_A_PREFIX = set("*?[]{}")
 _KEYS, _SHARES = ("forget", "keys"), ("forget", "keys", "accounts")
@@ -30,6 +32,7 @@ _SCRIPTS = {  # and what each begins with
     "spend": _SHARES,
     "expect": (),
     "settle": _SHARES,
+    "spent": (),
     "levels": _SHARES,
     "store": ("forget", "keys", "documents"),
     "reset": ("forget",),
@@ -37,8 +40,6 @@ _SCRIPTS = {  # and what each begins with
 }
 
 
-Settlement = tuple[str, str, str, str]
-"""What the script of that name takes: a session's base, ticket, time and costs."""
 Costs = Sequence[int] | None
 """Of a ticket whose settling by these changes nothing, even if its process dies before; ``None``: of another."""
 
@@ -86,6 +87,7 @@ class RedisStore:
         self.line = line
         self.held: dict[str, Costs] = {}
         self.owed: list[tuple[str, ...]] = []
+        self._spent: defaultdict[str, list[str]] = defaultdict(list)
         self.prefix = prefix
         self.name = os.urandom(8).hex()
         self.owner = f"{prefix}:owner:{self.name}"
@@ -97,20 +99,30 @@ class RedisStore:
         """What a script of this folder makes of a session's keys."""
         return await self.line.run(*self._scripts[script], base, words)
 
-    def tell(
-        self, script: str, base: str, words: Sequence[str], lost: Callable[[], None], *, soon: bool = False
-    ) -> bool:
+    def tell(self, script: str, base: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
         """Have a script run without waiting for it; ``lost`` is called if it was perhaps not; false: it cannot be."""
-        return self.line.tell(self._scripts[script][1], base, words, lost, soon=soon)
+        return self.line.tell(self._scripts[script][1], base, words, lost)
 
-    def settle(self, settlement: Settlement, *, soon: bool = False) -> bool:
-        """Tell of a ticket's costs, now, soon or when the server is back; false: it is away."""
-        base, *words = *settlement, self.owner
+    def settle(self, base: str, ticket: str, time: str, costs: str) -> bool:
+        """Tell of a ticket's costs, now or when the server is back; false: it is away."""
+        return self._tell_surely("settle", base, ticket, time, costs, self.owner)
 
+    def let_be(self, base: str, ticket: str) -> None:
+        """Have a ticket forgotten whose charges stay as they are: a moment later, with others; no call waits for it."""
+        if not self._spent:
+            asyncio.get_running_loop().call_later(_SOON, self._forget_spent)
+        self._spent[base].append(ticket)
+
+    def _forget_spent(self) -> None:
+        spent, self._spent = self._spent, defaultdict(list)
+        for base, tickets in spent.items():
+            self._tell_surely("spent", base, self.owner, *tickets)
+
+    def _tell_surely(self, script: str, base: str, *words: str) -> bool:
         def owe() -> None:
-            self.owed.append(("settle", base, *words))
+            self.owed.append((script, base, *words))
 
-        if self.tell("settle", base, words, owe, soon=soon):
+        if self.tell(script, base, words, owe):
             return True
         owe()
         return False
@@ -203,7 +215,7 @@ class RedisState:
                 "spend", base, name, at, f"[{bill}]", store.owner, counter, bare, *[share.told for share in shares]
             )
         except (asyncio.CancelledError, StoreLostError):
-            store.settle((base, name, at, f"[{','.join('0' * len(charges))}]"))
+            store.settle(base, name, at, f"[{','.join('0' * len(charges))}]")
             raise
         if answer and not any(answer[1 : 2 * len(charges) : 2]):
             is_sure = all(charge.cost == charge.least for charge in charges)
@@ -218,9 +230,10 @@ class RedisState:
     async def settle(self, session: str, ticket: bytes, costs: Sequence[int], now: float) -> None:
         name, store = self._name(ticket), self._store
         if name in store.held:
-            soon = store.held.pop(name) == costs
-            settlement = self._base(session), name, repr(float(now)), f"[{','.join(map(str, costs))}]"
-            if not store.settle(settlement, soon=soon):
+            base = self._base(session)
+            if store.held.pop(name) == costs:
+                store.let_be(base, name)
+            elif not store.settle(base, name, repr(float(now)), f"[{','.join(map(str, costs))}]"):
                 raise StoreLostError("it is away")
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
