@@ -26,7 +26,7 @@ class CallBounds(Closed):
     body: Size = Field(default=40 * _MIB, description="Bytes of a request's body.")
     decompressed: Size = Field(default=16 * _MIB, description="Bytes of a body that comes compressed.")
     values: _Count = Field(default=300_000, description="Values in a body of JSON: members of objects, items of lists.")
-    text: Size = Field(default=32 * _MIB, description="Bytes of the texts in a body of JSON once they are read.")
+    text: Size = Field(default=28 * _MIB, description="Bytes of the texts in a body of JSON once they are read.")
     messages: _Count = Field(default=16_384, description="Messages of a conversation.")
     tools: _Count = Field(default=1_024, description="Tools on offer.")
     inputs: _Count = Field(default=4_096, description="Prompts to go on with, texts to embed or to rank.")
