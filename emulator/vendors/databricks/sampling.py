@@ -127,6 +127,7 @@ def check_output_limit(query: Query, name: str, wanted: int | None) -> None:
     family = query.family
     model = query.deployment.model or query.deployment.name
     if family == "claude":
+        model = f"anthropic.{model.removeprefix('databricks-')}"  # Claude is told as its host knows it
         text = f"{name}: {wanted} > {most}, which is the maximum allowed number of output tokens for {model}"
     elif family == "gpt":
         text = (

@@ -62,7 +62,13 @@ def test_prompt_beyond_the_context_is_refused() -> None:
         pytest.param(
             OSS, 25001, "max_new_tokens 25001 cannot be greater than max_output_tokens 25000.\n", id="gpt-oss"
         ),
-        pytest.param(CLAUDE, 64001, "max_tokens: 64001 > 64000, which is the maximum allowed", id="Claude"),
+        pytest.param(
+            CLAUDE,
+            64001,
+            "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for"
+            " anthropic.claude-sonnet-4-5",
+            id="Claude",
+        ),
         pytest.param(GPT, 128001, "max_tokens is too large: 128001. This model supports at most 128000", id="GPT"),
     ],
 )

@@ -13,6 +13,7 @@ from emulator.core.json import JSON, Object
 from emulator.core.seed import draw_hex
 from emulator.core.vendor import Change, Write
 from emulator.core.wire import WireRequest
+from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import is_custom
 from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import answer_json
@@ -29,6 +30,7 @@ _TOLD = (
     "ai_gateway", "budget_policy_id", "description", "email_notifications", "rate_limits", "route_optimized", "tags",
     "telemetry_config",
 )  # fmt: skip
+_MOST_ENDPOINTS = 1000  # of a workspace, the preconfigured ones apart; "Model Serving limits and regions"
 Alter = Callable[[Kept, Found], Kept]
 
 
@@ -44,6 +46,7 @@ def create_endpoint(request: WireRequest, service: DatabricksService) -> Change:
     def make(documents: Documents) -> Write:
         if find(name, documents, service) is not None:
             raise conflict_refusal(f"Serving endpoint with name {name} already exists", "RESOURCE_ALREADY_EXISTS")
+        _check_room(documents)
         now = service.clock.now()
         kept = Kept(
             name=name,
@@ -58,6 +61,13 @@ def create_endpoint(request: WireRequest, service: DatabricksService) -> Change:
         return _write_endpoint(kept, request, service)
 
     return Change(make)
+
+
+def _check_room(documents: Documents) -> None:
+    made = sum(isinstance(document, dict) and not document.get("deleted") for document in documents.values())
+    if made >= _MOST_ENDPOINTS:
+        text = f"The workspace has reached its limit of {_MOST_ENDPOINTS} serving endpoints."  # unverified
+        raise refusal(text, code="RESOURCE_LIMIT_EXCEEDED")
 
 
 def delete_endpoint(request: WireRequest, service: DatabricksService) -> Change:

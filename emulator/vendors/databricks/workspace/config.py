@@ -18,6 +18,7 @@ from emulator.vendors.databricks.workspace.shapes import shape_foundation
 
 CHUNK = 980  # tokens per second by which the throughput of an older model is provisioned
 _MOST_ENTITIES = 15
+_MOST_VARIABLES, _MOST_CONCURRENCY = 50, 1024  # of an entity; docs.databricks.com, "Model Serving limits and regions"
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?", re.ASCII)
 _PROVIDERS = (
     "ai21labs", "anthropic", "amazon-bedrock", "cohere", "custom", "databricks-model-serving",
@@ -97,6 +98,7 @@ def _read_entity(given: JSON) -> Object:
     fields = [(str(name), value) for name, value in given.items() if value is not None and name not in _UNSHOWN]
     entity: Object = {_OLD_NAMES.get(name, name): value for name, value in fields}
     _check_words(entity)
+    _check_bounds(entity)
     external = entity.get("external_model")
     model = entity.get("entity_name")
     if external is not None:
@@ -124,6 +126,24 @@ def _check_words(entity: Mapping[str, JSON]) -> None:
     if name and not (isinstance(name, str) and _ENTITY_NAME.fullmatch(name.replace(".", "-"))):
         text = "may hold letters, digits, dashes and underscores"
         raise invalid(f"Served entity name '{name}' is invalid: it {text}.", "name")
+
+
+def _check_bounds(entity: Mapping[str, JSON]) -> None:
+    """Environment variables, and calls at once. Source: databricks-sdk, docstrings of ``ServedEntityInput``."""
+    variables = entity.get("environment_vars", {})
+    if not isinstance(variables, dict) or not all(isinstance(value, str) for value in variables.values()):
+        raise invalid("'environment_vars' must map names to texts.", "environment_vars")
+    if len(variables) > _MOST_VARIABLES:
+        raise invalid(f"A served entity may have at most {_MOST_VARIABLES} environment variables.", "environment_vars")
+    names = ("min_provisioned_concurrency", "max_provisioned_concurrency")
+    given = [(name, entity[name]) for name in names if entity.get(name) is not None]
+    for name, bound in given:
+        if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound <= _MOST_CONCURRENCY:
+            raise invalid(f"'{name}' must be an integer from 0 to {_MOST_CONCURRENCY}.", name)
+    if [*sorted(as_integer(bound) for _, bound in given)] != [bound for _, bound in given]:
+        raise invalid("min_provisioned_concurrency cannot exceed max_provisioned_concurrency.", names[0])
+    if given and entity.get("workload_size") is not None:
+        raise invalid("Provisioned concurrency and 'workload_size' cannot be given together.", "workload_size")
 
 
 def _name_entity(entity: Mapping[str, JSON]) -> str:

@@ -50,6 +50,8 @@ def shape_endpoint(found: Found, request: WireRequest, service: DatabricksServic
     }
     if kind := _endpoint_type(deployment):
         shape["endpoint_type"] = kind
+    if kept.id:
+        shape |= {"creator_display_name": kept.creator.partition("@")[0], "creator_kind": "User"}
     shape["capabilities"] = _shape_capabilities(habits)
     if full:
         shape["route_optimized"] = bool(told.get("route_optimized"))

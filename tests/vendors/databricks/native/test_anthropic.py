@@ -61,8 +61,8 @@ def test_an_answer_that_fits_a_schema() -> None:
         pytest.param({"max_tokens": "absent"}, "max_tokens: Field required", id="no limit"),
         pytest.param({"max_tokens": 0}, "max_tokens: Input should be greater than or equal to 1", id="no token"),
         pytest.param({"max_tokens": True}, "max_tokens: Input should be a valid integer", id="a boolean limit"),
-        pytest.param({"max_tokens": 65_000}, f"max_tokens: 65000 > 64000, which is the maximum allowed number of output"
-                     f" tokens for {CLAUDE}", id="a limit too high"),
+        pytest.param({"max_tokens": 65_000}, "max_tokens: 65000 > 64000, which is the maximum allowed number of output"
+                     " tokens for anthropic.claude-sonnet-4-5", id="a limit too high"),
         pytest.param({"temperature": 1.5}, "temperature: Input should be less than or equal to 1", id="too hot"),
         pytest.param({"frequency_penalty": 1}, "frequency_penalty: Extra inputs are not permitted", id="unknown"),
         pytest.param({"messages": []}, "messages: at least one message is required", id="no message"),

@@ -25,6 +25,7 @@ async def test_an_endpoint_comes_up_in_its_time(workspace: Workspace) -> None:
     assert (made["creator"], made["task"], made["tags"][0]) == (
         "default@example.com", "llm/v1/chat", {"key": "a", "value": "1"},
     )  # fmt: skip
+    assert (made["creator_display_name"], made["creator_kind"]) == ("default", "User")
     assert "config" not in made
     assert made["pending_config"]["start_time"] == made["creation_timestamp"]
     assert await state_of(workspace) == "NOT_READY IN_PROGRESS NOT_SUSPENDED"
@@ -119,6 +120,15 @@ async def test_a_route_optimized_endpoint_has_an_address_of_its_own(workspace: W
     answer = await workspace.running.ask("databricks", path, {"inputs": [1]}, headers=headers)
     assert len(answer.json()["predictions"]) == 1
     assert (await workspace.running.ask("databricks", "/api/2.0/serving-endpoints", headers=headers)).status == 403
+
+
+async def test_a_workspace_has_room_for_a_thousand(start: Start) -> None:
+    workspace = await open_workspace(start)
+    made = [await workspace.make(CUSTOM, name=f"e{n}") for n in range(1001)]
+    assert {answer.status for answer in made[:1000]} == {200}
+    assert (made[1000].status, made[1000].json()["error_code"]) == (400, "RESOURCE_LIMIT_EXCEEDED")
+    assert (await workspace.call("DELETE", "/e7")).status == 200
+    assert (await workspace.make(CUSTOM, name="e7")).status == 200
 
 
 async def test_a_token_of_one_route_optimized_endpoint_opens_no_other(start: Start) -> None:

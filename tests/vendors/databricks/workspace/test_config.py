@@ -15,6 +15,27 @@ HALVES = {"traffic_config": {"routes": [{"served_model_name": name, "traffic_per
     [
         pytest.param([{**CUSTOM, "workload_size": "Huge"}], {}, "not a valid workload_size", id="a size"),
         pytest.param([{**CUSTOM, "workload_type": "TPU"}], {}, "not a valid workload_type", id="a type"),
+        pytest.param([{**CUSTOM, "environment_vars": []}], {}, "must map names to texts", id="no variables"),
+        pytest.param([{**CUSTOM, "environment_vars": {"A": 1}}], {}, "must map names to texts", id="a number"),
+        pytest.param(
+            [{**CUSTOM, "environment_vars": {f"V{n}": "x" for n in range(51)}}], {}, "at most 50", id="51 variables"
+        ),
+        pytest.param(
+            [{**CUSTOM, "max_provisioned_concurrency": 1025}], {}, "from 0 to 1024", id="too many calls at once"
+        ),
+        pytest.param([{**CUSTOM, "min_provisioned_concurrency": -4}], {}, "from 0 to 1024", id="less than no call"),
+        pytest.param(
+            [{**CUSTOM, "min_provisioned_concurrency": 8, "max_provisioned_concurrency": 4}],
+            {},
+            "cannot exceed",
+            id="more at least than at most",
+        ),
+        pytest.param(
+            [{**CUSTOM, "min_provisioned_concurrency": 4, "workload_size": "Small"}],
+            {},
+            "cannot be given together",
+            id="two sizes",
+        ),
         pytest.param([{**CUSTOM, "name": "a b"}], {}, "name 'a b' is invalid", id="a name"),
         pytest.param([{"external_model": {"name": "m", "provider": "openai"}}], {}, "'task'", id="no task"),
         pytest.param([{"external_model": {"name": "m", "task": "llm/v1/chat"}}], {}, "'provider'", id="no provider"),
@@ -35,7 +56,28 @@ async def test_refused_entities(start: Start, entities: list[JSON], config: JSON
     assert text in answer.json()["message"]
 
 
-@pytest.mark.parametrize("field", ["CPU", "CPU_LARGE", "GPU_XLARGE_8", "MULTIGPU_MEDIUM"])
+async def test_what_is_within_bounds_is_kept(start: Start) -> None:
+    workspace = await open_workspace(start)
+    entity = {"environment_vars": {f"V{n}": "x" for n in range(50)}, "max_provisioned_concurrency": 1024}
+    made = await workspace.make({**CUSTOM, "min_provisioned_concurrency": 4, **entity})
+    (kept,) = made.json()["pending_config"]["served_entities"]
+    assert {name: kept[name] for name in entity} == entity
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "CPU",
+        "CPU_MEDIUM",
+        "CPU_LARGE",
+        "GPU_SMALL",
+        "GPU_MEDIUM",
+        "GPU_LARGE",
+        "GPU_XLARGE",
+        "GPU_XLARGE_8",
+        "MULTIGPU_MEDIUM",
+    ],
+)
 async def test_every_kind_of_machine(start: Start, field: str) -> None:
     workspace = await open_workspace(start)
     assert (await workspace.make({**CUSTOM, "workload_type": field, "workload_size": "Large"})).status == 200
