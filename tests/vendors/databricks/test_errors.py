@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.databricks.errors import WIRE, render_error, render_late_error
@@ -300,6 +301,20 @@ def test_payload_limit(path: str) -> None:
     answer = too_large(path, payload_limit_bytes=100)
     assert (answer.status, "100 bytes" in answer.message) == (413, True)
     assert too_large(path).status == 200
+
+
+@pytest.mark.parametrize(("size", "status"), [(400, 200), (401, 413)])
+def test_a_custom_model_takes_four_times_as_much(size: int, status: int) -> None:
+    custom = Deployment(vendor="databricks", name="scorer", mode="custom")
+    body = b'{"inputs": ["' + b"x" * (size - 16) + b'"]}'
+    answer = send("/serving-endpoints/scorer/invocations", body, deployments=(custom,), payload_limit_bytes=100)
+    assert (len(body), answer.status) == (size, status)
+
+
+def test_headers_that_nobody_knows_change_nothing() -> None:
+    body: JSON = {"messages": [{"role": "user", "content": "x"}]}
+    odd = {"X-Databricks-Workspace-Id": "7", "X-Databricks-Endpoints-API-Client": "a", "User-Agent": "b", "X-Odd": "c"}
+    assert send(PATH, body, headers=odd).body == send(PATH, body).body
 
 
 @pytest.mark.parametrize("path", ["chat/completions", "completions", "embeddings", "responses"])

@@ -40,6 +40,37 @@ async def test_an_endpoint_comes_up_in_its_time(workspace: Workspace) -> None:
     assert answer.header("served-model-name") == "system.ai.meta_llama_v3_1_8b_instruct-2"
 
 
+@pytest.mark.parametrize("path", ["", "/pt"])
+async def test_what_is_left_out_of_a_new_endpoint_is_filled_in(workspace: Workspace, path: str) -> None:
+    bounds = {"min_provisioned_throughput": 0, "max_provisioned_throughput": 980}
+    made = await workspace.call("POST", path, {"name": "mine", "config": {"served_entities": [{**LLAMA, **bounds}]}})
+    shape, name = made.json(), "system.ai.meta_llama_v3_1_8b_instruct-2"
+    assert (shape["description"], shape["route_optimized"], shape["permission_level"]) == ("", False, "CAN_MANAGE")
+    (entity,) = shape["pending_config"]["served_entities"]
+    assert (entity["name"], entity["scale_to_zero_enabled"], entity["state"]) == (
+        name, False, {"deployment": "DEPLOYMENT_CREATING", "deployment_state_message": ""},
+    )  # fmt: skip
+    assert shape["pending_config"]["traffic_config"]["routes"] == [
+        {"served_model_name": name, "served_entity_name": name, "traffic_percentage": 100}
+    ]
+    workspace.pass_time(60)
+    (entity,) = (await workspace.get())["config"]["served_entities"]
+    assert entity["state"]["deployment"] == "DEPLOYMENT_READY"
+
+
+async def test_a_provisioned_endpoint_gets_another_config(workspace: Workspace) -> None:
+    await workspace.make()
+    workspace.pass_time(60)
+    config = {"served_entities": [{**LLAMA, "max_provisioned_throughput": 1960}]}
+    assert (await workspace.call("PUT", "/pt/mine/config", {"config": config})).status == 200
+    shape = await workspace.get()
+    assert (shape["state"]["ready"], "max_provisioned_throughput" in str(shape["config"])) == ("READY", False)
+    assert (shape["config"]["config_version"], shape["pending_config"]["config_version"]) == (1, 2)
+    workspace.pass_time(60)
+    (entity,) = (await workspace.get())["config"]["served_entities"]
+    assert entity["max_provisioned_throughput"] == 1960
+
+
 async def test_a_custom_model_is_stopped_and_started(workspace: Workspace) -> None:
     shape = (await workspace.make(CUSTOM)).json()["pending_config"]
     assert shape["served_models"] == [
@@ -175,8 +206,10 @@ async def test_nothing_is_changed_twice_at_once(workspace: Workspace) -> None:
     await workspace.make()
     again = await workspace.make()
     assert (again.status, again.json()["error_code"]) == (409, "RESOURCE_ALREADY_EXISTS")
+    assert again.json()["message"] == "Serving endpoint with name mine already exists"
     update = await workspace.call("PUT", "/mine/config", {"served_entities": [LLAMA]})
     assert (update.status, update.json()["error_code"]) == (409, "RESOURCE_CONFLICT")
+    assert update.json()["message"].startswith("Endpoint mine is currently updating. Wait for the update to complete")
 
 
 async def test_the_old_names_of_entities_are_taken(workspace: Workspace) -> None:

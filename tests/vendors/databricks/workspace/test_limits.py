@@ -74,3 +74,13 @@ async def test_limits_through_the_api_come_on_top(start: Start) -> None:
     assert (await workspace.chat(SMALL, max_tokens=501)).status == 429
     assert (await workspace.chat(SMALL)).status == 200
     assert (await workspace.chat(SMALL)).status == 429
+
+
+async def test_a_workspace_answers_two_hundred_queries_a_second(start: Start) -> None:
+    workspace = await limited(start)
+    path = "/databricks-bge-large-en/invocations"
+    asked = [await workspace.call("POST", path, {"input": "x"}, base="/serving-endpoints") for _ in range(201)]
+    assert {answer.status for answer in asked[:200]} == {200}
+    assert (asked[200].status, "Exceeded workspace QPS rate limit" in asked[200].json()["message"]) == (429, True)
+    workspace.pass_time(1)
+    assert (await workspace.call("POST", path, {"input": "x"}, base="/serving-endpoints")).status == 200
