@@ -8,7 +8,7 @@ from typing import Protocol
 from weakref import ref
 
 from emulator.control.explain import describe_nearest
-from emulator.core.wire import Headers, WireRequest
+from emulator.core.wire import LONGEST_PATH, Headers, WireRequest
 from emulator.faults import Strike
 from emulator.scenario.match import Facts, Match, Verdict
 
@@ -245,6 +245,7 @@ class Entry:
 
     def forget(self) -> None:
         """Keep no more than the figures."""
+        self.path = self.path[:LONGEST_PATH]
         self.keep = self.evidence = self._shown = None
 
     @property

@@ -15,6 +15,7 @@ DURATIONS = tuple([0.01 * 2**step for step in range(14)])
 FIRST_TOKENS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 PER_TOKEN = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5)
 _TOGETHER = 256  # values that are put into buckets at once, which costs less
+_MOST_SERIES = 2000  # some kilobyte each; in later ones no model has a name, in those after them no status, either
 _MOST_NAMES = 1000  # of rules and the like; later ones are counted as others
 
 
@@ -135,24 +136,34 @@ class Series:
 
 @dataclass(slots=True)
 class Totals:
-    """What calls to one vendor add up to."""
+    """What calls to one vendor add up to; ``most``: different labels, but for some beyond that say little."""
 
+    most: int = _MOST_SERIES
     series: dict[Labels, Series] = field(default_factory=dict)
     faults: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
 
     def add(self, calls: Sequence[Counted], labels: Labels) -> None:
         """Count some of one kind."""
-        series = self.series.get(labels)
-        if series is None:
-            series = self.series[labels] = Series()
-        series.add(calls)
+        self._take(labels).add(calls)
         rule, faults = calls[0].rule, calls[0].faults
         if rule is not None:
             name = rule if rule in self.rules or len(self.rules) < _MOST_NAMES else OTHER
             self.rules[name] += len(calls)
         for fault in faults:
             self.faults[fault] += len(calls)
+
+    def _take(self, labels: Labels) -> Series:
+        """The series of these labels, or of what is left of them where there are too many."""
+        series = self.series.get(labels)
+        if series is None:
+            operation, provider, _, status, failure = labels
+            if len(self.series) >= self.most:
+                labels = operation, provider, OTHER, status, failure
+            if len(self.series) >= 2 * self.most:
+                labels = operation, provider, OTHER, status // 100 * 100, failure
+            series = self.series.setdefault(labels, Series())
+        return series
 
     def settle(self) -> None:
         """Count what waits."""

@@ -25,6 +25,8 @@ class _Nothing(dict[str, str]):
 NOTHING: Mapping[str, str] = _Nothing()
 UNNAMED = bytes(16)
 """The key of a request that has none yet."""
+LONGEST_PATH = 1024
+"""Characters of a path that are remembered when all else of a request is forgotten."""
 
 
 class _Unread:
@@ -103,7 +105,8 @@ class WireRequest:
         self._json = _UNREAD
 
     def forget(self) -> None:
-        """Keep only what tells where the request went and who made it."""
+        """Keep only what tells where the request went, the beginning of a long path, and who made it."""
+        self.path = self.path[:LONGEST_PATH]
         self.body = b""
         self.query = self.headers = self.documents = NOTHING
         self._json = _UNREAD

@@ -20,6 +20,8 @@ from emulator.server.wire.pump import Sent
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
+_LONGEST_NAME = 256  # characters of a deployment's name that nothing has: it stays when the request is forgotten
+
 
 @dataclass(slots=True, eq=False)
 class Exchange:
@@ -76,7 +78,7 @@ class Exchange:
             return self.call.deployment.name, self.call.served
         details = {} if self.refusal is None else self.refusal.details
         name = details.get("deployment")
-        return (str(name), str(details.get("served", ""))) if name else (None, "")
+        return (str(name)[:_LONGEST_NAME], str(details.get("served", ""))) if name else (None, "")
 
     @property
     def rule(self) -> str | None:

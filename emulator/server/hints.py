@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import inf
 
 from emulator.control.entry import LimitCheck
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.passing import remember_meanwhile
 from emulator.core.quota import Balance, Charge
 from emulator.core.vendor import AnyService, AnyVendor, Vendors
 from emulator.core.wire import WireRequest
@@ -143,7 +144,7 @@ def _explain_deployment(wire: WireRequest, service: AnyService) -> str:
     return _suggest(_cut(name), tuple(service.deployments))
 
 
-@lru_cache(maxsize=256)  # whoever asks for the wrong one asks again, and to look takes milliseconds
+@remember_meanwhile  # whoever asks for the wrong one asks again, and to look takes milliseconds
 def _suggest(name: str, known: tuple[str, ...]) -> str:
     meant = nearest(name, known)
     if meant is not None:

@@ -94,3 +94,13 @@ def test_rules_have_names_up_to_a_bound() -> None:
     for number in range(1100):
         totals.add([Counted(rule=f"rule {number}")], LABELS)
     assert (len(totals.rules), totals.rules[OTHER], totals.rules["rule 1"]) == (1001, 100, 1)
+
+
+def test_labels_are_told_apart_up_to_a_bound_and_no_call_is_lost() -> None:
+    totals = Totals(most=10)
+    for number in range(400):
+        totals.add([Counted()], ("chat", "toy", f"m{number}", 200 + number, ""))
+    assert len(totals.series) <= 2 * 10 + 5
+    assert sum(series.count for series in totals.series.values()) == 400
+    assert totals.series["chat", "toy", OTHER, 500, ""].count == 100
+    assert totals.series["chat", "toy", "m9", 209, ""].count == 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from emulator.core.room import Roomy
 from emulator.engine.budget import Budget, Exhausted
 from emulator.engine.regex import charset
 from emulator.engine.regex.parse import parse_pattern
@@ -17,6 +17,8 @@ from emulator.engine.regex.tree import Anchor, BadPattern, Chars, Choice, Group,
 
 _LARGEST = 20_000  # instructions of one pattern
 _REMEMBERED = 4_000  # steps of one machine
+_ROOM = 200_000  # for instructions and what steps led to, of all machines that are kept; some 40 MB
+_STEP = 5  # instructions' worth of memory that a step takes beside the state it led to
 _END = -1  # in place of the next character
 
 
@@ -139,6 +141,7 @@ class Machine:
         found = self._step(state, before, char, budget)
         if len(self._memo) < _REMEMBERED:
             self._memo[mark] = found, left - budget.units
+            _MACHINES.charge(_STEP + len(found))
         return found
 
     def _step(self, state: State, before: int, char: int, budget: Budget) -> State:
@@ -217,7 +220,13 @@ def _fulfilled(duties: Iterable[Duty], before: int, budget: Budget) -> bool:
     return all([machine.accepts(state, before, budget) != negative for machine, state, negative in duties])
 
 
-@lru_cache(maxsize=512)
+def _make(pattern: str) -> Machine:
+    return Machine(parse_pattern(pattern), anywhere=True)
+
+
+_MACHINES = Roomy(_make, lambda pattern, machine: len(machine.code), _ROOM)
+
+
 def machine_of(pattern: str) -> Machine:
     """The machine that finds ``pattern`` anywhere in a text.
 
@@ -225,7 +234,7 @@ def machine_of(pattern: str) -> Machine:
         BadPattern: it has parts no such machine can have.
         Exhausted: it is too large.
     """
-    return Machine(parse_pattern(pattern), anywhere=True)
+    return _MACHINES[pattern]
 
 
 def reads(pattern: str, text: str, budget: Budget) -> bool:

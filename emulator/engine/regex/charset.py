@@ -8,9 +8,12 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
+from emulator.core.room import Roomy
+
 Ranges = tuple[tuple[int, int], ...]
 
 LAST = sys.maxunicode
+_ROOM = 50_000  # ranges of sets that are known; some 10 MB
 ANY: Ranges = ((0, 0xD7FF), (0xE000, LAST))  # lone surrogates are not text
 DIGITS: Ranges = ((0x30, 0x39),)
 WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
@@ -97,11 +100,17 @@ def pick(ranges: Ranges, index: int) -> str:
     raise AssertionError("index below size")
 
 
-@lru_cache(maxsize=4096)
 def readable(ranges: Ranges) -> tuple[Ranges, ...]:
     """The parts a reader would expect, most expected first; never empty unless ``ranges`` is."""
+    return _READ[ranges]
+
+
+def _find_readable(ranges: Ranges) -> tuple[Ranges, ...]:
     parts = tuple(part for wanted in _READABLE if (part := intersect(ranges, wanted)))
     return parts or ((ranges,) if ranges else ())
+
+
+_READ = Roomy(_find_readable, lambda ranges, parts: 5 + len(ranges), _ROOM)
 
 
 @lru_cache(maxsize=256)

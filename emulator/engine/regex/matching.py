@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from emulator.core.room import Roomy
 from emulator.engine.budget import Budget
 from emulator.engine.regex import charset
 from emulator.engine.regex.automaton import reads
@@ -24,6 +24,7 @@ from emulator.engine.regex.tree import (
 )
 
 _MANY = 50_000  # ways to share out one text that are too many to try
+_ROOM = 500_000  # characters of Python's words for patterns, a class being some tens; some 10 MB
 _SHORT = 64  # characters tried against a pattern whose cost grows with a power of the length
 
 
@@ -41,14 +42,24 @@ def matches(pattern: str, text: str, budget: Budget) -> bool:
     return reads(pattern, text, budget)
 
 
-@lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
     """The pattern for Python, and how its cost grows: 1 gently, 2 as a power, 3 exponentially."""
+    return _COMPILED[pattern]
+
+
+def _compile(pattern: str) -> tuple[re.Pattern[str], int]:
     part = parse_pattern(pattern)
     try:
         return re.compile(_render(part)), _risk(part)
     except (re.error, OverflowError, RecursionError) as error:
         raise BadPattern(f"{pattern!r} is not understood: {error}") from None
+
+
+def _weigh(pattern: str, compiled: tuple[re.Pattern[str], int]) -> int:
+    return len(compiled[0].pattern)
+
+
+_COMPILED = Roomy(_compile, _weigh, _ROOM)
 
 
 def _risk(part: Part) -> int:

@@ -6,8 +6,7 @@ Source: ECMA-262, 22.2.1 (Patterns). Also understood, because schemas in the wil
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from emulator.core.room import Roomy
 from emulator.engine.regex import charset
 from emulator.engine.regex.charset import Ranges
 from emulator.engine.regex.tree import (
@@ -39,20 +38,23 @@ _DIGITS = "0123456789"
 _MOST_REPEATS = 100_000
 _MOST_DIGITS = 100  # of a repeat's bounds
 _DEEPEST = 60
+_ROOM = 200_000  # characters of patterns that are known; some 30 MB
 
 
-@lru_cache(maxsize=1024)
-def parse_pattern(pattern: str) -> Part:
-    """Read one pattern.
-
-    Raises:
-        BadPattern: it is not one.
-    """
+def _read(pattern: str) -> Part:
     parser = _Parser(pattern)
     part = parser.choice(0)
     if parser.at < len(pattern):
         raise BadPattern(f"{pattern!r} has an unmatched ) at {parser.at}")
     return part
+
+
+_TREES = Roomy(_read, lambda pattern, tree: 20 + len(pattern), _ROOM)
+
+
+def parse_pattern(pattern: str) -> Part:
+    """Read one pattern, or raise :class:`BadPattern`."""
+    return _TREES[pattern]
 
 
 class _Parser:

@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import repeat
+from itertools import count, repeat
 from math import nan
 from typing import Protocol
 
@@ -23,6 +23,8 @@ _COLUMNS = (
     "events",
 )  # of a row of them
 _WIDTH = len(_COLUMNS)
+_MOST_NAMES = 4 * _LATEST  # of deployments and who served, a row having two of them
+_MOST_COUNTED = 10_000  # deployments, servers and classes of status; those counted longest ago are forgotten
 _SESSIONS = 1000  # and deployments of which it is known when they were asked last
 _FRESH = 500  # calls that wait to be counted
 
@@ -62,6 +64,7 @@ class VendorMetrics:
         self._by_deployment: Counter[tuple[str, str, int]] = Counter()  # and who served, and class of status
         self._figures = array("d")
         self._names: dict[str, int] = {}
+        self._numbers = count()
         self._last: dict[tuple[str, str], float] = {}
         self._working: Counter[str] = Counter()
         self._joined = 0
@@ -90,23 +93,39 @@ class VendorMetrics:
 
     def _count(self, calls: Sequence[Answered]) -> None:
         """Count some of one kind."""
-        first, count = calls[0], len(calls)
+        first, many = calls[0], len(calls)
         deployment, served, status = first.deployment, first.served, first.status
         if not 200 <= status < 400:
-            self._errors[first.error or ""] += count
+            self._errors[first.error or ""] += many
         if deployment is None:
             return
-        self._by_deployment[deployment, served, status // 100] += count
+        self._count_at((deployment, served, status // 100), many)
         self._note_end(deployment, first.session, calls[-1].ended)
         asked, said = [call.prompt_tokens for call in calls], [call.completion_tokens for call in calls]
         self._prompt_tokens += sum(asked)
         self._completion_tokens += sum(said)
-        names = self._names
-        places = names.setdefault(deployment, len(names)), names.setdefault(served, len(names))
+        places = self._place(deployment), self._place(served)
         times = [call.duration for call in calls], [nan if call.ttft is None else call.ttft for call in calls]
         events = [call.events for call in calls]
         for row in zip(*map(repeat, places), *times, asked, said, events, strict=False):
             self._figures.extend(row)
+
+    def _count_at(self, key: tuple[str, str, int], many: int) -> None:
+        """Count some of one deployment, the one counted latest standing last; a client may invent names without end."""
+        counts = self._by_deployment
+        counts[key] = counts.pop(key, 0) + many
+        if len(counts) > _MOST_COUNTED:
+            del counts[next(iter(counts))]
+
+    def _place(self, name: str) -> int:
+        """The number that stands for a name in the figures; names of which there are none any more are forgotten."""
+        place = self._names.get(name)
+        if place is None:
+            if len(self._names) >= _MOST_NAMES:
+                used = {*self._figures[::_WIDTH], *self._figures[1::_WIDTH]}
+                self._names = {known: number for known, number in self._names.items() if number in used}
+            place = self._names[name] = next(self._numbers)
+        return place
 
     def know(self, names: Iterable[str]) -> None:
         """These deployments are counted by their names from now on."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from emulator.control.totals import OTHER, Counted, Totals
 
 _MOST_SESSIONS = 1000  # that have sums of their own; those used longest ago go first
+_MOST_OF_SESSION = 200  # different labels
 _MOST_KNOWN = 10_000  # deployments with a name of their own
 
 
@@ -62,7 +63,7 @@ class Sums:
     def _take(self, session: str) -> Totals:
         totals = self._sessions.get(session)
         if totals is None:
-            totals = self._sessions[session] = Totals()
+            totals = self._sessions[session] = Totals(_MOST_OF_SESSION)
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
         else:

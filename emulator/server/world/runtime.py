@@ -11,6 +11,7 @@ from emulator.control.journal import Journal
 from emulator.control.target import Teller
 from emulator.control.timing import Timing
 from emulator.core.clock import Clock
+from emulator.core.passing import forget_worlds
 from emulator.core.secret import make_keyring
 from emulator.core.state import State
 from emulator.core.vendor import Vendors
@@ -249,6 +250,7 @@ class Runtime:
         """Another scenario is at work; nothing may hold on to the one before."""
         for metrics in self._metrics.values():
             metrics.catch_up()
+        forget_worlds()
         for tell in self.changed:
             tell(session)
 
@@ -273,6 +275,8 @@ class Runtime:
             task.add_done_callback(self._tasks.discard)
         for metrics in self._metrics.values():
             metrics.forget(session.name)
+        if session.world is not None:
+            forget_worlds()
         for tell in (*self.forgotten, *self.changed):
             tell(session.name)
 

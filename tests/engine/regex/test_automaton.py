@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 
 from emulator.engine.budget import Budget
-from emulator.engine.regex.automaton import reads
+from emulator.engine.regex.automaton import _MACHINES, reads
 from emulator.engine.regex.matching import compile_pattern
 from tests.engine.regex.patterns import PATTERNS, TEXTS
 
@@ -12,3 +12,14 @@ from tests.engine.regex.patterns import PATTERNS, TEXTS
 @given(PATTERNS, TEXTS)
 def test_both_ways_to_match_agree(pattern: str, text: str) -> None:
     assert reads(pattern, text, Budget()) == (compile_pattern(pattern)[0].search(text) is not None)
+
+
+def test_machines_and_what_they_remember_have_so_much_room_together() -> None:
+    for number in range(400):
+        text = "ab" * 40 + str(number)
+        assert reads(f"^(a|b|ab|[a-z]{{1,9}}|{number})*$", text, Budget(10**7))
+    machines = _MACHINES.values()
+    instructions = sum(len(machine.code) for machine in machines)
+    led_to = sum(5 + len(found) for machine in machines for found, _ in machine._memo.values())
+    assert 0 < instructions + led_to <= _MACHINES.held <= 200_000
+    assert len(_MACHINES) < 400

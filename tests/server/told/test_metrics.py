@@ -1,13 +1,17 @@
 """What totals hold on to: figures, and nothing of calls, worlds and evidence."""
 
+from __future__ import annotations
+
 import gc
 import sys
 import weakref
+from dataclasses import dataclass
 
 from emulator.server.short.slip import Slip
 from emulator.server.told.metrics import VendorMetrics
 from emulator.server.told.trace import Trace
 from tests.conftest import Start
+from tests.server.told.test_sums import Ended
 from tests.server.toy import TOY
 from tests.wire import Running
 
@@ -57,3 +61,31 @@ async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> 
     assert set(metrics.samples("events", deployment="toy", served=trace.served)) == {trace.events}
     assert metrics.samples("events", deployment="other") == ()
     assert sys.getsizeof(metrics._figures) < 1_000_000
+
+
+@dataclass
+class _Refused(Ended):
+    """A call to a deployment that a client made up."""
+
+    operation: str | None = None
+    status: int = 404
+    error: str | None = "not_found"
+    served: str = ""
+    ended: float = 0.0
+    completion_tokens: int = 0
+    events: int = 0
+
+
+def test_names_that_clients_make_up_are_not_remembered_for_good() -> None:
+    metrics = VendorMetrics()
+    metrics.add(_Refused(deployment="real"))
+    for number in range(60_000):
+        metrics.add(_Refused(deployment=f"d{number}"))
+    metrics.add(_Refused(deployment="real"))
+    assert len(metrics.samples("duration")) == 10_000
+    assert len(metrics._by_deployment) == 10_000
+    assert len(metrics._names) <= 40_000
+    assert metrics.samples("duration", deployment="real", served="") == (1.0,)
+    assert metrics.samples("duration", deployment="d59999", served="") == (1.0,)
+    assert metrics.samples("duration", deployment="d1", served="") == ()
+    assert (metrics.total("requests"), metrics.total("failed", error="not_found")) == (60_002, 60_002)

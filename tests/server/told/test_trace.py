@@ -42,6 +42,20 @@ async def test_figures_outlive_all_else(start: Start, before: Callable[[Trace], 
     assert (trace.wire.body, dict(trace.wire.headers), trace.body) == (b"", {}, None)
 
 
+@pytest.mark.parametrize(
+    "before", [pytest.param(Trace.read, id="read before"), pytest.param(Trace.cut, id="never read before")]
+)
+async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callable[[Trace], object]) -> None:
+    running = await start(vendors=[TOY])
+    await running.ask("toy", f"/{'long' * 1000}", {})
+    (trace,) = running.built.journal.list_calls()
+    assert isinstance(trace, Trace)
+    before(trace)
+    assert len(trace.read().path) == 4001
+    trace.forget()
+    assert (len(trace.wire.path), len(trace.read().path)) == (1024, 1024)
+
+
 async def test_without_bodies_no_header_is_held_either(start: Start) -> None:
     _, trace = await leave(start, "journal: {bodies: none}\n")
     assert (trace.wire.body, dict(trace.wire.headers), trace.headers, trace.size) == (b"", {}, (), 0)

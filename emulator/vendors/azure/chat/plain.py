@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError
+from emulator.core.passing import remember_meanwhile
 from emulator.core.vendor import Call, Codec
 from emulator.core.wire import WireRequest
 from emulator.dialects.usual import FIELDS, ROLES, SAMPLINGS, read_body, read_limit, read_texts
@@ -48,7 +47,7 @@ def read_plain(request: WireRequest, service: AzureService) -> Call | None:
     return Call(deployment, ask, codec, stream, (count,), True)
 
 
-@lru_cache(maxsize=1024)
+@remember_meanwhile
 def _find_codec(habits: Habits, task: str) -> Codec | None:
     """What words all usual answers of a deployment; ``None``: it has more to say to its chats."""
     roles = habits.traits.get("roles")

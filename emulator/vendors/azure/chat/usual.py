@@ -5,9 +5,8 @@ A template holds all that the answers of a deployment have in common.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from emulator.core.json import dump_json, dump_string
+from emulator.core.passing import remember_meanwhile
 from emulator.core.plan import Plan
 from emulator.dialects.sse import quote
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, draw_answer_id, shape_prompt_results
@@ -50,7 +49,7 @@ def fill(plan: Plan, habits: Habits) -> bytes:
     return template % (finish, said, created, id, completion, prompt, total)
 
 
-@lru_cache(maxsize=1024)
+@remember_meanwhile
 def _prepare(habits: Habits) -> bytes:
     model, fingerprint = quote(habits.model).replace(b"%", b"%%"), habits.fingerprint.encode()
     if habits.openai:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from emulator.core.call import ChatAsk, Deployment
 from emulator.core.json import Object
+from emulator.core.passing import remember_meanwhile
 from emulator.core.quota import Quota
 from emulator.core.record import record
 from emulator.core.vendor import Call, Codec
@@ -65,7 +64,7 @@ def _read(body: Object, deployment: Deployment, usual: Usual, service: Databrick
     return Call(deployment, ask, usual.codec, stream, (count,), True, usual.quotas, usual.served)
 
 
-@lru_cache(maxsize=1024)
+@remember_meanwhile
 def _find_usual(habits: Habits) -> Usual | None:
     """``None``: the endpoint has more to say to its chats."""
     deployment, settings, traits = habits.deployment, habits.settings, habits.deployment.traits

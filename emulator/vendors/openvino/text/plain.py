@@ -7,6 +7,7 @@ from dataclasses import replace
 from emulator.core.call import ChatAsk, Deployment
 from emulator.core.errors import EmulatedError
 from emulator.core.json import Object
+from emulator.core.passing import forget_with_world
 from emulator.core.record import record
 from emulator.core.vendor import Call, Codec
 from emulator.core.wire import WireRequest
@@ -35,6 +36,7 @@ class Usual:
 
 
 _KEPT: Kept[tuple[Servable, bool], Usual | None] = Kept()
+forget_with_world(_KEPT.clear)
 
 
 def read_plain(request: WireRequest, service: OvmsService) -> Call | None:

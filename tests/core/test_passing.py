@@ -1,0 +1,53 @@
+"""What is remembered as long as a scenario is at work."""
+
+import gc
+import weakref
+
+from emulator.core.passing import forget_worlds, remember_meanwhile
+from tests.conftest import Start
+from tests.server.toy import TOY
+
+
+class _World:
+    """Something of a scenario at work."""
+
+
+def test_what_was_found_out_of_a_world_goes_with_it() -> None:
+    asked: list[_World] = []
+
+    @remember_meanwhile
+    def find(world: _World) -> int:
+        asked.append(world)
+        return len(asked)
+
+    world = _World()
+    assert [find(world), find(world)] == [1, 1]
+    asked.clear()
+    gone = weakref.ref(world)
+    del world
+    gc.collect()
+    assert gone() is not None
+    forget_worlds()
+    gc.collect()
+    assert gone() is None
+
+
+async def test_a_scenario_that_begins_or_ends_makes_it_forget(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    asked: list[str] = []
+
+    @remember_meanwhile
+    def find(name: str) -> int:
+        asked.append(name)
+        return len(asked)
+
+    counts = [find("a")]
+    for method, path in (
+        ("PUT", "scenario"),
+        ("POST", "reset"),
+        ("PUT", "scenario?session=s"),
+        ("DELETE", "sessions/s"),
+    ):
+        await running.ask("front", f"/_emulator/{path}", b"version: 1\n" if method == "PUT" else None, method=method)
+        counts.append(find("a"))
+    assert counts == [1, 2, 3, 4, 5]
