@@ -8,11 +8,14 @@ from pathlib import Path
 
 from emulator.core.json import JSON
 from emulator.scenario.document import Document
+from emulator.scenario.files import explain, read_file
 from emulator.scenario.locations import KeyPath, look_up
 from emulator.scenario.mistakes import Mistake
 from emulator.scenario.outcomes import Outcome, ReplyOutcome
 from emulator.scenario.schema import Rule, Scenario
 from emulator.scenario.template import explain_template
+
+_MOST = 64 * 1024**2  # characters of all answers of a scenario
 
 
 class _NoAnswerError(Exception):
@@ -31,6 +34,18 @@ class Answers:
     texts: dict[KeyPath, str] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
+    _known: dict[Path, str] = field(default_factory=dict)
+    _room: int = _MOST
+
+    def read(self, file: Path) -> str:
+        """A file's text, the same for all who name it."""
+        if file not in self._known:
+            text = _read(file)
+            self._room -= len(text)
+            if self._room < 0:
+                raise _NoAnswerError(f"with it the answers are more than {_MOST // 1024**2} Mi characters")
+            self._known[file] = text
+        return self._known[file]
 
 
 def read_answers(document: Document, *, sent: bool) -> Answers:
@@ -45,7 +60,7 @@ def read_answers(document: Document, *, sent: bool) -> Answers:
             if sent:
                 raise _NoAnswerError("a scenario that is sent has no files beside it; write the text itself")
             file = _find(name, Path(document.locations.values[here].file).parent)
-            text = _read(file)
+            text = answers.read(file)
             mistake = explain_template(text) if reply.get("template") is True else None
             if mistake is not None:
                 raise _NoAnswerError(f"{name}: {mistake}")
@@ -83,7 +98,11 @@ def _find(name: str, folder: Path) -> Path:
     file = folder / name
     if "\0" in name:
         raise _NoAnswerError("no file has such a name")
-    if not file.resolve().is_relative_to(folder.resolve()):
+    try:
+        inside = file.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # links that lead to each other
+        raise _NoAnswerError(f"{name} leads nowhere") from None
+    if not inside:
         raise _NoAnswerError("expected a file in the scenario's folder or below it")
     if not file.is_file():
         raise _NoAnswerError(f"there is no file {name}")
@@ -93,9 +112,9 @@ def _find(name: str, folder: Path) -> Path:
 def _read(file: Path) -> str:
     """The text, without the line break at its end."""
     try:
-        return file.read_text(encoding="utf-8").removesuffix("\n")
+        return read_file(file).decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     except OSError as error:
-        raise _NoAnswerError((error.strerror or "cannot be read").lower()) from None
+        raise _NoAnswerError(explain(error)) from None
     except UnicodeDecodeError:
         raise _NoAnswerError("not UTF-8") from None
 

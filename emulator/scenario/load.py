@@ -14,6 +14,7 @@ from emulator.core.json import Object
 from emulator.scenario.answers import put_answers, read_answers
 from emulator.scenario.document import Document, join_documents
 from emulator.scenario.errors import ScenarioError
+from emulator.scenario.files import explain, read_file
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import Mistake, Row, explain_errors, nearest, sort_rows
@@ -149,15 +150,13 @@ def _stem(path: Path) -> str:
 
 def _read(path: Path) -> Document:
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for, and a device never ends
-            return Document(rows=[Row(str(path), 0, 0, "", "not a file")])
-        return _parse(path.read_bytes(), str(path))
+        return _parse(read_file(path), str(path))
     except OSError as error:
         return Document(rows=list(_unreadable(path, error).rows))
 
 
 def _unreadable(path: Path, error: OSError) -> ScenarioError:
-    return ScenarioError([Row(str(path), 0, 0, "", (error.strerror or "cannot be read").lower())])
+    return ScenarioError([Row(str(path), 0, 0, "", explain(error))])
 
 
 def _parse(text: str | bytes, file: str) -> Document:

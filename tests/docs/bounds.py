@@ -54,6 +54,7 @@ _REST = f"""
 | a deployment's dimensions | 65,536 | the same |
 | a limit's amount | 10^15 | the same |
 | a file of a scenario | 50,000 values and 8 MiB of text once aliases are written out, 500 levels | the same |
+| a file of a scenario, or of an answer beside it | 16 MiB; all answers together 64 Mi characters | the same |
 | credentials of a scenario | 1,000 | the same |
 | mistakes of a scenario or a control request | the first 200 are told one by one | how many more there are |
 | a control request that is no scenario | 10,000 values, 4 MiB of text | 413, `application/problem+json` |

@@ -20,6 +20,10 @@ def load(tmp_path: Path) -> Callable[..., list[str]]:
     (folder / "answers" / "hello.txt").write_text("Hello,\n{promt}\n", encoding="utf-8")
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "loop.txt").symlink_to(folder / "pool.txt")
+    (folder / "pool.txt").symlink_to(folder / "loop.txt")
+    with (folder / "giant.txt").open("wb") as giant:
+        giant.truncate(10 * 1024**3)  # a hole, which takes no room on the disk
 
     def read(*rules: str) -> list[str]:
         file = folder / "a.yaml"
@@ -51,6 +55,8 @@ def test_each_step_of_a_sequence_has_its_own(load: Callable[..., list[str]]) -> 
         pytest.param("{file: answers/bytes.bin}", "not UTF-8", id="not text"),
         pytest.param("{file: ../secret.txt}", "expected a file in the scenario's folder or below it", id="above"),
         pytest.param("{file: /etc/hostname}", "expected a file in the scenario's folder or below it", id="elsewhere"),
+        pytest.param("{file: loop.txt}", "loop.txt leads nowhere", id="links that lead to each other"),
+        pytest.param("{file: giant.txt}", "more than 16 MiB", id="a giant"),
         pytest.param("{file: link.txt}", "expected a file in the scenario's folder or below it", id="a way out"),
         pytest.param('{file: "a\\0b"}', "no file has such a name", id="no name of a file"),
         pytest.param(
@@ -100,3 +106,22 @@ def test_a_scenario_that_is_sent_has_no_files() -> None:
         "a.yaml:2:33: rules[0].reply.file: a scenario that is sent has no files beside it; write the text itself"
     ]
     assert load_text("version: 1\nrules: [{name: r, reply: {text: a}}]").answers.texts == {}
+
+
+def test_an_answer_that_many_rules_give_is_read_once(load: Callable[..., list[str]]) -> None:
+    texts = load(*[f"name: r{number}, reply: {{file: answers/tides.md}}" for number in range(50)])
+    assert len(texts) == 50
+    assert len({id(text) for text in texts}) == 1
+
+
+def test_all_answers_together_have_a_bound(tmp_path: Path) -> None:
+    rules = []
+    for number in range(6):
+        (tmp_path / f"{number}.txt").write_bytes(b"x" * 12 * 1024**2)
+        rules.append(f"- {{name: r{number}, reply: {{file: {number}.txt}}}}\n")
+    file = tmp_path / "a.yaml"
+    file.write_text("version: 1\nrules:\n" + "".join(rules), encoding="utf-8")
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario([file])
+    (row,) = refused.value.rows
+    assert (row.path, row.message) == ("rules[5].reply.file", "with it the answers are more than 64 Mi characters")

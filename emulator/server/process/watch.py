@@ -85,13 +85,20 @@ class Watcher:
 
 
 def read_stamps(paths: Sequence[Path]) -> Stamps:
-    """When each file was written, and its size; a file that is not there has none."""
+    """When each file was written, and its size; of what cannot be looked at, nought."""
     stamps: dict[Path, tuple[int, int]] = {}
     for path in paths:
-        try:
-            for file in find_files(path) if os.path.isdir(path) else [path]:
+        for file in _list_files(path):
+            try:
                 status = file.stat()
                 stamps[file] = (status.st_mtime_ns, status.st_size)
-        except (OSError, ScenarioError):
-            continue
+            except OSError:  # a link that leads nowhere hides no other file, and is one until it is taken away
+                stamps[file] = (0, 0)
     return stamps
+
+
+def _list_files(path: Path) -> Sequence[Path]:
+    try:
+        return find_files(path) if os.path.isdir(path) else [path]
+    except ScenarioError:
+        return []

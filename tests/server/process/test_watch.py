@@ -1,5 +1,6 @@
 """Files that change while they are served."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +146,72 @@ async def test_an_answer_that_changes_is_read_again(file: Path) -> None:
     (rule,) = folder.built.runtime.active.loaded.scenario.rules
     assert rule.reply is not None
     assert (rule.reply.text, folder.followed) == ("version: 1\nsecond", 1)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def _dangle(path: Path) -> None:
+    path.symlink_to(path.with_name("gone"))
+
+
+def _lock(path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("whoever may read everything is kept out of nothing")
+    write(path, "description: locked\n")
+    path.chmod(0)
+
+
+def _fill(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(10 * 1024**3)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        pytest.param(_pipe, "not a file", id="a pipe"),
+        pytest.param(Path.mkdir, "not a file", id="a folder"),
+        pytest.param(_loop, "too many levels of symbolic links", id="a link to itself"),
+        pytest.param(_dangle, "no such file or directory", id="a link to nothing"),
+        pytest.param(_lock, "permission denied", id="a file that may not be read"),
+        pytest.param(_fill, "more than 16 MiB", id="a giant"),
+    ],
+)
+async def test_nothing_strange_in_the_folder_stops_the_watcher(
+    tmp_path: Path, file: Path, make: Callable[[Path], None], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Folder(tmp_path, "one")
+    strange = tmp_path / "aaa.yaml"  # looked at before all others
+    make(strange)
+    write(file, "description: second\n")
+    await asyncio.wait_for(folder.watcher.look(), 20)
+    assert (folder.description, reason in caplog.text) == ("first", True)
+    strange.rmdir() if strange.is_dir() else strange.unlink()
+    await folder.watcher.look()
+    assert folder.description == "second"
+
+
+async def test_what_stands_beside_a_link_to_nothing_is_looked_at(tmp_path: Path, file: Path) -> None:
+    _dangle(tmp_path / "aaa.yaml")
+    before = read_stamps([tmp_path])
+    write(file, "description: second\n")
+    assert read_stamps([tmp_path]) != before
+
+
+async def test_a_file_that_changes_while_it_is_read_is_read_again(
+    tmp_path: Path, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Folder(file)
+    write(file, "description: second\nrules:\n- {name: r, repl")  # half of it is written
+    await folder.watcher.look()
+    assert (folder.description, "one.yaml:" in caplog.text) == ("first", True)
+    write(file, "description: second\nrules:\n- {name: r, reply: {text: Hi}}\n")
+    await folder.watcher.look()
+    assert folder.description == "second"
