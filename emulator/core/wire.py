@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from enum import IntFlag
@@ -214,8 +214,8 @@ answer the client has once it has read the event; one that brings none may say 0
 """
 
 
-Batch = tuple[bytes, int, int]
-"""Events that go out in one write: ``(chunks, size, count)``. Each is a chunk of its own; ``size``: without framing."""
+Batch = tuple[Sequence[bytes], int, int]
+"""Events that go out in one write: pieces, size, count. Each is a chunk of its own; the size is without framing."""
 
 
 class Foretold:

@@ -132,9 +132,9 @@ def join(
     for start in range(0, max(total, 1), MOST):
         end = min(total, start + MOST)
         woven, more = weave_some(start, end)
-        last, closing, closed = chunk(ending) if end == total else (b"", 0, 0)
-        yield b"".join((chunks, woven, last)), size + more + closing, count + end - start + closed
-        chunks, size, count = b"", 0, 0
+        last, closing, closed = chunk(ending) if end == total else ((), 0, 0)
+        yield (*chunks, woven, *last), size + more + closing, count + end - start + closed
+        chunks, size, count = (), 0, 0
 
 
 def chunk(events: Iterable[Event]) -> Batch:
@@ -149,7 +149,7 @@ def chunk(events: Iterable[Event]) -> Batch:
         if not int(mark) & _JOINED:
             pieces += b"%x\r\n" % len(held), held, _END
             held = b""
-    return b"".join(pieces), size, count
+    return pieces, size, count
 
 
 class _Openings(dict[int, bytes]):

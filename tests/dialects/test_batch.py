@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from urllib.parse import parse_qsl
 
 import pytest
@@ -42,7 +43,7 @@ def frame(events: Iterable[Event]) -> tuple[bytes, int, int]:
 
 def add_up(batches: Iterable[Batch]) -> tuple[bytes, int, int]:
     chunks, sizes, counts = zip(*batches, strict=True)
-    return b"".join(chunks), sum(sizes), sum(counts)
+    return b"".join(chain.from_iterable(chunks)), sum(sizes), sum(counts)
 
 
 _BYTES = st.binary(max_size=20)
@@ -146,7 +147,7 @@ def test_numbers_beyond_those_that_are_kept_are_made_all_the_same() -> None:
 
 def test_events_that_go_out_together_are_one_chunk() -> None:
     events = [(0.0, b"ab", 1, Mark.JOINED), (0.0, b"c", 1, Mark.DONE)]
-    assert chunk(events) == (b"3\r\nabc\r\n", 3, 2)
+    assert chunk(events) == ([b"3\r\n", b"abc", b"\r\n"], 3, 2)
 
 
 def stream_of(vendor: str, path: str, body: Mapping[str, JSON], scenario: str = "") -> WireStream:

@@ -241,6 +241,6 @@ def _pour(answer: WireStream) -> _Answer | None:
     first = None if batches is None else next(batches, None)
     if batches is None or first is None or next(batches, None) is not None:
         return None
-    chunks, size, count = first
+    pieces, size, count = first
     framing = frame(answer.status, None)
-    return _Answer(answer.status, answer.headers, framing, (chunks, LAST_CHUNK), size, count, True)
+    return _Answer(answer.status, answer.headers, framing, (*pieces, LAST_CHUNK), size, count, True)

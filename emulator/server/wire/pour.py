@@ -28,7 +28,7 @@ async def pour(
     sent.dues, sent.lateness = dues, lateness = list[float](), list[float]()
     batch = next(batches, None)
     while batch is not None:
-        chunks, size, count = batch
+        pieces, size, count = batch
         batch = next(batches, None)
         if transport is None or transport.is_closing():
             return False
@@ -40,8 +40,8 @@ async def pour(
         if batch is None:
             sent.whole = True
             before_end()
-            chunks += LAST_CHUNK
-        transport.write(head + chunks)
+            pieces = (*pieces, LAST_CHUNK)
+        transport.write(b"".join((head, *pieces)))
         head = b""
         if transport.get_write_buffer_size() > MOST_UNSENT:
             try:
