@@ -59,6 +59,7 @@ QUOTA = Family(
 )
 STORE = Family("emulator_store_up", "gauge", "1 while the store that replicas share answers, else 0.", (), False)
 LOSSES = Family("emulator_store_losses_total", "counter", "How often that store went away.", (), False)
+SKEW = Family("emulator_store_skew_seconds", "gauge", "How far this clock is ahead of the store's.", (), False)
 DURATION = Family(
     "gen_ai_server_request_duration_seconds", "histogram", "From admission to the end of the answer.", _SERVED
 )
@@ -69,7 +70,7 @@ REST = Family(
     "gen_ai_server_time_per_output_token_seconds", "histogram", "Of the same, for each token after the first.", _SERVED
 )
 FAMILIES = (
-    *(BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, STORE, LOSSES),
+    *(BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, STORE, LOSSES, SKEW),
     *(DURATION, FIRST, REST),
 )
 
@@ -102,6 +103,7 @@ class Page:
             if self.store is not None:
                 yield _family(STORE, [((), self.store.up)])
                 yield _family(LOSSES, [((), self.store.losses)])
+                yield _family(SKEW, [((), self.store.skew)])
         yield _family(QUOTA, self._list_quotas())
         for family, rows in _LISTED.items():
             yield _family(family, [((vendor, *key), n) for vendor, each in sums.items() for key, n in rows(each)])

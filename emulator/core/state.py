@@ -16,16 +16,26 @@ class StoreLostError(Exception):
     """The store does not answer."""
 
 
+class ApartError(StoreLostError):
+    """The store's clock and this machine's are too far apart to count by."""
+
+
 class DocumentsError(Exception):
     """Documents were found where none was expected; nothing was counted or charged."""
 
 
 @dataclass(slots=True)
 class Health:
-    """Of a store that may be away; ``losses``: how often it went."""
+    """Of a store that may be away.
+
+    Fields:
+        losses: how often it went.
+        skew: seconds by which this machine's clock is ahead of the store's.
+    """
 
     up: bool = True
     losses: int = 0
+    skew: float = 0.0
 
 
 class Store(Protocol):
@@ -54,9 +64,13 @@ class Store(Protocol):
         """
 
     async def tend(self) -> bool:
-        """Say, every few seconds, that this process lives; take back what those held that have died.
+        """Say, every few seconds, that this process lives; take back what those held that have died; compare clocks.
 
         False if the store has lost what it held, and all begins anew.
+
+        Raises:
+            StoreLostError: it cannot be reached.
+            ApartError: its clock is far from this process's.
         """
 
     async def let_go(self) -> None:

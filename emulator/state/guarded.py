@@ -10,7 +10,7 @@ from emulator.core.commons import Commons
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
 from emulator.core.quota import Balance, Charge, Level
-from emulator.core.state import Health, State, Store, StoreLostError
+from emulator.core.state import ApartError, Health, State, Store, StoreLostError
 from emulator.state.memory import MemoryState
 
 T = TypeVar("T")
@@ -19,12 +19,16 @@ log = logging.getLogger("emulator")
 
 
 class Guarded:
-    """A store, and what takes its place while it is away."""
+    """A store, and what takes its place while it is away.
+
+    ``apart``: why it is not asked although it answers; its clock and this machine's are far from one another.
+    """
 
     def __init__(self, store: Store, loss: Loss) -> None:
         self._store = store
         self.loss = loss
-        self.health = Health()
+        self.health = store.health or Health()
+        self.apart = ""
 
     @property
     def counts_for_all(self) -> bool:
@@ -44,8 +48,10 @@ class Guarded:
         try:
             known = await self._store.tend()
         except StoreLostError as error:
+            self.apart = str(error) if isinstance(error, ApartError) else ""
             await self.miss(error)
             return True
+        self.apart = ""
         self.find()
         if not known:
             log.warning("the store came back empty: counters and quotas begin anew")
@@ -62,7 +68,10 @@ class Guarded:
         if self.health.up:
             self.health.losses += 1
             what = "calls are refused" if self.loss == "refuse" else "this process counts alone"
-            log.error("the store does not answer, %s until it does: %s", what, error)
+            if isinstance(error, ApartError):
+                log.error("the store cannot be counted by, %s until it can: %s", what, error)
+            else:
+                log.error("the store does not answer, %s until it does: %s", what, error)
             self.health.up = False
             await self._store.let_go()
 
@@ -123,6 +132,8 @@ class GuardedState:
         if self._retired:
             return await question(self._local)
         try:
+            if self._guard.apart:
+                raise ApartError(self._guard.apart)
             answer = await question(self._state)
         except StoreLostError as error:
             await self._guard.miss(error)

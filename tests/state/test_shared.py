@@ -16,6 +16,7 @@ from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.quota import Charge, Quota, Unit
 from emulator.core.state import Store, StoreLostError
 from emulator.state import Room, open_store
+from emulator.state.guarded import Guarded, Loss
 from emulator.state.redis.server import Server
 from emulator.state.redis.store import open_redis
 from tests.state.servers import KINDS, find_server, free_port, running
@@ -93,6 +94,52 @@ async def test_a_machine_whose_clock_is_far_from_the_stores_takes_no_part(
         assert abs(store.commons.now() - time.time() + skew) < 0.2
     store.server = true
     await store.close()
+
+
+class Moved:
+    """A server whose clock is set while it is used."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.clock = Early(0.0)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.clock if name == "time" else self._server, name)
+
+
+@pytest.mark.parametrize("loss", ["refuse", "local"])
+async def test_clocks_are_compared_again_and_again(
+    server_url: str, loss: Loss, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_redis(urlsplit(f"{server_url}?prefix=moved-{loss}"))
+    moved = Moved(store.server)
+    store.server = cast(Server, moved)
+    guard = Guarded(store, loss)
+    state = guard.open("world")
+    await guard.begin("world", 1.0)
+    assert [await state.count("", "rule", b"a") for _ in range(3)] == [0, 1, 2]
+    for _ in range(2):
+        moved.clock = Early(5.0)
+        await guard.tend()
+        assert abs(guard.health.skew + 5.0) < 0.2
+        assert not guard.health.up
+    if loss == "refuse":
+        with pytest.raises(EmulatedError) as refused:
+            await state.count("", "rule", b"a")
+        assert refused.value.kind is ErrorKind.NOT_READY
+    else:
+        assert await state.count("", "rule", b"a") == 0
+    moved.clock = Early(-0.5)
+    assert await guard.tend()
+    assert abs(store.commons.now() - time.time() + 0.5) < 0.2
+    assert await state.count("", "rule", b"a") == 3
+    assert (guard.health.up, guard.health.losses) == (True, 1)
+    said = [record.message for record in caplog.records]
+    assert len(said) == 2
+    assert said[0].startswith("the store cannot be counted by, ")
+    assert "its clock and this machine's are -5.0 s apart, 1 s are allowed" in said[0]
+    assert said[1] == "the store answers again"
+    await guard.close()
 
 
 async def test_counters_and_documents_are_the_same_for_all(three: list[Store]) -> None:

@@ -47,8 +47,9 @@ local function has_documents(base, shelf)
 end
 
 -- Add one to a counter, and say what it was. A session has its part of the room, in two halves: once the younger is
--- full it takes the place of the older, whatever nobody asked for since is forgotten.
-local function count(base, which)
+-- full, give or take a tenth, it takes the place of the older; whatever nobody asked for since is forgotten.
+-- `renews`: it is time to renew how long all of it lives.
+local function count(base, which, renews)
   local young, old = base .. ':counts', base .. ':counts:old'
   local before = redis.call('HINCRBY', young, which, 1) - 1
   if before == 0 then
@@ -58,12 +59,16 @@ local function count(base, which)
       redis.call('HSET', young, which, before + 1)
       redis.call('HDEL', old, which)
     end
-    local part = MOST_COUNTERS / 2 / math.max(1, redis.call('ZCARD', root_of(base) .. ':sessions'))
-    if redis.call('HLEN', young) >= part then
-      redis.call('RENAME', young, old)
-      redis.call('SADD', base .. ':keys', old)
+    local size = redis.call('HLEN', young)
+    renews = renews or size == 1
+    if size < 100 or size % 10 == 0 then
+      local part = MOST_COUNTERS / 2 / math.max(1, redis.call('ZCARD', root_of(base) .. ':sessions'))
+      if size >= part then
+        redis.call('RENAME', young, old)
+        redis.call('SADD', base .. ':keys', old)
+      end
     end
   end
-  keep(base, young)
+  if renews then keep(base, young) end
   return exact(before)
 end

@@ -10,6 +10,7 @@ at = tonumber(at)
 local now = tonumber(ARGV[2]) or at
 local costs = ARGV[3] ~= '' and cjson.decode(ARGV[3]) or nil
 for number, share in ipairs(cjson.decode(bill)) do
-  open(base, share, now).settle(share, ticket, costs and costs[number] or share.least, at)
+  local account = open(base, share, now)
+  if not share.is_new then account.settle(share, ticket, costs and costs[number] or share.least, at) end
 end
 return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -11,6 +11,9 @@ from typing import Literal, TypedDict
 from urllib.parse import quote
 
 from emulator.core.quota import Balance, Charge, Level, Per, Quota, Strategy, Unit
+
+_RENEWED = 600.0  # real seconds, of a day
+_MOST_RENEWALS = 20_000
 
 
 class _Share(TypedDict):
@@ -48,6 +51,24 @@ def write_share(quota: Quota, scope: str) -> Written:
     }
     charged = {name: share[name] for name in ("key", "amount", "window", "strategy")}
     return Written(json.dumps(share), json.dumps(charged, separators=(",", ":"))[:-1])
+
+
+class Renewals:
+    """Which shares the store was asked lately to keep for a day: between two times it need not look at each."""
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, str], float] = {}
+
+    def is_time(self, base: str, shares: Iterable[Written], now: float) -> bool:
+        """Whether it is to be asked now, in real seconds, of one of a session's shares; then it is asked of all."""
+        until, due = self._until, False
+        for share in shares:
+            if until.get((base, share.told), 0.0) <= now:
+                if len(until) >= _MOST_RENEWALS:
+                    until.clear()
+                until[base, share.told] = now + _RENEWED
+                due = True
+        return due
 
 
 def read_balances(charges: Sequence[Charge], answer: Sequence[str]) -> tuple[Balance, ...]:

@@ -1,9 +1,10 @@
 -- Make every charge of a bill, or none. KEYS[1]: the session's base; ARGV: ticket, now, bill, owner's key, a counter to
--- which one is added or empty, a shelf that must be bare or empty, how each share is told of.
+-- which one is added or empty, a shelf that must be bare or empty, something if it is time to renew how long all of it
+-- lives or empty, how each share is told of.
 -- Returns for each charge what is left and the wait, empty where there was enough; last what the counter was. Nothing
 -- if the shelf is not bare.
 if has_documents(KEYS[1], ARGV[6]) then return {} end
-local base, ticket, now, bill = KEYS[1], ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3])
+local base, ticket, now, bill, renews = KEYS[1], ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3]), ARGV[7] ~= ''
 local accounts, waits, enough, answer = {}, {}, true, {}
 for number, share in ipairs(bill) do
   accounts[number] = open(base, share, now)
@@ -12,8 +13,10 @@ for number, share in ipairs(bill) do
 end
 for number, share in ipairs(bill) do
   if enough then accounts[number].take(share, ticket, now) end
-  for _, part in ipairs(accounts[number].keys) do keep(base, share.key .. part, 2 * share.window) end
-  tell(base, share.key, ARGV[6 + number])
+  if renews or share.is_new then
+    for _, part in ipairs(accounts[number].keys) do keep(base, share.key .. part, 2 * share.window) end
+    tell(base, share.key, ARGV[7 + number])
+  end
   answer[2 * number - 1] = exact(accounts[number].left(share))
   answer[2 * number] = say(waits[number])
 end
@@ -23,5 +26,5 @@ if enough then
   redis.call('HSET', ARGV[4], base .. ' ' .. ticket, '')
   redis.call('EXPIRE', ARGV[4], DAY)
 end
-if ARGV[5] ~= '' then answer[#answer + 1] = count(base, ARGV[5]) end
+if ARGV[5] ~= '' then answer[#answer + 1] = count(base, ARGV[5], renews) end
 return answer

@@ -12,11 +12,11 @@ from urllib.parse import SplitResult, parse_qs, quote
 
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level
-from emulator.core.state import DocumentsError, StoreLostError
+from emulator.core.state import ApartError, DocumentsError, Health, StoreLostError
 from emulator.state.redis.commons import RedisCommons
 from emulator.state.redis.line import Line, digest_of
 from emulator.state.redis.server import LEASE, Server, ask, read_text, write_bounds
-from emulator.state.redis.shares import read_balances, read_level, write_share
+from emulator.state.redis.shares import Renewals, read_balances, read_level, write_share
 from emulator.state.room import USUAL, Room
 
 MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
@@ -80,13 +80,14 @@ class RedisStore:
     """
 
     counts_for_all = True
-    health = None  # whoever guards it knows
 
     def __init__(self, server: Server, line: Line, scripts: Mapping[str, str], prefix: str) -> None:
         self.server = server
         self.line = line
+        self.health = Health()  # whoever guards it says the rest
         self.held: dict[str, Costs] = {}
         self.owed: list[tuple[str, ...]] = []
+        self.renewals = Renewals()
         self._spent: defaultdict[str, list[str]] = defaultdict(list)
         self.prefix = prefix
         self.name = os.urandom(8).hex()
@@ -131,13 +132,7 @@ class RedisStore:
         return RedisState(self, f"{self.prefix}:world:{world}")
 
     async def begin(self, world: str, now: float) -> float:
-        asked = time.time()
-        seconds, micros = await ask(self.server.time())
-        doubt = (time.time() - asked) / 2
-        skew = asked + doubt - seconds - micros / 1e6
-        if abs(skew) - doubt > MOST_SKEW:
-            raise StoreLostError(f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed")
-        self.commons.skew = skew
+        await self._compare_clocks()
         key = f"{self.prefix}:world:{world}:began"
         await ask(self.server.set(key, repr(now), nx=True, px=_A_DAY))
         self._began[key] = began = await ask(self.server.get(key)) or repr(now)
@@ -156,7 +151,23 @@ class RedisStore:
                 raise
         for owner in dead:
             await self._bury(owner)
+        await self._compare_clocks()
         return lost == "0"
+
+    async def _compare_clocks(self) -> None:
+        """Find out how far this machine's clock is ahead.
+
+        Raises:
+            ApartError: too far; clocks are set while processes run, too.
+        """
+        asked = time.time()
+        seconds, micros = await ask(self.server.time())
+        doubt = (time.time() - asked) / 2
+        skew = asked + doubt - seconds - micros / 1e6
+        self.health.skew = skew
+        if abs(skew) - doubt > MOST_SKEW:
+            raise ApartError(f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed")
+        self.commons.skew = skew
 
     async def _bury(self, owner: str) -> None:
         """Take back what a process held that has died."""
@@ -209,11 +220,11 @@ class RedisState:
         shares = [write_share(charge.quota, charge.scope) for charge in charges]
         costs = zip(shares, charges, strict=True)
         bill = ",".join([f'{share.charged},"cost":{c.cost},"least":{c.least}}}' for share, c in costs])
+        renews = "1" if store.renewals.is_time(base, shares, time.monotonic()) else ""
+        words = name, at, f"[{bill}]", store.owner, counter, bare, renews, *[share.told for share in shares]
         await store.line.reach()
         try:
-            answer = await store.run(
-                "spend", base, name, at, f"[{bill}]", store.owner, counter, bare, *[share.told for share in shares]
-            )
+            answer = await store.run("spend", base, *words)
         except (asyncio.CancelledError, StoreLostError):
             store.settle(base, name, at, f"[{','.join('0' * len(charges))}]")
             raise
