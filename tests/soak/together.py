@@ -26,7 +26,7 @@ from redis import Redis
 from emulator.state.redis.server import LEASE
 from tests.soak.__main__ import Moment, judge, load, look_at
 from tests.soak.load import Client
-from tests.soak.replicas import Serving, find_kind, serving
+from tests.soak.processes import Serving, find_kind, serving
 from tests.state.servers import running
 
 _CLIENTS = 12
