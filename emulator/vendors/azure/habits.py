@@ -31,6 +31,7 @@ class Habits:
         mistral: ids of its tool calls have Mistral's form.
         filtered: what the content filter saw stands beside its answers.
         quota: requests and tokens a minute that its answers speak of, though nobody counts them.
+        caches: a long prompt that is asked again is read from a cache, and its answer says so.
         blocking: a filtered answer comes as an error.
         api: the only one that it speaks; empty: those of its task.
         traits: what else is known of it.
@@ -49,6 +50,7 @@ class Habits:
     mistral: bool
     filtered: bool
     quota: tuple[int, int] | None
+    caches: bool
     blocking: bool
     api: str
     traits: Mapping[str, JSON]
@@ -87,6 +89,7 @@ def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
         mistral=not openai and traits.get("provider") == "Mistral",
         filtered=openai and settings.content_filter_results,
         quota=_QUOTAS.get(str(traits.get("provider")), _QUOTA) if settings.rate_limit_headers else None,
+        caches=openai and traits.get("caches") is True,
         blocking=settings.filtered_output == "error",
         api=str(traits.get("api") or ""),
         traits=traits,

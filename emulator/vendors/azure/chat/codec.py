@@ -8,6 +8,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.cached import count_blocks
 from emulator.dialects.sse import quote
 from emulator.dialects.walk import Said, gather, is_usual
 from emulator.vendors.azure.chat.audio import AudioFormat, shape_sound
@@ -48,6 +49,8 @@ class ChatCodec:
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
         habits = self.habits
+        if habits.caches:
+            plan = count_blocks(plan, request.attempt)
         headers = answer_headers(plan, request, habits)
         if self.audio is None and is_usual(plan):
             return WireResponse(200, fill(plan, habits), headers)
@@ -56,6 +59,8 @@ class ChatCodec:
         return WireResponse(200, render_whole(plan, self), headers)
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        if self.habits.caches:
+            plan = count_blocks(plan, request.attempt)
         events = stream_chat(
             plan,
             self.habits,

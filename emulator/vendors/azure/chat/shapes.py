@@ -110,5 +110,5 @@ def dump_detailed_usage(plan: Plan) -> bytes:
     return (
         b'{"completion_tokens":%d,"completion_tokens_details":{"accepted_prediction_tokens":0,"audio_tokens":0,'
         b'"reasoning_tokens":%d,"rejected_prediction_tokens":0},"prompt_tokens":%d,'
-        b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":0},"total_tokens":%d}'
-    ) % (usage.completion_tokens, usage.reasoning_tokens, usage.prompt_tokens, usage.total_tokens)
+        b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":%d},"total_tokens":%d}'
+    ) % (usage.completion_tokens, usage.reasoning_tokens, usage.prompt_tokens, usage.cached_tokens, usage.total_tokens)

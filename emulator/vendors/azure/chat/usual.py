@@ -30,7 +30,7 @@ _OPENAI = (
     b'"created":%%d,"id":"%%b","model":%b,"object":"chat.completion",%b"system_fingerprint":"%b",'
     b'"usage":{"completion_tokens":%%d,"completion_tokens_details":{"accepted_prediction_tokens":0,"audio_tokens":0,'
     b'"reasoning_tokens":%%d,"rejected_prediction_tokens":0},"prompt_tokens":%%d,'
-    b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":0},"total_tokens":%%d}}'
+    b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":%%d},"total_tokens":%%d}}'
 )
 
 
@@ -43,7 +43,8 @@ def fill(plan: Plan, habits: Habits) -> bytes:
     prompt, completion, total = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
     id = draw_answer_id(plan, openai=habits.openai).encode()
     if habits.openai:
-        return template % (finish, said, created, id, completion, usage.reasoning_tokens, prompt, total)
+        thought, cached = usage.reasoning_tokens, usage.cached_tokens
+        return template % (finish, said, created, id, completion, thought, prompt, cached, total)
     if habits.profile == "seed":
         return template % (id, finish, said, created, prompt, completion, total)
     return template % (finish, said, created, id, completion, prompt, total)

@@ -4,6 +4,7 @@ from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
 from emulator.core.record import record
 from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.dialects.cached import count_blocks
 from emulator.dialects.responses.shapes import ResponseOptions, shape_output, shape_response, status_of
 from emulator.dialects.responses.stream import stream_response
 from emulator.dialects.walk import ends
@@ -31,11 +32,15 @@ class ResponsesCodec:
     streamed: bool
 
     def render(self, plan: Plan, request: WireRequest) -> WireResponse:
-        body = self.queue(plan) if self.background else self.shape(plan)
+        body = self.queue(plan) if self.background else self.shape(self._count(plan, request))
         return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
 
     def stream(self, plan: Plan, request: WireRequest) -> WireStream:
-        return WireStream(stream_response(plan, self.options), answer_headers(plan, request, self.habits, stream=True))
+        events = stream_response(self._count(plan, request), self.options)
+        return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
+
+    def _count(self, plan: Plan, request: WireRequest) -> Plan:
+        return count_blocks(plan, request.attempt) if self.habits.caches else plan
 
     def shape(self, plan: Plan) -> Object:
         """The whole response."""
@@ -48,6 +53,7 @@ class ResponsesCodec:
 
     def keep(self, plan: Plan, request: WireRequest) -> tuple[str, JSON]:
         """The document to keep: the response, what it was asked, and when it is finished (Unix seconds)."""
+        plan = self._count(plan, request)
         response = self.shape(plan)
         items = identify(self.items, plan.key)
         document: Object = {

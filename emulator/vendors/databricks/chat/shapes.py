@@ -7,11 +7,10 @@ from dataclasses import replace
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
 from emulator.core.seed import draw_hex, draw_opaque, form_uuid, prepare
+from emulator.dialects.cached import LEAST, count_blocks
 from emulator.dialects.walk import CallOpened, SaidCall, is_only
 from emulator.vendors.databricks.habits import AnswerStyle
 
-_LEAST_CACHED = 1024  # tokens of a prompt; platform.openai.com and docs.anthropic.com, "Prompt caching"
-_BLOCK = 128  # tokens
 _derive_id = prepare(..., "chat")
 
 
@@ -96,14 +95,14 @@ def count_cached(plan: Plan, style: AnswerStyle, attempt: int, *, marked: bool) 
 
     GPT endpoints remember every long prompt, by blocks; Claude's only what is marked with ``cache_control``.
     """
+    if style.family == "gpt":
+        return count_blocks(plan, attempt)
     usage = plan.usage
-    if usage.prompt_tokens < _LEAST_CACHED or not (style.family == "gpt" or (style.family == "claude" and marked)):
+    if usage.prompt_tokens < LEAST or style.family != "claude" or not marked:
         return plan
-    block = _BLOCK if style.family == "gpt" else 1
-    cached = usage.prompt_tokens // block * block
     if attempt:
-        return replace(plan, usage=replace(usage, cached_tokens=cached))
-    return plan if style.family == "gpt" else replace(plan, usage=replace(usage, stored_tokens=cached))
+        return replace(plan, usage=replace(usage, cached_tokens=usage.prompt_tokens))
+    return replace(plan, usage=replace(usage, stored_tokens=usage.prompt_tokens))
 
 
 def dump_usage(usage: Usage, style: AnswerStyle) -> bytes:
