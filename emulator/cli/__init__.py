@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from emulator import __version__
 from emulator.cli.names import MODES, SHELLS, VENDOR_NAMES
+from emulator.core.escape import escape
 from emulator.settings import (
     FRONT_PORT,
     LOG_FORMATS,
@@ -33,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = load_settings(vars(options))
         for line in settings.unknown:
-            print(f"emulator: warning: {line}", file=sys.stderr)
+            print(f"emulator: warning: {escape(line)}", file=sys.stderr)
         return int(options.run(options, settings))
     except SettingsError as error:
-        print(f"emulator: error: {error}", file=sys.stderr)
+        print(f"emulator: error: {escape(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -241,7 +242,7 @@ def _run_health(options: argparse.Namespace, settings: Settings) -> int:
     try:
         url = options.url or find_front(settings, options.port)
     except ValueError as error:
-        print(f"not ready: {error}", file=sys.stderr)
+        print(f"not ready: {escape(str(error))}", file=sys.stderr)
         return 1
     return check_health(url)
 

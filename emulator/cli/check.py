@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from emulator.cli.files import list_files, require_readable
+from emulator.core.escape import escape
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.load import load_scenario
 from emulator.scenario.mistakes import Row
@@ -77,5 +78,5 @@ def _hint(row: Row) -> str:
 
 
 def _escape(text: str, *, property_: bool = False) -> str:
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    escaped = escape(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
     return escaped.replace(":", "%3A").replace(",", "%2C") if property_ else escaped

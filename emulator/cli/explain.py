@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from emulator.cli.files import require_readable
 from emulator.cli.names import VENDOR_NAMES
 from emulator.control.explain import describe
+from emulator.core.escape import escape
 from emulator.core.json import JSON, dump_json, parse_json
 from emulator.core.wire import WireRequest
 from emulator.scenario.asked import AskedError
@@ -71,7 +72,7 @@ def explain(path: str, request_path: str, settings: Settings, *, as_json: bool) 
     if as_json:
         print(dump_json(_as_json(verdicts, refusal, why)).decode())
     else:
-        print("\n".join(_as_text(verdicts, refusal, why)))
+        print("\n".join(map(escape, _as_text(verdicts, refusal, why))))
     return 0
 
 

@@ -4,9 +4,11 @@ import json
 import sys
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 from emulator.cli.trust import trust_all
+from emulator.core.escape import escape
 from emulator.settings import Settings
 
 
@@ -37,6 +39,6 @@ def check_health(url: str) -> int:
             return 0
     except urllib.error.HTTPError as error:
         print(f"not ready: HTTP {error.code}", file=sys.stderr)
-    except OSError as error:
-        print(f"not ready: {getattr(error, 'reason', error)}", file=sys.stderr)
+    except (OSError, HTTPException, ValueError) as error:  # nobody listens, no emulator does, or it is no address
+        print(f"not ready: {escape(str(getattr(error, 'reason', error)))}", file=sys.stderr)
     return 1

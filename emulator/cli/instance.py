@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from emulator.core.escape import escape
 from emulator.core.json import JSON, canonical_json, dump_json, parse_json
 from emulator.core.seed import derive
 from emulator.engine.json_schema import Mode, Unsatisfiable, generate
@@ -25,7 +26,7 @@ def write_instances(source: str, seed: int, mode: Mode) -> int:
     try:
         _print(_generate(text, seed, mode))
     except (Unsatisfiable, ValueError) as error:
-        print(f"emulator: error: {source}: {error}", file=sys.stderr)
+        print(f"emulator: error: {escape(f'{source}: {error}')}", file=sys.stderr)
         return 1
     return 0
 

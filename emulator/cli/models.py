@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from emulator.cli.files import require_readable
 from emulator.core.call import Deployment
+from emulator.core.escape import escape
 from emulator.core.json import dump_json
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_paths
@@ -43,7 +44,7 @@ def _list(name: str, loaded: LoadedScenario) -> Sequence[Deployment]:
 
 def _row(deployment: Deployment) -> tuple[str, ...]:
     context = "-" if deployment.context is None else str(deployment.context)
-    return deployment.name, deployment.task, context, deployment.state
+    return escape(deployment.name), deployment.task, context, deployment.state
 
 
 def _align(rows: Sequence[Sequence[str]]) -> Iterable[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from emulator.cli.trust import trust_all
 from emulator.client import EmulatorClient, EmulatorError
+from emulator.core.escape import escape
 from emulator.server.process.complain import explain_file
 from emulator.settings import SettingsError
 
@@ -18,8 +19,8 @@ def write_report(url: str, file: Path, session: str) -> int:
     try:
         with EmulatorClient(url, tls=trust_all(url)) as client:
             page = client.session(session).report() if session else client.report()
-    except (EmulatorError, OSError) as error:
-        print(f"no report: {error}", file=sys.stderr)
+    except (EmulatorError, OSError, ValueError) as error:
+        print(f"no report: {escape(str(error))}", file=sys.stderr)
         return 1
     try:
         file.write_text(page, encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Self
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from emulator.core.escape import escape
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.words import MEANT
@@ -32,9 +33,10 @@ class Row:
         return cls(location.file, location.line, location.column, format_path(location.path), message)
 
     def __str__(self) -> str:
+        """In one line, whatever letters the file or its name have."""
         location = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         hint = f"; did you mean {self.suggestion}?" if self.suggestion else ""
-        return ": ".join(part for part in (location, self.path, self.message) if part) + hint
+        return escape(": ".join(part for part in (location, self.path, self.message) if part) + hint)
 
     def as_json(self) -> Object:
         return asdict(self)

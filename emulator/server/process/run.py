@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from emulator import __version__
+from emulator.core.escape import escape
 from emulator.scenario.loaded import LoadedScenario
 from emulator.server.process.complain import explain_file
 from emulator.server.process.lifetime import PortFile, allow_connections, stoppable
@@ -77,7 +78,7 @@ def _announcing(prepared: Prepared, port_file: PortFile) -> Announce:
         except OSError as error:
             raise SettingsError(f"--port-file: cannot write {settings.port_file}: {explain_file(error)}") from None
         for line in banner(prepared.loaded, prepared.built, urls, prepared.tls):
-            print(line, file=sys.stderr)
+            print(escape(line), file=sys.stderr)
         sys.stderr.flush()
 
     return announce
