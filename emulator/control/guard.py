@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +15,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from emulator.control.problem import ProblemError
 
 _OURS = ("same-origin", "none")  # what a browser says of a page of ours, and of an address that somebody typed
+_NO_HOST = re.compile(r"[\s/?#@\\]")  # letters that a name and a port have not
 _PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]
@@ -41,7 +43,7 @@ class Guard:
             ProblemError: 403.
         """
         for host in headers.getall("Host", ()):
-            if not self._knows(_name_of(f"//{host}")):
+            if _NO_HOST.search(host) or not self._knows(_name_of(f"//{host}")):
                 raise _forbidden(f"It was asked for as {host!r}, a name that others may own; --allow-host lets it in.")
         origins = headers.getall("Origin", ())
         if any(self._allows(origin) for origin in origins):
@@ -97,8 +99,10 @@ def _is_same(origin: str, host: str) -> bool:
     """The page is ours: it came from the name and port that the request goes to."""
     try:
         page, asked = urlsplit(origin), urlsplit(f"//{host}")
-        usual = _PORTS.get(page.scheme)
-        return bool(page.hostname) and page.hostname == asked.hostname and (page.port or usual) == (asked.port or usual)
+        usual = _PORTS.get(page.scheme)  # none: a page of an app, such as ``capacitor://localhost``
+        if usual is None or not page.hostname:
+            return False
+        return page.hostname == asked.hostname and (page.port or usual) == (asked.port or usual)
     except ValueError:
         return False
 

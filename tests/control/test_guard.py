@@ -51,6 +51,11 @@ def check(guard: Guard, headers: Mapping[str, str] | list[tuple[str, str]]) -> i
         "build-7.local",
         "emulator.test:4010",
         "a.b.svc.test",
+        "EMULATOR.test.:4010",
+        "[fe80::1%25eth0]:4010",
+        "[::1]",
+        "0.0.0.0:4010",
+        "build-7.",
     ],
 )
 def test_it_may_be_asked_for_as(host: str) -> None:
@@ -76,6 +81,24 @@ def test_it_may_be_asked_for_as(host: str) -> None:
         "build-7.example",
         "[::1",
         "",
+        "evil.example.",
+        "EVIL.EXAMPLE.:4010",
+        "localhost..",
+        "evil.localhost.example",
+        "localhost@evil.example",
+        "evil.example@localhost",
+        "localhost:4010@evil.example:4010",
+        "evil.example#@localhost",
+        "localhost#.evil.example",
+        "localhost/.evil.example",
+        "localhost?.evil.example",
+        "localhost\\.evil.example",
+        "localhost evil.example",
+        "[2001:4860:4860::8888%25eth0]:4010",
+        "[64:ff9b::808:808]",
+        "8.8.8.8.",
+        "127.0.0.1.nip.io",
+        "%6cocalhost.example",
     ],
 )
 def test_a_name_that_others_may_own_is_refused(host: str) -> None:
@@ -102,6 +125,22 @@ def test_a_name_that_others_may_own_is_refused(host: str) -> None:
         pytest.param({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 403, id="a link, a frame"),
         pytest.param({"Sec-Fetch-Site": "what"}, 403, id="a site that is not known yet"),
         pytest.param({"Origin": "null"}, 403, id="a page without an origin"),
+        pytest.param({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, 403, id="a sandbox that says it is ours"),
+        pytest.param({"Origin": "null", "Sec-Fetch-Site": "cross-site"}, 403, id="what another site led here"),
+        pytest.param({"Origin": "http://localhost:4010, null"}, 403, id="two origins in one"),
+        pytest.param({"Origin": "HTTP://LOCALHOST:4010"}, 200, id="ours in upper case"),
+        pytest.param({"Origin": "http://localhost.:4010"}, 403, id="ours with a dot behind it"),
+        pytest.param({"Origin": "http://localhost:04010"}, 200, id="ours with a nought before its port"),
+        pytest.param({"Origin": "http://localhost:4010:80"}, 403, id="two ports"),
+        pytest.param({"Origin": "http://localhost:69546"}, 403, id="a port beyond all"),
+        pytest.param({"Origin": "http://evil.example:4010"}, 403, id="our port elsewhere"),
+        pytest.param({"Origin": "http://user@localhost:4011"}, 403, id="a user of another port"),
+        pytest.param({"Origin": "capacitor://localhost:4010"}, 403, id="an app"),
+        pytest.param({"Origin": "file://"}, 403, id="a file"),
+        pytest.param({"Origin": "chrome-extension://abcdef"}, 403, id="an extension"),
+        pytest.param({"Origin": "http://[::1%25lo]:4010"}, 403, id="an address with a zone"),
+        pytest.param({"Sec-Fetch-Site": "Same-Origin"}, 403, id="a site in other letters than browsers have"),
+        pytest.param({"Sec-Fetch-Site": "none, cross-site"}, 403, id="two sites in one"),
         pytest.param({"Origin": ""}, 403, id="an empty origin"),
         pytest.param({"Origin": "http://[::1"}, 403, id="an origin that is none"),
         pytest.param({"Origin": "http://localhost:4010.evil.example"}, 403, id="a name that begins like ours"),
@@ -120,6 +159,11 @@ def test_a_second_header_hides_nothing(name: str) -> None:
     good = {"Host": "localhost", "Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
     bad = {"Host": "evil.example", "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
     assert check(GUARD, [*good.items(), (name, bad[name])]) == 403
+
+
+def test_an_app_is_no_page_of_ours_on_the_usual_port_either() -> None:
+    assert check(GUARD, {"Host": "localhost", "Origin": "capacitor://localhost"}) == 403
+    assert check(GUARD, {"Host": "localhost", "Origin": "http://localhost"}) == 200
 
 
 def test_who_names_no_host_is_no_browser() -> None:
@@ -192,9 +236,26 @@ async def send(running: Running, method: str, path: str, headers: str) -> Answer
 REBOUND = "Host: rebound.evil.example:{port}\r\nSec-Fetch-Site: same-origin\r\n"
 FROM_ELSEWHERE = "Host: 127.0.0.1:{port}\r\nOrigin: https://evil.example\r\nSec-Fetch-Site: cross-site\r\n"
 READS_ELSEWHERE = "Host: 127.0.0.1:{port}\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n"
+HERE = "Host: 127.0.0.1:{port}\r\n"
+BROWSERS = {
+    "rebound": REBOUND,
+    "rebound, with a dot": "Host: evil.example.:{port}\r\n",
+    "steers": FROM_ELSEWHERE,
+    "reads": READS_ELSEWHERE,
+    "from a sandbox": f"{HERE}Origin: null\r\n",
+    "from another port": f"{HERE}Origin: http://127.0.0.1:1\r\nSec-Fetch-Site: same-site\r\n",
+    "reads from another port": f"{HERE}Sec-Fetch-Site: same-site\r\nSec-Fetch-Mode: no-cors\r\n",
+    "led here": f"{HERE}Origin: null\r\nSec-Fetch-Site: cross-site\r\nReferer: https://evil.example/\r\n",
+    "asks before": f"{HERE}Origin: https://evil.example\r\nAccess-Control-Request-Method: PUT\r\n"
+    "Access-Control-Request-Headers: content-type\r\nAccess-Control-Request-Private-Network: true\r\n",
+    "a socket": f"{HERE}Origin: https://evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+    "a form": f"{HERE}Origin: https://evil.example\r\nContent-Type: text/plain\r\n",
+    "a user of ours": "Host: 127.0.0.1:{port}@evil.example\r\n",
+}
 
 
-@pytest.mark.parametrize("headers", [REBOUND, FROM_ELSEWHERE, READS_ELSEWHERE], ids=["rebound", "steers", "reads"])
+@pytest.mark.parametrize("headers", [pytest.param(lines, id=name) for name, lines in BROWSERS.items()])
 async def test_no_page_from_elsewhere_steers_or_reads(start: Start, headers: str) -> None:
     toy = await start("keys: [{token: k, principal: me}]\nrules: [{name: r, reply: {text: Hi}}]\n", vendors=[TOY])
     before = toy.built.runtime.active
@@ -203,7 +264,9 @@ async def test_no_page_from_elsewhere_steers_or_reads(start: Start, headers: str
         assert answer.status == 403, path
         assert answer.header("Content-Type") == "application/problem+json"
         assert answer.header("Access-Control-Allow-Origin") is None
-    assert (await send(toy, "OPTIONS", "/_emulator/reset", headers)).status == 403
+    asked = await send(toy, "OPTIONS", "/_emulator/reset", headers)
+    assert asked.status == 403
+    assert not [name for name, _ in asked.headers if name.lower().startswith(("access-control-", "upgrade", "sec-w"))]
     assert toy.built.runtime.active is before
     assert (await send(toy, "GET", "/echo", headers)).status == 401  # vendors are asked as ever
 
@@ -223,3 +286,58 @@ async def test_only_probes_and_the_bare_page_answer_without_the_token(start: Sta
     refused = await send(toy, "POST", "/_emulator/reset", "Host: x\r\n")
     assert refused.header("WWW-Authenticate") == 'Bearer realm="emulator"'
     assert (await send(toy, "POST", "/_emulator/reset", "Host: x\r\nx-emulator-token: t\r\n")).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/_emulator/reset",
+        "/_emulator//reset",
+        "/_emulator/reset/",
+        "/_emulator/%72eset",
+        "/%5Femulator/reset",
+        "/_s/a/_emulator/reset",
+        "/x/../_emulator/reset",
+        "//_emulator/reset",
+        "/_emulator/./reset",
+        "/_emulator/../_emulator/reset",
+        "/_EMULATOR/reset",
+        "/toy/_emulator/reset",
+        "/_emulator;x/reset",
+        "/_emulator/reset?x=1",
+        "/_emulator/reset%3F",
+        "http://127.0.0.1/_emulator/reset",
+    ],
+)
+@pytest.mark.parametrize("guarded", [FROM_ELSEWHERE, REBOUND, "Host: x\r\n"], ids=["origin", "rebound", "no token"])
+async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: str, guarded: str) -> None:
+    toy = await start("", vendors=[TOY])
+    if guarded == "Host: x\r\n":
+        toy.built.control.guard = Guard(token="t")
+    before = toy.built.runtime.active
+    answer = await send(toy, "POST", path, guarded)
+    assert answer.status >= 400
+    assert toy.built.runtime.active is before
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("Authorization: Bearer s3cr\u00e9t", 200),
+        ("x-emulator-token: s3cr\u00e9t", 200),
+        ("x-emulator-token: s3cr\u00e9", 401),
+        ("x-emulator-token: s3cr\u00e9t2", 401),
+        ("x-emulator-token: S3CR\u00c9T", 401),
+        ("x-emulator-token: ", 401),
+        ("Authorization: Bearer", 401),
+        ("Authorization: Basic czNjcsOpdDo=", 401),
+        ("Cookie: x-emulator-token=s3cr\u00e9t", 401),
+        ("", 401),
+    ],
+)
+async def test_a_token_opens_the_control_plane_over_a_port(start: Start, line: str, status: int) -> None:
+    toy = await start("", vendors=[TOY])
+    toy.built.control.guard = Guard(token="s3cr\u00e9t")
+    answer = await send(toy, "POST", "/_emulator/reset", f"Host: x\r\n{line}\r\n" if line else "Host: x\r\n")
+    assert answer.status == status
+    assert "s3cr" not in str(answer)
