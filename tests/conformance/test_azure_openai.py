@@ -189,3 +189,33 @@ def test_typed_errors(live_with: Callable[[str], Running], profile: str, rule: s
     client = openai.OpenAI(base_url=url, api_key=key, default_query=VERSION, max_retries=0)
     with client, pytest.raises(getattr(openai, kind)):
         client.chat.completions.create(model="gpt-4o-mini", messages=HELLO)
+
+
+LIMITS = (
+    "limits:\n  - {vendor: azure, unit: requests, amount: 2, window: 60s, strategy: fixed}\n"
+    "  - {vendor: azure, unit: tokens, amount: 4000, window: 60s, strategy: fixed}\n"
+)
+COUNTS = ("limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens")
+
+
+def test_limits_are_told_by_answers_and_refusals(live_with: Callable[[str], Running]) -> None:
+    running = live_with(f"clock: frozen\n{LIMITS}")
+    base = f"{running.urls['azure']}/openai/v1/"
+    with openai.OpenAI(base_url=base, api_key=running.key("k"), max_retries=0) as client:
+        ask = client.chat.completions.with_raw_response.create
+        answers = [ask(model="gpt-4o", messages=HELLO, max_tokens=9) for _ in range(2)]
+        with pytest.raises(openai.RateLimitError) as refused:
+            ask(model="gpt-4o", messages=HELLO, max_tokens=9)
+    left = 4000 - sum(answer.parse().usage.total_tokens for answer in answers)
+    headers = refused.value.response.headers
+    for told in (answers[1].headers, headers):
+        assert [told[f"x-ratelimit-{name}"] for name in COUNTS] == ["2", "0", "4000", str(left)]
+    assert headers["retry-after-ms"] == f"{headers['retry-after']}000"
+    assert refused.value.code == "429"
+
+
+def test_a_long_prompt_is_read_from_a_cache(live: Running) -> None:
+    long: JSON = [{"role": "user", "content": "word " * 1200 + live.urls["front"]}]
+    with openai.OpenAI(base_url=f"{live.urls['azure']}/openai/v1/", api_key=live.key("k")) as client:
+        usages = [client.chat.completions.create(model="gpt-4o", messages=long, max_tokens=3).usage for _ in range(2)]
+    assert usages[1].prompt_tokens_details.cached_tokens == usages[1].prompt_tokens // 128 * 128

@@ -200,3 +200,29 @@ def test_wrong_token_is_forbidden(live: Running) -> None:
 def test_models_are_listed(live: Running) -> None:
     with make(live) as client:
         assert CHAT in [model.id for model in client.models.list()]
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind"),
+    [
+        pytest.param("requests, amount: 1, window: 3600s", "queries_per_hour", id="queries an hour"),
+        pytest.param("input_tokens, amount: 40, window: 60s", "input_tokens_per_minute", id="tokens in"),
+        pytest.param("output_tokens, amount: 12, window: 60s", "output_tokens_per_minute", id="tokens out"),
+    ],
+)
+@pytest.mark.parametrize("body", ["real", "docs"])
+def test_limits_are_worded_as_observed_or_documented(live_with: JSON, limit: str, kind: str, body: str) -> None:
+    running = live_with(
+        f"clock: frozen\nvendors: {{databricks: {{rate_limit_body: {body}}}}}\n"
+        f"limits: [{{vendor: databricks, unit: {limit}, strategy: fixed}}]\n"
+    )
+    with make(running) as client:
+        client.chat.completions.create(model=CHAT, messages=ASK, max_tokens=9)
+        with pytest.raises(openai.RateLimitError) as refused:
+            client.chat.completions.create(model=CHAT, messages=ASK, max_tokens=9)
+    error, wait = refused.value, int(refused.value.response.headers["retry-after"])
+    if body == "docs":
+        assert (error.body["limit_type"], error.body["code"], error.body["retry_after"]) == (kind, 429, wait)
+    else:
+        assert error.body["error_code"] == "REQUEST_LIMIT_EXCEEDED"
+        assert CHAT in error.body["message"]
