@@ -74,13 +74,15 @@ def list_rules(told: Mapping[str, JSON]) -> Iterator[Object]:
 
 
 def list_presets(deployment: Deployment, tier: str) -> tuple[Quota, ...]:
-    """The limits of a workspace's tier for a pay-per-token endpoint, and the one that all of them share.
+    """The limits of a workspace's tier for a pay-per-token endpoint, and the one that all endpoints share.
 
     Args:
         tier: ``none``, ``enterprise``, or ``raised``: the same with what came later in its place.
     """
-    if tier == "none" or deployment.mode != "pay_per_token":
+    if tier == "none":
         return ()
+    if deployment.mode != "pay_per_token":
+        return (_WORKSPACE,)
     tiers = deployment.traits.get("limits")
     tiers = tiers if isinstance(tiers, dict) else {}
     limits = tiers.get(tier) or tiers.get("enterprise")

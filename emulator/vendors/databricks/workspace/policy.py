@@ -12,6 +12,7 @@ from emulator.core.call import ChatAsk, Deployment
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.core.plan import Plan
+from emulator.core.quota import Quota
 from emulator.core.record import record
 from emulator.core.vendor import Call, Codec, Parsed
 from emulator.core.wire import WireRequest, WireResponse, WireStream
@@ -26,7 +27,7 @@ from emulator.vendors.databricks.workspace.guardrails import (
     read_guard,
 )
 from emulator.vendors.databricks.workspace.idle import wake
-from emulator.vendors.databricks.workspace.limits import list_quotas
+from emulator.vendors.databricks.workspace.limits import list_presets, list_quotas
 from emulator.vendors.databricks.workspace.view import Documents, find
 
 Parse = Callable[[WireRequest, DatabricksService], Parsed]
@@ -45,8 +46,7 @@ def govern(parse: Parse) -> Parse:
             return parsed
         parsed = wake(parsed, request, service)
         told = _told_of(parsed.deployment, request.documents)
-        habits = service.habits.get(parsed.deployment.name)
-        presets = () if habits is None else habits.quotas
+        presets = _list_presets(parsed.deployment, told, service)
         if not told:
             return replace(parsed, quotas=presets) if presets else parsed
         gateway = told.get("ai_gateway")
@@ -63,6 +63,14 @@ def _name_asked(request: WireRequest, service: DatabricksService) -> Mapping[str
     if found is None:
         return {}
     return {"deployment": name, "served": request.params.get("served") or next(iter(found.habits.entities))}
+
+
+def _list_presets(deployment: Deployment, told: Mapping[str, JSON], service: DatabricksService) -> tuple[Quota, ...]:
+    """What a workspace limits by itself; a route-optimized endpoint answers more than anyone asks here."""
+    if told.get("route_optimized"):
+        return ()
+    habits = service.habits.get(deployment.name)
+    return list_presets(deployment, service.settings.rate_limits) if habits is None else habits.quotas
 
 
 def _told_of(deployment: Deployment, documents: Documents) -> Mapping[str, JSON]:

@@ -63,7 +63,7 @@ def patch_notifications(request: WireRequest, service: DatabricksService) -> Cha
     wanted = _read(request, service).get("email_notifications") or {}
     if not isinstance(wanted, dict):
         raise invalid("'email_notifications' must be an object.", "email_notifications")
-    return _tell(request, service, {"email_notifications": wanted}, ("name", "email_notifications"))
+    return _tell(request, service, {"email_notifications": wanted}, ("email_notifications", "name"))
 
 
 def patch_telemetry(request: WireRequest, service: DatabricksService) -> Change:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import Start
 from tests.parsed import JSON
-from tests.vendors.databricks.workspace.api import Workspace, open_workspace
+from tests.vendors.databricks.workspace.api import CUSTOM, Workspace, open_workspace
 
 SMALL = "databricks-meta-llama-3-1-405b-instruct"  # 5,000 tokens in, 500 out a minute, 1,200 requests an hour
 
@@ -76,11 +76,23 @@ async def test_limits_through_the_api_come_on_top(start: Start) -> None:
     assert (await workspace.chat(SMALL)).status == 429
 
 
-async def test_a_workspace_answers_two_hundred_queries_a_second(start: Start) -> None:
+@pytest.mark.parametrize(
+    ("name", "body", "fields", "status"),
+    [
+        pytest.param("databricks-bge-large-en", {"input": "x"}, None, 429, id="of pay per token"),
+        pytest.param("mine", {"inputs": [1]}, {}, 429, id="of a custom model"),
+        pytest.param("mine", {"inputs": [1]}, {"route_optimized": True}, 200, id="but of a route-optimized one more"),
+    ],
+)
+async def test_a_workspace_answers_two_hundred_queries_a_second(
+    start: Start, name: str, body: JSON, fields: JSON, status: int
+) -> None:
     workspace = await limited(start)
-    path = "/databricks-bge-large-en/invocations"
-    asked = [await workspace.call("POST", path, {"input": "x"}, base="/serving-endpoints") for _ in range(201)]
+    if fields is not None:
+        await workspace.make(CUSTOM, **fields)
+    asked = [await workspace.call("POST", f"/{name}/invocations", body, base="/serving-endpoints") for _ in range(201)]
     assert {answer.status for answer in asked[:200]} == {200}
-    assert (asked[200].status, "Exceeded workspace QPS rate limit" in asked[200].json()["message"]) == (429, True)
+    assert asked[200].status == status
+    assert ("Exceeded workspace QPS rate limit" in asked[200].body.decode()) is (status == 429)
     workspace.pass_time(1)
-    assert (await workspace.call("POST", path, {"input": "x"}, base="/serving-endpoints")).status == 200
+    assert (await workspace.call("POST", f"/{name}/invocations", body, base="/serving-endpoints")).status == 200
