@@ -121,7 +121,7 @@ class DatabricksSettings(VendorSettings):
     )
     rate_limits: Literal["none", "enterprise", "raised"] = Field(
         default="none",
-        description="limits of pay-per-token endpoints: none, the Enterprise tier's of mid-2026, with autumn's raise",
+        description="limits of pay-per-token endpoints and of all: none, the Enterprise tier's of mid-2026, the raise",
     )
     rate_limit_body: Literal["real", "docs"] = Field(
         default="real", description="the 429 body: as observed, or as documented"
