@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
+PAGES = frozenset({FOLDER / "test_table.py", FOLDER / "test_resources.py"})
 FILE = FOLDER.parents[1] / "docs" / "clients.md"
 COMMAND = "python -m tests.conformance"
 NOT_RUN = "not run"
@@ -75,8 +76,7 @@ class Outcomes:
 def list_rows() -> Mapping[str, Row]:
     """Every row by ``module::test``, read from the sources alone."""
     found: dict[str, Row] = {}
-    pages = {FOLDER / "test_table.py", FOLDER / "test_resources.py"}
-    for path in sorted(set(FOLDER.glob("test_*.py")) - pages, key=_by_vendor):
+    for path in sorted(set(FOLDER.glob("test_*.py")) - PAGES, key=_by_vendor):
         found.update(_list_module(path))
     return found
 
