@@ -6,7 +6,7 @@ src/llm/http_llm_calculator.cc; 2026.x: src/llm/servable.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import Self
 
 from emulator.core.plan import Choice, Plan
@@ -22,6 +22,7 @@ from emulator.vendors.openvino.text.shapes import draw_id, finish_reason, render
 PLAIN = Mark.PLAIN
 _LAST_TEXT = Mark.FINISH | Mark.JOINED
 _USAGE = Mark.USAGE | Mark.JOINED
+_MOST_CUT = 64  # answers whose chunks are kept as they came last
 _LAG = 2  # tokens still to come before one is sent: of the latest three only the first
 
 _REASONING = (b'"delta":{"reasoning_content":', b"}")
@@ -137,7 +138,7 @@ class TextStream(Foretold):
         choice, template = self.choice, self.template
         if last_due(choice, self.plan.due) > 0.0 or self.echo or not (choice.spans and is_only(choice)):
             return None
-        texts, rest = _gather(template.cut(choice, Run("text", 0, choice.count), b"", b""))
+        texts, rest = _cut_whole(choice, template)
         before, after = template.wrap(template.around)
         ending = self._close(template.around, rest)
         return join(self._open(), lambda start, end: weave(before, texts, start, end, after), len(texts), ending)
@@ -152,6 +153,21 @@ class TextStream(Foretold):
         if self.template.usage:
             yield due, self.template.usage, tokens, _USAGE
         yield due, sse.DONE, tokens, Mark.DONE
+
+
+def _cut_whole(choice: Choice, template: ChunkTemplate) -> tuple[Sequence[bytes], str]:
+    """The texts of the chunks of an answer that is one text, and the rest; found out once of tokens that come again."""
+    tokens = choice.tokens
+    place = (id(tokens), template.release.chunk_split)
+    known = _cut.get(place)
+    if known is None:
+        if len(_cut) >= _MOST_CUT:
+            del _cut[next(iter(_cut))]
+        known = _cut[place] = tokens, *_gather(template.cut(choice, Run("text", 0, choice.count), b"", b""))
+    return known[1:]
+
+
+_cut: dict[tuple[int, str], tuple[Sequence[str], Sequence[bytes], str]] = {}  # tokens are held: no others have their id
 
 
 def _gather(cut: Cut) -> tuple[list[bytes], str]:
