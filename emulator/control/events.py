@@ -51,17 +51,21 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
     with News(target, hear) as news:
         await response.write(b": calls as they come\n\n")
         while not news.over:
-            new = journal.since(latest)
-            latest = new[-1].seq if new else latest
+            async with journal.reading:
+                new = journal.since(latest)
+                latest = new[-1].seq if new else latest
+                again, changed = list(changed.values()), {}
+                await asyncio.sleep(0)
             brief = len(new) > _MANY
-            again, changed = list(changed.values()), {}
             skipped = room.skip(len(new))
             if skipped:
                 await response.write(_SKIPPED % (skipped, new[skipped].seq))
-            for calls in _parts(new[skipped:], again):
-                events = [_render(call, brief, numbered) for call, numbered in calls if matches(call)]
+                del new[:skipped]
+            for calls in _parts(new, again):
+                async with journal.reading:
+                    events = [_render(call, brief, numbered) for call, numbered in calls if matches(call)]
+                    await asyncio.sleep(0)
                 await response.write(b"".join(events))
-                await asyncio.sleep(0)
             await asyncio.sleep(_PAUSE)
             if not await news.wait(KEEP_ALIVE) and not news.over:
                 await response.write(b": still here\n\n")
@@ -93,9 +97,9 @@ class _Room:
 
 def _parts(new: list[Recorded], again: list[Recorded]) -> Iterator[list[tuple[Recorded, bool]]]:
     """A few at a time, so that others have their turn; with whether they carry an id."""
-    calls = [*((call, True) for call in new), *((call, False) for call in again)]
-    for start in range(0, len(calls), _AT_ONCE):
-        yield calls[start : start + _AT_ONCE]
+    for calls, numbered in ((new, True), (again, False)):
+        for start in range(0, len(calls), _AT_ONCE):
+            yield [(call, numbered) for call in calls[start : start + _AT_ONCE]]
 
 
 def _render(call: Recorded, brief: bool, numbered: bool) -> bytes:

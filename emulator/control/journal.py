@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Lock
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -38,6 +39,7 @@ class Journal:
     ``listeners`` are told of each call once, such as the access log; ``watchers`` also of one that changes afterwards.
     Whoever reads each call as it comes makes it dear: :meth:`Recorded.glance` is cheap.
     Calls that need not be told of at once are entered some hundred at a time, or when somebody asks for anything.
+    Whoever reads many calls holds ``reading`` for some at a time: hundreds who read at once take turns.
     One that is emptied of what was sent and said no longer holds on to the scenario that it met, either.
     """
 
@@ -57,6 +59,7 @@ class Journal:
         self._eras: OrderedDict[str, int] = OrderedDict()
         self._clears = count(1)
         self._attempts: dict[str, OrderedDict[bytes, Attempts]] = {}
+        self.reading = Lock()
         self.listeners: list[Listener] = []
         self.watchers: list[Listener] = []
 

@@ -197,3 +197,40 @@ async def test_of_many_at_once_it_is_not_said_which_rule_came_nearest(start: Sta
     assert all(str(text).startswith(f"No rule takes it.{nearest}") for text in told[:-1])
     assert all(("nearest" in str(text)) != brief for text in told[:-1])
     assert told[-1] == "'greets' took it."
+
+
+async def test_many_who_read_the_journal_from_its_beginning_take_turns(toy: Running) -> None:
+    calls, viewers = 250, 12
+    for number in range(calls):
+        await ask(toy, f"Hello {number}")
+    turns, over = 0, False
+
+    async def count() -> None:
+        nonlocal turns
+        while not over:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def read() -> int:
+        async with Viewer(toy, "?since=0") as viewer:
+            return len([await viewer.event() for _ in range(calls)])
+
+    counting = asyncio.create_task(count())
+    assert await asyncio.gather(*[read() for _ in range(viewers)]) == [calls] * viewers
+    over = True
+    await counting
+    assert turns >= viewers * 3  # parts of a hundred, each in a turn of its own
+    assert not toy.built.journal.reading.locked()
+
+
+async def test_who_reads_nothing_keeps_nobody_from_reading(toy: Running) -> None:
+    for number in range(250):
+        await ask(toy, f"Hello {number}")
+    url = urlsplit(toy.urls["toy"])
+    idle = [await asyncio.open_connection(url.hostname, url.port, limit=1) for _ in range(10)]
+    for _, writer in idle:
+        writer.write(b"GET /_emulator/events?since=0 HTTP/1.1\r\nHost: x\r\n\r\n")
+    async with Viewer(toy, "?since=0") as viewer:
+        assert [(await viewer.event())[0] for _ in range(250)][-1] == "250"
+    for _, writer in idle:
+        writer.close()
