@@ -34,18 +34,16 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
     It ends when the client leaves or the server closes. Of more calls than it asks for the latest are told, and an
     event ``skipped`` says how many were not.
     """
-    journal, matches = target.journal, compile_filters(query)
+    journal, matches, room = target.journal, compile_filters(query), _Room(query.most)
     asked = _read_last_id(http) if query.since is None else query.since
     latest = journal.latest if asked is None else asked
-    room = _Room(query.most)
     changed: dict[int, Recorded] = {}
 
     def hear(call: Recorded) -> None:
         if call.seq <= latest:
             changed[call.seq] = call
 
-    response = web.StreamResponse(headers=_HEADERS)
-    await response.prepare(http)
+    response = await _begin(http)
     if http.method == "HEAD":
         return response
     with News(target, hear) as news:
@@ -69,6 +67,12 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
             await asyncio.sleep(_PAUSE)
             if not await news.wait(KEEP_ALIVE) and not news.over:
                 await response.write(b": still here\n\n")
+    return response
+
+
+async def _begin(http: web.BaseRequest) -> web.StreamResponse:
+    response = web.StreamResponse(headers=_HEADERS)
+    await response.prepare(http)
     return response
 
 

@@ -7,6 +7,7 @@ doc/syntax.txt.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import re2
 
+log = logging.getLogger("emulator")
 LONGEST = 8_192  # characters of an expression
 MOST_STEPS = 2_000_000  # of all expressions of a document
 _LONGEST_REASON = 80  # characters
@@ -59,14 +61,17 @@ class Regex:
 
     Fields:
         steps: what it takes to compile it, and at worst to search one character; about 10 bytes of memory each.
+        pattern: as it was written.
     """
 
     steps: int
+    pattern: str
     _compiled: re2._Regexp[bytes]
     _known: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _cut: list[int] = field(default_factory=list)
 
     def __call__(self, text: str) -> bool:
-        """Of a text that would take too long the beginning is searched."""
+        """Of a text that would take too long the beginning is searched, which the log says once."""
         if len(text) * self.steps <= _LONG:
             return self._find(text)
         key = hash(text), len(text)  # a call is explained after it was matched
@@ -74,8 +79,21 @@ class Regex:
         if found is None:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
-            found = self._known[key] = self._find(text[: _SEARCHED // self.steps])
+            found = self._known[key] = self._find(self._shorten(text))
         return found
+
+    def _shorten(self, text: str) -> str:
+        most = _SEARCHED // self.steps
+        if len(text) > most and not self._cut:
+            self._cut.append(most)
+            shown = self.pattern if len(self.pattern) <= _LONGEST_REASON else f"{self.pattern[:_LONGEST_REASON]}…"
+            log.warning(
+                "regex %r is searched in the first %s characters, and a text has %s: what comes after is not seen",
+                shown,
+                f"{most:,}",
+                f"{len(text):,}",
+            )
+        return text[:most]
 
     def _find(self, text: str) -> bool:
         return self._compiled.search(text.encode("utf-8", "surrogatepass")) is not None
@@ -158,7 +176,7 @@ def _compile(pattern: str, ignore_case: bool) -> Regex:
     except (re2.error, UnicodeEncodeError) as error:
         raise RegexError(_explain(error)) from None
     classes = translated.count("\\p") + translated.count("\\P")
-    return Regex(len(translated) + classes * _CLASS + compiled.programsize, compiled)
+    return Regex(len(translated) + classes * _CLASS + compiled.programsize, pattern, compiled)
 
 
 def _explain(error: Exception) -> str:

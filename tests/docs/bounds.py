@@ -60,7 +60,7 @@ _REST = f"""
 | a control request that is no scenario | 10,000 values, 4 MiB of text | 413, `application/problem+json` |
 | a regular expression | {LONGEST:,} characters, 2 MiB once it is compiled; no look-around, no back-reference | `emulator check` and `PUT` name the line |
 | all regular expressions of a scenario or a control request | {MOST_STEPS:,} steps to read and compile them: a word some tens, `\\w+` 2,000, `\\w{{1,20}}` 27,000 | the same |
-| a text that an expression is searched in | 2·10^9 steps: characters times what the expression takes (`\\w+`: a million characters) | it is searched up to there |
+| a text that an expression is searched in | 2·10^9 steps: characters times what the expression takes (`\\w+`: a million characters) | it is searched up to there, and the log says so once for each expression |
 
 A regular expression is searched in a time that grows with the text alone, and beside the event loop where that may be long. Headers that say
 where an answer ends (`Content-Length`, `Transfer-Encoding`, `Connection` and the like) are nobody's to set: statuses without a body

@@ -145,6 +145,19 @@ def test_of_a_text_that_takes_too_long_the_beginning_is_searched() -> None:
     assert compile_regex("word", False)(" " * 20_000_000 + "word")
 
 
+def test_the_log_says_once_that_a_text_was_not_searched_to_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    regex = compile_regex(r"\w{2,20}\n?not in the cache", False)
+    for letter in "abc":
+        assert not regex(letter * 50_000)
+    assert not caplog.records
+    for letter in "abc":
+        assert not regex(letter * 200_000)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert repr(r"\w{2,20}\n?not in the cache") in record.getMessage()
+    assert "a text has 200,000: what comes after is not seen" in record.getMessage()
+
+
 def test_the_steps_of_a_document_are_those_of_its_expressions() -> None:
     assert compile_regex(r"\w{20}", False).steps < MOST_STEPS / 20
     assert compile_regex("hello", False).steps < 50
