@@ -4,13 +4,14 @@ import re
 import tomllib
 from pathlib import Path
 
+EXTRAS = ("tls", "redis", "speed", "otel")  # those that a user installs
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def list_lowest() -> list[str]:
     """``aiohttp>=3.14.4,<3.15`` → ``aiohttp==3.14.4``, for what is installed with the package and its extras."""
     extras = PROJECT["optional-dependencies"]
-    wanted = [*PROJECT["dependencies"], *extras["tls"], *extras["speed"]]
+    wanted = [*PROJECT["dependencies"], *[line for name in EXTRAS for line in extras[name]]]
     return [re.sub(r">=([0-9.]+)[^;]*", r"==\1", requirement) for requirement in wanted]
 
 

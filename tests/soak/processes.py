@@ -44,12 +44,21 @@ class Serving:
         return reader, writer
 
     async def steer(self, method: str, target: str, body: bytes = b"") -> JSON:
+        """What the control plane answers; on a busy machine a store may be away for a moment, and is waited for."""
+        ends = time.monotonic() + PATIENCE
+        while (answer := await self._steer(method, target, body)).status == 503 and time.monotonic() < ends:
+            await asyncio.sleep(0.2)
+        if answer.status >= 400:
+            raise RuntimeError(f"{method} {target}: {answer.status} {answer.body!r}")
+        return answer.json() if answer.body else None
+
+    async def _steer(self, method: str, target: str, body: bytes) -> Answer:
         url = urlsplit(self.urls["front"])
         reader, writer = await asyncio.open_connection(url.hostname, url.port)
         writer.write(_head(f"{method} /_emulator{target}", len(body)) + body)
         answer = await asyncio.wait_for(read_answer(reader), PATIENCE)
         writer.close()
-        return answer.json()
+        return answer
 
     @property
     def busy(self) -> float:

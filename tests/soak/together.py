@@ -141,7 +141,8 @@ async def soak(seconds: float, warm_up: float, rate: float, seed: int, pauses: i
     losses, keys = [f"lost: {loss}" for loss in lost], [f"kept: {key}" for key in kept]
     for line in (*grown, *losses[:_TOLD], *keys[:_TOLD], *bugs[:_TOLD]):
         print(line)
-    flat = "not flat" if grown else "flat"
+    away = sum("the store does not answer" in line for line in said.splitlines())
+    flat = f"{away} times a replica had no answer of the store; {'not flat' if grown else 'flat'}"
     print(f"{flat}; {len(lost)} lost; {len(kept)} keys left; {len(bugs)} bugs told; seed {seed}")
     return 1 if grown or lost or kept or bugs else 0
 
