@@ -262,7 +262,9 @@ class Scenario(Closed):
         description="How exact the times of answers are to be.",
         examples=[{"invalid_above": "5ms"}],
     )
-    bounds: CallBounds = Field(default=DEFAULT, description="What one call may cost.", examples=[{"inputs": 10000}])
+    bounds: CallBounds = Field(
+        default_factory=lambda: DEFAULT, description="What one call may cost.", examples=[{"inputs": 10000}]
+    )
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
         default=(), description="The first that matches wins."
     )
@@ -274,12 +276,8 @@ BUILT_IN = Scenario.model_construct(version=1, name="built-in", description="Eve
 def schema_json() -> Object:
     """JSON Schema 2020-12 of a scenario file, for editors."""
     schema = as_object(_drop_null(Scenario.model_json_schema(by_alias=True)))
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:emulator:scenario:1",
-        **schema,
-        "title": "Emulator scenario, version 1",
-    }
+    head: Object = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:emulator:scenario:1"}
+    return {**head, **schema, "title": "Emulator scenario, version 1"}
 
 
 def _drop_null(node: JSON) -> JSON:

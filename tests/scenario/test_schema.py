@@ -5,10 +5,12 @@ from collections.abc import Iterator
 
 import jsonschema_rs
 import pytest
+from pydantic import BaseModel
 
 from emulator.core.call import Deployment
 from emulator.core.errors import ErrorKind
 from emulator.core.json import Object, as_array, as_object
+from emulator.core.values import Closed
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
 from emulator.scenario.reader import parse_document
@@ -240,3 +242,16 @@ def test_timing_is_kept() -> None:
 def test_what_the_journal_keeps(journal: str, bodies: int, entries: int) -> None:
     kept = load_text(f"version: 1\njournal: {journal}").scenario.journal
     assert (kept.bodies, kept.entries) == (bodies, entries)
+
+
+def test_no_default_is_a_model_that_older_releases_of_pydantic_cannot_write() -> None:
+    models = {each for each in _list_models(Closed) if each.__module__.startswith("emulator.")}
+    assert Scenario in models
+    fields = [(each, name, field) for each in models for name, field in each.model_fields.items()]
+    assert [(each, name) for each, name, field in fields if isinstance(field.default, BaseModel)] == []
+
+
+def _list_models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in base.__subclasses__():
+        yield each
+        yield from _list_models(each)
