@@ -11,9 +11,13 @@ from emulator.core.values import Closed
 
 
 class Fault(Closed):
-    """Something that goes wrong with an answer on its way; ``whole_events``: it adds or moves such, and edits none."""
+    """Something that goes wrong with an answer on its way; ``whole_events``: it adds or moves such, and edits none.
+
+    ``pieces``: how many it may make of a token's bytes.
+    """
 
     whole_events: ClassVar[bool] = False
+    pieces: ClassVar[int] = 1
 
     @property
     def needs_events(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ class Drip(Positioned):
     It catches clients that decode what they read before they have joined it, and total timeouts.
     """
 
+    pieces: ClassVar[int] = 64
     type: Literal["drip"]
     bytes_per_second: Annotated[float, Field(ge=0.001)] = Field(description="The rate.", examples=[20])
 

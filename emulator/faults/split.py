@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -26,6 +26,7 @@ class Split(Fault):
     It catches clients that take what one read gives for a line, an event or whole characters.
     """
 
+    pieces: ClassVar[int] = 64
     type: Literal["split"]
     writes: Literal["byte", "line", "event", "utf8", "across"] = Field(
         description="Where each write ends: after every byte, line or event, inside characters of several bytes, "

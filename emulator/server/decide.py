@@ -34,7 +34,7 @@ _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
 _MOST_KEPT = 1000  # documents of a vendor in a session
-_LONG = 4096  # tokens of a stream that is measured and bent aside
+_LONG = 4096  # pieces of an answer, each looked at by one fault, from which on it is measured and bent aside
 NO_WAIT = {"retry-after-ms": "1"}
 """Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they obey.
 
@@ -173,10 +173,10 @@ class Decider:
         """The answer with all faults in it, in order; one that drops the connection anyway stays."""
         if not exchange.faults or (isinstance(answer, WireResponse) and answer.status == DROPPED):
             return answer
+        tokens = 0 if exchange.plan is None else exchange.plan.usage.completion_tokens
+        long = tokens * sum(fault.pieces for fault in exchange.faults) > _LONG
         if isinstance(answer, WireResponse):
-            long = len(answer.body) > LIGHT
-        else:
-            long = exchange.plan is not None and exchange.plan.usage.completion_tokens > _LONG
+            long = long or len(answer.body) * len(exchange.faults) > LIGHT
         return await aside(self._bend, answer, exchange) if long else self._bend(answer, exchange)
 
     def _bend(self, answer: WireResponse | WireStream, exchange: Exchange) -> Delivery:

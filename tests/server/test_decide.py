@@ -1,15 +1,20 @@
 """Changes of what a vendor keeps: when they take effect, and for whom."""
 
 import threading
+from typing import ClassVar, Literal
 
 import pytest
 
 from emulator.core.call import CompletionAsk
 from emulator.core.clock import FrozenClock
-from emulator.core.plan import Plan
+from emulator.core.delivery import Delivery
+from emulator.core.plan import Plan, Usage
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.faults.base import Fault
 from emulator.pipeline import Emulator
+from emulator.scenario.match import Match
+from emulator.scenario.outcomes import Outcome
 from emulator.scenario.schema import Scenario
 from emulator.server.decide import Decider
 from emulator.server.exchange import Exchange
@@ -105,3 +110,45 @@ async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heav
     call = Call(deployment=app.service.deployments["toy"], ask=CompletionAsk(prompts=("a",)), codec=codec, heavy=heavy)
     await Decider(TOY, app.service, app.emulator, Hints({}, [], {})).decide(Exchange(wire, 0.0, parsed=call))
     assert (codec.threads == [threading.current_thread().name]) is not heavy
+
+
+class Watched(Fault):
+    """Says where it was bent."""
+
+    type: Literal["watched"] = "watched"
+    threads: ClassVar[list[str]] = []
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        self.threads.append(threading.current_thread().name)
+        return delivery
+
+
+class Crumbling(Watched):
+    """Makes many pieces of each."""
+
+    pieces: ClassVar[int] = 64
+
+
+@pytest.mark.parametrize(
+    ("faults", "tokens", "size", "aside"),
+    [
+        pytest.param([Watched()], 900, 5000, False, id="one fault of an answer"),
+        pytest.param([Watched()] * 16, 100, 500, False, id="many of a short one"),
+        pytest.param([Watched()] * 16, 900, 5000, True, id="many of a long one"),
+        pytest.param([Watched()] * 16, 0, 20_000, True, id="many of one with many bytes"),
+        pytest.param([Crumbling()], 30, 500, False, id="a short one that crumbles"),
+        pytest.param([Crumbling()], 900, 5000, True, id="a long one that crumbles"),
+    ],
+)
+async def test_what_is_much_to_bend_is_bent_beside_the_event_loop(
+    start: Start, faults: list[Fault], tokens: int, size: int, aside: bool
+) -> None:
+    app = (await start(vendors=[TOY])).built.apps[0]
+    decider = Decider(TOY, app.service, app.emulator, Hints({}, [], {}))
+    plan = Plan(b"", 0.0, (), None, (), Usage(1, tokens))
+    match = Match(outcome=Outcome.model_construct(faults=tuple(faults)))
+    exchange = Exchange(WireRequest(method="POST", path="/chat"), 0.0, plan=plan, match=match)
+    Watched.threads.clear()
+    await decider.bend(WireResponse(200, b"x" * size, ()), exchange)
+    assert (Watched.threads == [threading.current_thread().name] * len(faults)) is not aside
+    assert len(Watched.threads) == len(faults)
