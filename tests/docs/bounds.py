@@ -66,6 +66,14 @@ A regular expression is searched in a time that grows with the text alone, and b
 where an answer ends (`Content-Length`, `Transfer-Encoding`, `Connection` and the like) are nobody's to set: statuses without a body
 (204, 304) have none, whatever bends the answer, and a connection that is kept is in step. Dates end with the year 9999, whatever a clock says.
 
+What is remembered between calls is bounded as well: answers to repeated calls by what they weigh, patterns of schemas, machines and words by the
+room they take, names that clients make up to the latest 10,000, labels of metrics to 2,000 a vendor (the rest is `_OTHER`), and what was found out
+of a scenario goes with it. A process that is left running is full after an hour or so, and grows no more.
+
+Others wait for each piece of work on the event loop: as a rule some milliseconds, up to 100 for a body of 300,000 members, which is read in one go,
+and longer where a scenario has the journal keep far more than its usual 10,000 calls: 50,000 take 0.3 s to forget, or to be looked through for what
+is garbage. Who closes a connection, or only its own side of it, before the answer begins has left, as with most servers.
+
 ## Attack it yourself
 
 `python -m tests.fuzz --seconds 600 --seed 1` starts an emulator of its own and bends every golden exchange in its structure and in its bytes,
