@@ -8,10 +8,17 @@ from functools import cache
 _YOUNG = 20_000  # objects that came and stayed until they are looked through, once
 _NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
 _QUIET, _OVERDUE = 15, 40  # times that young ones were looked through since
+_ARENA_MAX = -8  # as mallopt(3) numbers what it sets
 
 
 def begin() -> None:
-    """What was made before the first request lives as long as the process; what comes is looked at from now on."""
+    """What was made before the first request lives as long as the process; what comes is looked at from now on.
+
+    All threads take memory from one heap: one of their own keeps what it freed, and only one thread runs at a time.
+    """
+    set_option = _find("mallopt")
+    if set_option is not None:
+        set_option(_ARENA_MAX, 1)
     gc.freeze()
     gc.set_threshold(_YOUNG, _NEVER, _NEVER)
     gc.enable()
@@ -34,7 +41,7 @@ class Garbage:
         self._is_busy = is_busy
         self._count = count or _count
         self._collect = collect or _collect
-        self._give_back = give_back or _give_back
+        self._give_back = give_back or return_memory
         self._stayed = 0
         self._due = False
 
@@ -64,22 +71,23 @@ def _collect() -> int:
     return len(gc.get_objects(generation=2))
 
 
-def _give_back() -> None:
+def return_memory() -> None:
     """Give free memory back to the system; some milliseconds.
 
     The C library does so by itself only at the end of its heap, where a small thing that stays holds all that was freed
     before it. Source: malloc_trim(3), which glibc alone has.
     """
-    trim = _find_trim()
+    trim = _find("malloc_trim")
     if trim is not None:
         trim(0)
 
 
 @cache
-def _find_trim() -> Callable[[int], int] | None:
+def _find(name: str) -> Callable[..., int] | None:
+    """A function of the C library, if it has it."""
     if not sys.platform.startswith("linux"):
         return None
     from ctypes import CDLL
 
-    trim: Callable[[int], int] | None = getattr(CDLL(None), "malloc_trim", None)
-    return trim
+    function: Callable[..., int] | None = getattr(CDLL(None), name, None)
+    return function

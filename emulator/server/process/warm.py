@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from emulator.core.vendor import Vendors
 from emulator.engine.vocabulary import load_vocabulary
+from emulator.server.process.garbage import return_memory
 
 _CALM = 0.3  # seconds: who starts a server often asks it at once, and that answer should have the processor
 _YIELD = 0.0002  # seconds after which an answer may go first
@@ -25,5 +26,7 @@ def _warm_up(vendors: Vendors, served: Iterable[str]) -> None:
     for name in served:
         _ = vendors[name]
     load_vocabulary()
+    gc.collect()
+    return_memory()
     gc.freeze()  # what was imported stays; garbage need not be looked for in it
     sys.setswitchinterval(usual)

@@ -55,7 +55,7 @@ def _read_text(request: WireRequest) -> str:
 class WireModel(BaseModel):
     """Keys inside messages and tools that no one knows are ignored."""
 
-    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+    model_config = ConfigDict(extra="ignore", protected_namespaces=(), defer_build=True)
 
 
 _MOST_LISTED = 1000

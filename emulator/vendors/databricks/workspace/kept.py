@@ -23,7 +23,7 @@ FOUNDATION: Mapping[str, Deployment] = MappingProxyType({str(d.traits["entity"])
 class Update(BaseModel):
     """A config on its way. Times are Unix seconds; ``fails``: it will not come to serve."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     config: Object
     since: float
@@ -44,7 +44,7 @@ class Kept(BaseModel):
         access: what each user, group or service principal may do, as the API takes it.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     name: str
     id: str = ""
