@@ -34,7 +34,7 @@ _CAPACITY = frozenset(
     {ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, ErrorKind.TIMEOUT, ErrorKind.INTERNAL}
 )
 _MOST_KEPT = 1000  # documents of a vendor in a session
-_LONG = 4096  # pieces of an answer, each looked at by one fault, from which on it is measured and bent aside
+_LONG = 1024  # pieces of an answer, each looked at by one fault, from which on it is measured and bent aside
 NO_WAIT = {"retry-after-ms": "1"}
 """Where waits cost nothing: clients take ``Retry-After: 0`` for no advice and back off by themselves; this they obey.
 

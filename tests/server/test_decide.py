@@ -133,10 +133,10 @@ class Crumbling(Watched):
     ("faults", "tokens", "size", "aside"),
     [
         pytest.param([Watched()], 900, 5000, False, id="one fault of an answer"),
-        pytest.param([Watched()] * 16, 100, 500, False, id="many of a short one"),
+        pytest.param([Watched()] * 16, 50, 500, False, id="many of a short one"),
         pytest.param([Watched()] * 16, 900, 5000, True, id="many of a long one"),
         pytest.param([Watched()] * 16, 0, 20_000, True, id="many of one with many bytes"),
-        pytest.param([Crumbling()], 30, 500, False, id="a short one that crumbles"),
+        pytest.param([Crumbling()], 10, 500, False, id="a short one that crumbles"),
         pytest.param([Crumbling()], 900, 5000, True, id="a long one that crumbles"),
     ],
 )
