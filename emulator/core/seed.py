@@ -12,6 +12,7 @@ from types import EllipsisType
 _ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TWO, _FIVE = 62**2, 62**5  # letters; so many are the most whose number is quickly worked with
 _PAIRS = [low + high for high in _ALPHANUMERIC for low in _ALPHANUMERIC]  # numbers below 62**2, the lower digit first
+_LONGEST = 65_536  # characters of a part
 
 _UNUSED = blake2b(digest_size=16)  # to copy it costs less than to begin another
 _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
@@ -33,6 +34,13 @@ def derive_written(parts: bytes) -> bytes:
     digest = _UNUSED.copy()
     digest.update(parts)
     return digest.digest()
+
+
+def condense(text: str) -> str:
+    """What stands for a text in a key: itself, or of a long one its digest, as a key writes each of its parts twice."""
+    if len(text) <= _LONGEST:
+        return text
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def prepare(*parts: Part | EllipsisType) -> Callable[..., bytes]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
 from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage, Words, at_once
 from emulator.core.record import record
-from emulator.core.seed import derive, prepare
+from emulator.core.seed import condense, derive, prepare
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
 from emulator.engine.parts import FixedReply, Part, is_prose, plan_parts
@@ -104,7 +104,8 @@ def _chat_key(ask: ChatAsk, deployment: Deployment, seed: int) -> bytes:
             turns += (calls, message.tool_call_id, message.media)
     if _has_form(ask):
         tools = [(tool.name, tool.description, tool.parameters) for tool in ask.tools]
-        turns.append(repr((tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)))
+        form = (tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)
+        turns.append(condense(repr(form)))
     return derive(seed, "text", deployment.name, len(ask.messages), *turns, *_variation(ask.sampling))
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from emulator.core.seed import (
     Part,
+    condense,
     derive,
     draw_alphanumeric,
     draw_hex,
@@ -93,3 +94,11 @@ def test_a_prepared_key_is_the_same_key(parts: list[Part], data: st.DataObject) 
     given_later = [data.draw(st.booleans()) for _ in parts]
     prepared = prepare(*[... if later else part for part, later in zip(parts, given_later, strict=True)])
     assert prepared(*[part for part, later in zip(parts, given_later, strict=True) if later]) == derive(*parts)
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "\ud800"], ids=["ascii", "more", "half of a pair"])
+def test_a_long_text_stands_in_a_key_as_its_digest(letter: str) -> None:
+    short, long = letter * 65_536, letter * 65_537
+    assert condense(short) == short
+    assert len(condense(long)) == 32
+    assert len({condense(long), condense(long + "b"), condense("b" + long)}) == 3

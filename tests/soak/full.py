@@ -161,7 +161,7 @@ async def soak(seconds: float, warm_up: float, seed: int, pauses: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak.full", description=__doc__)
     parser.add_argument("--seconds", type=float, default=1800, help="of load, after the warm-up (default 1800)")
-    parser.add_argument("--warm-up", type=float, default=240, help="seconds before the first look (default 240)")
+    parser.add_argument("--warm-up", type=float, default=480, help="seconds before the first look (default 480)")
     parser.add_argument("--pauses", type=int, default=10, help="how often it looks (default 10)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
