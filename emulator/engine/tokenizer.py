@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import chain, filterfalse
-from typing import Generic, TypeVar
 
+from emulator.core.room import Roomy
 from emulator.engine.language import lean
 from emulator.engine.profiles import PROFILES, TokenizerProfile
 from emulator.engine.vocabulary import (
@@ -21,8 +21,6 @@ from emulator.engine.vocabulary import (
     load_vocabulary,
     measure_longest,
 )
-
-_Item = TypeVar("_Item")
 
 _SLICE = 1 << 18  # characters cut into pieces at a time, so that a huge text needs no huge list
 _MOST_WORDS = 1 << 14  # whose tokens are remembered
@@ -51,22 +49,8 @@ def tokenizer_for(name: str) -> "ProfileTokenizer":
     return ProfileTokenizer(profile)
 
 
-class _Memo(dict[str, tuple[_Item, ...]], Generic[_Item]):
-    """Remembers what each pre-token was cut into; forgets everything once it holds too much."""
-
-    def __init__(self, cut: Callable[[str], tuple[_Item, ...]]) -> None:
-        super().__init__()
-        self._cut = cut
-        self._held = 0
-
-    def __missing__(self, pre_token: str) -> tuple[_Item, ...]:
-        items = self._cut(pre_token)
-        self._held += len(items) + _ENTRY_COST
-        if self._held > _MEMO_BUDGET:
-            self.clear()
-            self._held = len(items) + _ENTRY_COST
-        self[pre_token] = items
-        return items
+def _weigh_entry(pre_token: str, items: Sequence[object]) -> int:
+    return len(items) + _ENTRY_COST
 
 
 # What a word weighs is one number, so that a text weighs the sum of its words: its tokens in the lowest bits, then
@@ -128,8 +112,8 @@ class ProfileTokenizer:
         self._ids = _number_pieces(profile, self._bytes)
         self._longest = measure_longest(profile.fixed)
         self._values = {id: value for value, id in enumerate(self._bytes)}
-        self._ids_of = _Memo(self._cut_ids).__getitem__
-        self._texts_of = _Memo(self._cut_texts).__getitem__
+        self._ids_of = Roomy(self._cut_ids, _weigh_entry, _MEMO_BUDGET).__getitem__
+        self._texts_of = Roomy(self._cut_texts, _weigh_entry, _MEMO_BUDGET).__getitem__
         weights = [_Weights(self._count_whole, self._ids_of, profile.digits, before) for before in ("", " ")]
         self._weigh_first, self._weigh_next = [each.__getitem__ for each in weights]
 
