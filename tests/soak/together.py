@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from redis import Redis
@@ -32,6 +32,8 @@ from tests.state.servers import running
 _CLIENTS = 12
 _PLAIN = "version: 1\n"
 _TOLD = 10  # losses that are shown
+_QUIET = 6.0  # seconds; connections that nobody uses have ended then, by their limits
+_LOOKS, _BETWEEN = 5, 0.2  # of each replica: what it asks the store now and then takes a file or a task for a moment
 _STANDING = (
     "owners",
     "number",
@@ -55,7 +57,7 @@ class Place:
     moments: list[Moment] = field(default_factory=list)
 
     def start(self) -> None:
-        limits = ("--head-timeout", "5s", "--body-timeout", "10s", "--idle-timeout", "30s")
+        limits = ("--head-timeout", "5s", "--body-timeout", "5s", "--idle-timeout", "5s")
         self.serving: Serving = self.stack.enter_context(
             serving(self.folder, _PLAIN, "--state-url", self.store, *limits, log=self.folder / "log")
         )
@@ -97,10 +99,14 @@ async def rest(places: Sequence[Place], began: float) -> None:
     for session in listed["sessions"]:
         await first.steer("DELETE", f"/sessions/{session['name']}")
     await first.steer("POST", "/reset")
-    await asyncio.sleep(2)  # connections that were hung up on end
+    await asyncio.sleep(_QUIET)
     for number, place in enumerate(places):
         served = place.serving
-        moment = look_at(served.process.pid, (await served.steer("GET", "/status"))["tasks"], began)
+        looks = []
+        for _ in range(_LOOKS):
+            await asyncio.sleep(_BETWEEN)
+            looks.append(look_at(served.process.pid, (await served.steer("GET", "/status"))["tasks"], began))
+        moment = replace(looks[-1], files=min(look.files for look in looks), tasks=min(look.tasks for look in looks))
         place.moments.append(moment)
         print(f"replica {number}  {moment}", flush=True)
 

@@ -310,6 +310,20 @@ async def test_a_reset_that_could_not_be_told_is_told_once_the_store_is_back(ser
     await store.close()
 
 
+async def test_a_burst_leaves_no_more_connections_open_than_a_process_uses_at_rest(server_url: str) -> None:
+    async with Redis.from_url(server_url) as server:
+        before = len(await server.client_list())
+        store = open_redis(urlsplit(f"{server_url}?prefix=burst"))
+        await store.tend()
+        await store.commons.enter()
+        posted = [await store.commons.post({"op": "tell"}) for _ in range(10)]
+        questions = [store.commons.append("a", [b"call"], 10) for _ in range(40)]
+        await asyncio.gather(store.commons.hear(), *questions, *[store.commons.collect(each, 0.2) for each in posted])
+        left = {len(await server.client_list()) - before for _ in range(500)}  # until those that were closed are gone
+        await store.close()
+    assert min(left) <= 3  # for calls, for what is asked now and then, and for what others say
+
+
 async def test_every_key_expires_within_days(server_url: str) -> None:
     store = open_redis(urlsplit(f"{server_url}?prefix=expires"))
     state, week = store.open("world"), Quota(name="week", unit="tokens", amount=9, window=604_800.0, strategy="sliding")

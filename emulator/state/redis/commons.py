@@ -12,7 +12,7 @@ from emulator.core.commons import MOST_READ, Posted, World
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.state import StoreLostError
 from emulator.state.redis.line import Line, digest_of
-from emulator.state.redis.server import LEASE, Apart, Server, ask, read_text
+from emulator.state.redis.server import LEASE, Apart, Ways, ask, read_text
 
 _SCRIPTS = {"enter": ("forget",), "reply": (), "append": (), "read": (), "clear": ()}
 """And what each begins with."""
@@ -28,21 +28,22 @@ class RedisCommons:
     ``missed`` is set when others took this process for dead, and told it nothing for a while.
 
     Args:
-        server: for what takes its time; ``line``: for what does not.
+        ways: for what takes its time; ``line``: for what does not.
         prefix: how every key begins.
         owner: the key that names this process.
     """
 
     outlives = True
 
-    def __init__(self, server: Server, line: Line, prefix: str, owner: str) -> None:
-        self._server = server
+    def __init__(self, ways: Ways, line: Line, prefix: str, owner: str) -> None:
+        self._ways = ways
         self._line = line
         self._prefix = prefix
         self._owner = owner
         self.skew = 0.0
         self.missed = False
-        self._scripts = {name: server.register_script(read_text(*begins, name)) for name, begins in _SCRIPTS.items()}
+        register = ways.asking.register_script
+        self._scripts = {name: register(read_text(*begins, name)) for name, begins in _SCRIPTS.items()}
 
     @property
     def replica(self) -> str:
@@ -75,7 +76,7 @@ class RedisCommons:
     async def hear(self) -> tuple[int, JSON] | None:
         if self.missed:
             raise StoreLostError("others took this process for dead")
-        found = await ask(self._server.blpop([f"{self._owner}:inbox"], timeout=_LISTEN))
+        found = await ask(self._ways.hearing.blpop([f"{self._owner}:inbox"], timeout=_LISTEN))
         if found is None:
             return None
         number, text = _split(found[1])
@@ -99,7 +100,7 @@ class RedisCommons:
     @asynccontextmanager
     async def _apart(self) -> AsyncIterator[Apart]:
         """The server over one connection, which is closed afterwards: so many at once are seldom wanted again."""
-        server = self._server.client()
+        server = self._ways.waiting.client()
         try:
             yield await ask(server.initialize())
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from importlib.resources import files
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from emulator.core.state import StoreLostError
 from emulator.state.room import Room
@@ -69,6 +69,20 @@ class Server(Protocol):
     def blpop(self, keys: Sequence[str], timeout: float) -> Awaitable[Sequence[str] | None]: ...
 
     async def aclose(self) -> None: ...
+
+
+class Ways(NamedTuple):
+    """The server over connections of their own, so that nobody keeps more open than are used.
+
+    Fields:
+        asking: one connection, for what is asked now and then.
+        hearing: one, for what others say.
+        waiting: one for each who waits for what others reply.
+    """
+
+    asking: Server
+    hearing: Server
+    waiting: Server
 
 
 def read_text(*names: str) -> str:

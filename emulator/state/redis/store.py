@@ -15,14 +15,14 @@ from emulator.core.quota import Balance, Charge, Level
 from emulator.core.state import ApartError, DocumentsError, Health, StoreLostError
 from emulator.state.redis.commons import RedisCommons
 from emulator.state.redis.line import Line, digest_of
-from emulator.state.redis.server import LEASE, Server, ask, read_text, write_bounds
+from emulator.state.redis.server import LEASE, Server, Ways, ask, read_text, write_bounds
 from emulator.state.redis.shares import Renewals, read_balances, read_level, write_share
 from emulator.state.room import USUAL, Room
 
 MOST_SKEW = 1.0  # seconds that the clocks of two machines may differ
 _A_DAY = 86_400_000  # ms that a world is remembered in which nothing happens
 _PATIENCE = 1.0  # real seconds for one answer
-_CONNECTIONS = 200  # of one process, most of them only as long as it waits for what others reply
+_WAITING = 200  # connections of one process, each only as long as it waits for what others reply
 _SOON = 0.05  # real seconds until the server hears of tickets that it may forget
 _TURN = 5.0  # real seconds that a call waits for one of them
 _NOT_A_PREFIX = set("*?[]{}")
@@ -57,14 +57,18 @@ def open_redis(url: SplitResult, room: Room = USUAL) -> RedisStore:
         from redis.asyncio import BlockingConnectionPool, Redis
     except ImportError:
         raise ValueError("this store needs the extra redis: pip install 'llm-emulator[redis]'") from None
-    patience = {"socket_timeout": _PATIENCE, "socket_connect_timeout": _PATIENCE}
-    pool = BlockingConnectionPool.from_url(  # a burst of calls waits for its turn
-        url._replace(query="").geturl(), max_connections=_CONNECTIONS, timeout=_TURN, decode_responses=True, **patience
-    )
-    connect: Callable[..., Server] = Redis.from_pool  # type: ignore[assignment]  # its types know no decoded answers
+    habits = {"socket_timeout": _PATIENCE, "socket_connect_timeout": _PATIENCE, "decode_responses": True}
+    plain = url._replace(query="").geturl()
+
+    def connect(most: int) -> Server:
+        """Over so many connections at most; a burst of questions waits for its turn."""
+        pool = BlockingConnectionPool.from_url(plain, max_connections=most, timeout=_TURN, **habits)
+        return Redis.from_pool(pool)  # type: ignore[return-value]  # its types know no decoded answers
+
     bounds = write_bounds(room)
     texts = {name: bounds + read_text(*begins, name) for name, begins in _SCRIPTS.items()}
-    return RedisStore(connect(pool), Line(url, _PATIENCE, [*texts.values()]), texts, prefix)
+    ways = Ways(asking=connect(1), hearing=connect(1), waiting=connect(_WAITING))
+    return RedisStore(ways, Line(url, _PATIENCE, [*texts.values()]), texts, prefix)
 
 
 class RedisStore:
@@ -75,14 +79,15 @@ class RedisStore:
         owed: scripts that are still to run, with their words, since the server was away when they should.
 
     Args:
-        server: for what is asked now and then; ``line``: for what every call asks, by scripts of these names.
+        line: for what every call asks, by scripts of these names.
         prefix: how every key begins.
     """
 
     counts_for_all = True
 
-    def __init__(self, server: Server, line: Line, scripts: Mapping[str, str], prefix: str) -> None:
-        self.server = server
+    def __init__(self, ways: Ways, line: Line, scripts: Mapping[str, str], prefix: str) -> None:
+        self.server = ways.asking
+        self._ways = ways
         self.line = line
         self.health = Health()  # whoever guards it says the rest
         self.held: dict[str, Costs] = {}
@@ -93,7 +98,7 @@ class RedisStore:
         self.name = os.urandom(8).hex()
         self.owner = f"{prefix}:owner:{self.name}"
         self._began: dict[str, str] = {}
-        self.commons = RedisCommons(server, line, prefix, self.owner)
+        self.commons = RedisCommons(ways, line, prefix, self.owner)
         self._scripts = {name: (text, digest_of(text)) for name, text in scripts.items()}
 
     async def run(self, script: str, base: str, *words: str) -> list[str]:
@@ -178,14 +183,16 @@ class RedisStore:
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
 
     async def let_go(self) -> None:
-        await self.server.connection_pool.disconnect(inuse_connections=False)
+        for server in self._ways:
+            await server.connection_pool.disconnect(inuse_connections=False)
 
     async def close(self) -> None:
         with suppress(StoreLostError):
             await ask(self.server.delete(f"{self.owner}:alive"))
             await self._bury(self.owner)
         await self.line.close()
-        await self.server.aclose()
+        for server in self._ways:
+            await server.aclose()
 
 
 class RedisState:
