@@ -246,5 +246,6 @@ def _write_vectors(
         import numpy as np
 
         return Draft(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
-    key_of = prepare(seed, "embedding", deployment.name, ask.instruction, ...)
-    return Draft(vectors=embed([*map(key_of, texts)], dimensions, deployment.normalized), usage=usage)
+    key_of = prepare(seed, "embedding", deployment.name, ask.instruction and condense(ask.instruction), ...)
+    keys = [key_of(condense(text)) for text in texts]
+    return Draft(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
