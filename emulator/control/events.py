@@ -21,6 +21,7 @@ EVENTS_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 _HEADERS = {"Content-Type": EVENTS_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _AT_ONCE = 100  # events in one write
+_HELD = 2_000  # calls that wait to be told to one viewer
 _PAUSE = 0.05  # seconds between two looks at what is new: to be told of each by itself costs more than the calls
 _MANY = 20  # calls between two looks, of which it is no longer said which rule came nearest
 _FIELDS = [name for name in RequestEntry.model_fields if name != "summary"]  # which is the last
@@ -50,7 +51,7 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
         await response.write(b": calls as they come\n\n")
         while not news.over:
             async with journal.reading:
-                new = journal.since(latest)
+                new = journal.since(latest)[: _HELD if query.most is None else None]
                 latest = new[-1].seq if new else latest
                 again, changed = list(changed.values()), {}
                 await asyncio.sleep(0)
@@ -65,8 +66,8 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
                     await asyncio.sleep(0)
                 await response.write(b"".join(events))
             await asyncio.sleep(_PAUSE)
-            if not await news.wait(KEEP_ALIVE) and not news.over:
-                await response.write(b": still here\n\n")
+            if len(new) < _HELD:
+                await _wait(news, response)
     return response
 
 
@@ -74,6 +75,12 @@ async def _begin(http: web.BaseRequest) -> web.StreamResponse:
     response = web.StreamResponse(headers=_HEADERS)
     await response.prepare(http)
     return response
+
+
+async def _wait(news: News, response: web.StreamResponse) -> None:
+    """Until there is something to tell, or it is time to say that there is nothing."""
+    if not await news.wait(KEEP_ALIVE) and not news.over:
+        await response.write(b": still here\n\n")
 
 
 class _Room:

@@ -13,6 +13,7 @@ from emulator.control import events
 from emulator.core.json import Object
 from tests.conftest import Start
 from tests.control.asking import ask, control, until_waiting
+from tests.control.test_journal import make_entry
 from tests.server.toy import TOY
 from tests.wire import Running
 
@@ -136,6 +137,17 @@ async def test_many_calls_come_whole_and_in_order(toy: Running) -> None:
         await ask(toy, str(number))
     async with Viewer(toy, "?since=0") as viewer:
         assert [int((await viewer.event())[0]) for _ in range(250)] == [*range(1, 251)]
+
+
+async def test_thousands_of_calls_come_whole_and_in_order_a_part_at_a_time(toy: Running) -> None:
+    journal = toy.built.journal
+    for number in range(4_500):
+        journal.add(make_entry(str(number)))
+    async with Viewer(toy, "?since=0") as viewer:
+        assert [int((await viewer.event())[0]) for _ in range(4_500)] == [*range(1, 4_501)]
+        await until_waiting(toy)
+        await ask(toy, "one more")
+        assert (await viewer.event())[0] == "4501"
 
 
 async def test_of_more_calls_than_it_wants_a_viewer_hears_the_latest_and_how_many_the_others_were(toy: Running) -> None:

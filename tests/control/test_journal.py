@@ -195,6 +195,17 @@ def test_what_came_since_is_found_from_the_end() -> None:
     assert journal.since(3) == []
 
 
+def test_what_came_since_holds_no_call_of_a_session_that_was_cleared() -> None:
+    journal = Journal()
+    for name, session in (("1", "a"), ("2", ""), ("3", "a"), ("4", "")):
+        journal.add(make_entry(name, session=session))
+    journal.clear("a")
+    journal.add(make_entry("5", session="a"))
+    assert [call.id for call in journal.since(0)] == ["2", "4", "5"]
+    assert [call.id for call in journal.since(2)] == ["4", "5"]
+    assert [call.id for call in journal.list_calls()] == ["2", "4", "5"]
+
+
 def test_of_too_many_different_requests_the_longest_ago_is_forgotten() -> None:
     journal = Journal()
     journal.follow("", b"seldom", "first")
