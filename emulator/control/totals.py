@@ -14,7 +14,7 @@ OPERATIONS = {"completions": "text_completion"}  # by GenAI's names; others are 
 DURATIONS = tuple([0.01 * 2**step for step in range(14)])
 FIRST_TOKENS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 PER_TOKEN = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5)
-_TOGETHER = 256  # values that are put into buckets at once, which costs less
+_TOGETHER = 64  # values that are put into buckets at once, which costs less
 _MOST_SERIES = 2000  # some kilobyte each; in later ones no model has a name, in those after them no status, either
 _MOST_NAMES = 1000  # of rules and the like; later ones are counted as others
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from emulator.core.json import dump_string
 from emulator.core.quota import Balance
 from emulator.core.record import record
+from emulator.core.room import remember
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
 SpanKind = Literal["reasoning", "text", "refusal", "tool_call"]
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def at_once(count: int) -> Sequence[float]:
     """Due times of ``count`` tokens that nothing delays."""
     return (0.0,) * count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 
@@ -39,6 +39,26 @@ class _Cache(Protocol):
     def cache_info(self) -> _Info: ...
 
 
+class _Clearable(_Cache, Protocol):
+    def cache_clear(self) -> None: ...
+
+
+class _Watched:
+    """A function's cache, which counts from nought again once it is cleared, and what it had counted before."""
+
+    def __init__(self, cache: _Clearable) -> None:
+        self._cache = cache
+        self._before = Counted(0, 0)
+
+    def cache_info(self) -> Counted:
+        info, before = self._cache.cache_info(), self._before
+        return Counted(before.hits + info.hits, before.misses + info.misses)
+
+    def clear(self) -> None:
+        self._before = self.cache_info()
+        self._cache.cache_clear()
+
+
 _caches: dict[str, _Cache] = {}
 
 
@@ -48,9 +68,10 @@ def keep_tally(name: str) -> Tally:
     return tally
 
 
-def watch_cache(name: str, cache: _Cache) -> None:
-    """Tell of a cache that counts by itself."""
-    _caches[name] = cache
+def watch_cache(name: str, cache: _Clearable) -> Callable[[], None]:
+    """Tell of a cache that counts by itself; how to clear it without losing count."""
+    watched = _caches[name] = _Watched(cache)
+    return watched.clear
 
 
 def read_tallies() -> Mapping[str, Counted]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import repeat
 from operator import add
 
 from emulator.core.record import record
+from emulator.core.room import forget_with_all, remember
 from emulator.core.wire import Batch, Event, Mark
 
 MOST = 512  # events of a batch: to make more would let others wait
@@ -43,10 +43,10 @@ class _Numbers:
         return texts[start:end]
 
 
-_numbers_before = lru_cache(maxsize=64)(_Numbers)
+_numbers_before = remember(64)(_Numbers)
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def count_on(after: tuple[bytes, ...], offsets: tuple[int, ...], start: int, end: int) -> Tails:
     """The parts of ``after`` with numbers between them, which count on from ``start`` and an offset each."""
     first, *parts = after
@@ -94,6 +94,7 @@ class _Laid:
 
 _Place = tuple[int, int, int, bytes | int, bytes | Tails | int]
 _laid: dict[_Place, _Laid] = {}
+forget_with_all(_laid.clear)
 
 
 def _lay_out(before: bytes, texts: Sequence[bytes], after: bytes | Tails) -> tuple[list[bytes], int]:
@@ -166,4 +167,4 @@ class _Openings(dict[int, bytes]):
         return opening
 
 
-_open_after = lru_cache(maxsize=64)(_Openings)
+_open_after = remember(64)(_Openings)

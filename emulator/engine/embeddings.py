@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+from emulator.core.room import remember
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +78,7 @@ def _draw_lengths(keys: Words) -> Doubles:
     return lengths
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def _counters(dimensions: int) -> Words:
     import numpy as np
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message, Tool
 from emulator.core.json import dump_text
+from emulator.core.room import forget_with_all
 from emulator.core.tally import watch_cache
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import judge_language
@@ -86,4 +87,4 @@ def _recall(text: str, tokenizer: Tokenizer) -> int:
     return tokenizer.count(text)
 
 
-watch_cache("texts", _recall)
+forget_with_all(watch_cache("texts", _recall))

@@ -12,6 +12,7 @@ from itertools import accumulate, chain
 from itertools import count as count_from
 
 from emulator.core.json import dump_string
+from emulator.core.room import Memory
 from emulator.core.seed import prepare
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.prose import load_prose
@@ -37,7 +38,7 @@ _QUANTILES = (
 )
 
 
-class Passages(dict[int, Passage]):
+class Passages(Memory[int, Passage]):
     """Sentences by number, as one tokenizer cuts them; each is cut when it is first asked for."""
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import chain, filterfalse
 
-from emulator.core.room import Roomy
+from emulator.core.room import Memory, Roomy
 from emulator.engine.language import lean
 from emulator.engine.profiles import PROFILES, TokenizerProfile
 from emulator.engine.vocabulary import (
@@ -60,7 +60,7 @@ _LEANING = 44  # bits before
 _COUNT = (1 << _LEANING) - 1
 
 
-class _Weights(dict[str, int]):
+class _Weights(Memory[str, int]):
     """What each word weighs, with what stands ``before`` it; forgets everything once it knows too many.
 
     No token reaches over a blank into the next word, unless the blank follows another.

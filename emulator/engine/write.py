@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
 from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage, Words, at_once
 from emulator.core.record import record
+from emulator.core.room import remember
 from emulator.core.seed import condense, derive, prepare
 from emulator.core.tokenizer import Tokenizer
 from emulator.engine.language import detect_language
@@ -119,7 +119,7 @@ def _has_form(ask: ChatAsk) -> bool:
     return bool(ask.tools or ask.format != "text" or ask.reasoning)
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _prepare_key(
     seed: int, deployment: str, roles: tuple[str, ...], variation: tuple[str | int | None, ...]
 ) -> Callable[..., bytes]:
@@ -195,7 +195,7 @@ def _say(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, po
     return Choice(said, at_once(count), finish, _one_text(count), None, None, position)
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def _one_text(count: int) -> tuple[Span, ...]:
     """The spans of a choice that is one text."""
     return (Span("text", 0, count),)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import accumulate
 from typing import Self
 
 from pydantic import Field
 
+from emulator.core.room import remember
 from emulator.core.seed import derive
 from emulator.core.values import Closed, Duration, Whole
 from emulator.latency.distributions import Constant, Delay
@@ -91,4 +91,4 @@ def _step(count: int, first: float, gap: float) -> tuple[float, ...]:
     return tuple([first + gap * index for index in range(count)])
 
 
-_space_cached = lru_cache(maxsize=16)(_step)
+_space_cached = remember(16)(_step)

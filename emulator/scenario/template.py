@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 
 from emulator.core.calendar import write_date
 from emulator.core.json import JSON, dump_text
+from emulator.core.room import remember
 from emulator.core.secret import cut_credential
 from emulator.core.seed import draw_uuid
 from emulator.scenario.conditions import is_body_path
@@ -48,7 +48,7 @@ def _is_known(name: str) -> bool:
     return name in _PLAIN or name in _DRAWN
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def _compile(text: str) -> tuple[tuple[str, str], ...]:
     """Pairs of a text and the name of what follows it; the last name is empty."""
     parts: list[tuple[str, str]] = []

@@ -1,7 +1,6 @@
 """Reading a request: its body, who asks, what is asked of whom."""
 
 from collections.abc import Mapping
-from functools import lru_cache
 from hashlib import blake2b
 from io import BytesIO
 
@@ -10,6 +9,7 @@ from aiohttp import web
 from emulator.core.bounds import LIGHT
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import canonical_json
+from emulator.core.room import remember
 from emulator.core.seed import derive_written
 from emulator.core.state import NearState
 from emulator.core.vendor import AnyEndpoint, AnyService, AnyVendor, Call, Parsed
@@ -172,7 +172,7 @@ def _write_json(body: bytes) -> bytes | None:
     return b"b'%b'" % body.replace(b"\\", b"\\\\").replace(b"'", b"\\'")
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _write_around(vendor: str, method: str, path: str, query: str, principal: str) -> tuple[bytes, bytes]:
     """What stands before and after the body in what is derived from."""
     before, after = ascii((vendor, method, path, query)), ascii((principal,))

@@ -1,6 +1,8 @@
 """How much is kept of what was found out."""
 
-from emulator.core.room import Roomy
+from weakref import ref
+
+from emulator.core.room import Memory, Roomy, forget_all, remember
 
 
 def test_what_is_known_is_not_found_out_again() -> None:
@@ -22,3 +24,40 @@ def test_everything_is_forgotten_once_there_is_no_room() -> None:
     assert (dict(sizes), sizes.held) == ({"six": 3}, 3)
     sizes.charge(8)
     assert (dict(sizes), sizes.held) == ({}, 8)
+
+
+def test_everything_that_is_remembered_is_forgotten_together() -> None:
+    asked: list[int] = []
+
+    @remember(2)
+    def double(number: int) -> int:
+        asked.append(number)
+        return 2 * number
+
+    sizes, names = Roomy(str.__len__, lambda text, size: size, 10), Memory[str, str]()
+    names["a"] = "b"
+    assert (double(1), double(1), sizes["abc"]) == (2, 2, 3)
+    forget_all()
+    assert (dict(sizes), sizes.held, dict(names)) == ({}, 0, {})
+    assert (double(1), sizes["abc"], sizes.held) == (2, 3, 3)
+    assert asked == [1, 1]
+
+
+def test_of_results_those_that_were_asked_for_last_are_remembered() -> None:
+    asked: list[int] = []
+
+    @remember(2)
+    def double(number: int) -> int:
+        asked.append(number)
+        return 2 * number
+
+    assert [double(number) for number in (1, 2, 1, 3, 1, 2)] == [2, 4, 2, 6, 2, 4]
+    assert asked == [1, 2, 3, 2]
+
+
+def test_a_memory_that_nobody_has_any_more_is_gone() -> None:
+    memory = Memory[str, str]()
+    seen = ref(memory)
+    del memory
+    assert seen() is None
+    forget_all()

@@ -12,7 +12,7 @@ def test_what_is_counted_is_told_by_name() -> None:
     def double(number: int) -> int:
         return 2 * number
 
-    tally.watch_cache("a function of a test", double)
+    clear = tally.watch_cache("a function of a test", double)
     try:
         kept.hits += 2
         kept.misses += 1
@@ -20,6 +20,9 @@ def test_what_is_counted_is_told_by_name() -> None:
         told = tally.read_tallies()
         assert (told["kept by a test"], told["a function of a test"]) == ((2, 1), (2, 2))
         assert list(told) == sorted(told)
+        clear()
+        assert [double(number) for number in (1, 1)] == [2, 2]
+        assert tally.read_tallies()["a function of a test"] == (3, 3)  # what it counted before is not lost
     finally:
         for name in ("kept by a test", "a function of a test"):
             del tally._caches[name]

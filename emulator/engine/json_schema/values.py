@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
+from emulator.core.room import remember
 from emulator.core.seed import draw_hex, draw_integer, draw_uuid
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def seeded(key: bytes) -> Faker:
     return faker
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def words_of(name: str) -> tuple[str, ...]:
     """``billingCity`` and ``billing_city`` are both ``("billing", "city")``."""
     return tuple(word.lower() for word in _WORDS.findall(name))

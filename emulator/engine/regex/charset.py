@@ -6,9 +6,9 @@ Source: ECMA-262, 22.2.2 (CharacterClassEscape): ``\\d`` and ``\\w`` are ASCII, 
 import sys
 import unicodedata
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 
-from emulator.core.room import Roomy
+from emulator.core.room import Roomy, remember
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -113,7 +113,7 @@ def _find_readable(ranges: Ranges) -> tuple[Ranges, ...]:
 _READ = Roomy(_find_readable, lambda ranges, parts: 5 + len(ranges), _ROOM)
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def unicode_property(name: str) -> Ranges | None:
     """``\\p{name}``: a general category, or one of the common scripts; ``None`` if it is neither."""
     name = name.removeprefix("General_Category=").removeprefix("gc=")

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
+from emulator.core.room import forget_all
+
 _YOUNG = 20_000  # objects that came and stayed until they are looked through, once
 _NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
 _QUIET, _OVERDUE = 15, 40  # times that young ones were looked through since
@@ -28,7 +30,7 @@ class Garbage:
     """Looks through everything once nobody is being answered, or when as many came as there are, and very many.
 
     So the work stays in proportion to what is made, and memory to what is in use. What is free is given back to the
-    system while nobody is being answered.
+    system while nobody is being answered; what was found out is forgotten then, once another scenario is at work.
     """
 
     def __init__(
@@ -37,11 +39,13 @@ class Garbage:
         count: Callable[[], int] | None = None,
         collect: Callable[[], int] | None = None,
         give_back: Callable[[], None] | None = None,
+        forget: Callable[[], None] = forget_all,
     ) -> None:
         self._is_busy = is_busy
         self._count = count or _count
         self._collect = collect or _collect
         self._give_back = give_back or return_memory
+        self._forget = forget
         self._stayed = 0
         self._due = False
 
@@ -55,7 +59,9 @@ class Garbage:
             if self._count() >= max(_OVERDUE, self._stayed // _YOUNG):
                 self._stayed = self._collect()
         elif self._due or self._count() >= _QUIET:
-            self._due = False
+            if self._due:
+                self._due = False
+                self._forget()
             self._stayed = self._collect()
             self._give_back()
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection
 from contextlib import suppress
-from functools import lru_cache
 
 from emulator.core.call import Deployment, Task
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_object
 from emulator.core.record import record
+from emulator.core.room import remember
 from emulator.core.wire import WireRequest
 from emulator.dialects.auth import bearer_token
 from emulator.vendors.azure.decoder import read_body
@@ -79,7 +79,7 @@ def check_api_version(request: WireRequest, surface: Surface, settings: AzureSet
         raise refusals.wrong_api_version(given)
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
 from typing import Literal
 
 from emulator.core.record import record
+from emulator.core.room import remember
 from emulator.core.wire import WireRequest
 from emulator.vendors.azure.settings import AzureSettings
 
@@ -90,7 +90,7 @@ def name_provider(path: str) -> str:
     return "azure.ai.openai" if _read(path).is_openai else "azure.ai.inference"
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _read(path: str) -> Surface:
     for kind, pattern in zip(_KINDS, _BASES, strict=True):
         found = pattern.fullmatch(path)

@@ -6,11 +6,11 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``single_
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from emulator.core.json import dump_string
 from emulator.core.plan import Choice, Words
 from emulator.core.record import record
+from emulator.core.room import remember
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.wire import Mark
 from emulator.dialects.sse import quote
@@ -99,7 +99,7 @@ def quote_clean(text: str) -> bytes:
     return dump_string(clean(text)) if b"\\" in quoted or b"\x7f" in quoted else quoted
 
 
-quote_token = lru_cache(maxsize=1 << 14)(quote_clean)
+quote_token = remember(1 << 14)(quote_clean)
 
 
 def quote_so_far(tokens: Iterable[str]) -> Iterator[bytes]:

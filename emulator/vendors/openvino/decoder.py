@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from math import copysign, inf, isfinite
 from struct import pack, unpack
 from typing import TypeGuard
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, TooMuch, dump_json, dump_string
+from emulator.core.room import remember
 from emulator.core.wire import WireRequest
 from emulator.dialects.usual import has_each_key_once
 from emulator.vendors.openvino.reader import TooDeepError, has_big_numbers, read_json
@@ -142,7 +142,7 @@ def quote_long(text: str) -> bytes:
     return quoted
 
 
-@lru_cache(maxsize=1 << 14)
+@remember(1 << 14)
 def quote(text: str) -> bytes:
     """The same for what comes again, such as a token: remembering it pays."""
     return quote_long(text)

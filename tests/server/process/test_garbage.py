@@ -40,14 +40,15 @@ def test_a_scenario_that_was_replaced_is_looked_for_once_nobody_waits(session: s
         looked.append(1)
         return 0
 
-    garbage = Garbage(lambda: next(busy), lambda: 1, collect, lambda: None)
+    forgot: list[int] = []
+    garbage = Garbage(lambda: next(busy), lambda: 1, collect, lambda: None, lambda: forgot.append(1))
     garbage.expect(session)
     garbage.expect("b")
     garbage.tidy()
     assert not looked
     garbage.tidy()
     garbage.tidy()
-    assert len(looked) == looks
+    assert len(looked) == len(forgot) == looks
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no other C library is asked")

@@ -6,11 +6,10 @@ databricks-ai-bridge for lists of content parts.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from emulator.core.json import JSON, Object, dump_json, dump_string
 from emulator.core.plan import Plan
 from emulator.core.record import record
+from emulator.core.room import remember
 from emulator.core.wire import WireRequest, WireResponse, WireStream
 from emulator.dialects.openai import shape_logprob
 from emulator.dialects.sse import quote
@@ -63,7 +62,7 @@ class ChatCodec:
         return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _prepare(style: AnswerStyle, name: str) -> bytes:
     """All that the usual answers of an endpoint have in common."""
     tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
