@@ -166,9 +166,10 @@ class RedisStore:
             ApartError: too far; clocks are set while processes run, too.
         """
         asked = time.time()
-        seconds, micros = await ask(self.server.time())
+        told = await self.line.ask("TIME")  # where nothing that takes long comes before it
         doubt = (time.time() - asked) / 2
-        skew = asked + doubt - seconds - micros / 1e6
+        seconds, micros = told if isinstance(told, list) else ("0", "0")
+        skew = asked + doubt - int(seconds) - int(micros) / 1e6
         self.health.skew = skew
         if abs(skew) - doubt > MOST_SKEW:
             raise ApartError(f"its clock and this machine's are {skew:+.1f} s apart, {MOST_SKEW:g} s are allowed")
