@@ -51,7 +51,7 @@ async def stream_events(http: web.BaseRequest, target: Target, query: EventsQuer
         await response.write(b": calls as they come\n\n")
         while not news.over:
             async with journal.reading:
-                new = journal.since(latest)[: _HELD if query.most is None else None]
+                new = journal.since(latest, _HELD if query.most is None else None)
                 latest = new[-1].seq if new else latest
                 again, changed = list(changed.values()), {}
                 await asyncio.sleep(0)

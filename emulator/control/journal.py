@@ -246,12 +246,15 @@ class Journal:
         call = next((call for call in reversed(self.list_calls(session)) if call.id == name), None)
         return None if call is None else call.read()
 
-    def since(self, seq: int) -> list[Recorded]:
-        """Calls that came after one, oldest first."""
+    def since(self, seq: int, most: int | None = None) -> list[Recorded]:
+        """Calls that came after one, oldest first, so many at most."""
         self._catch_up()
-        start = bisect_right(self._order, seq, key=_read_number)
-        new = [*islice(reversed(self._order), len(self._order) - start)][::-1]
-        return self._leave_out_gone(new)
+        order = self._order
+        start = bisect_right(order, seq, key=_read_number)
+        count = len(order) - start
+        if most is None or count <= most:
+            return self._leave_out_gone([*islice(reversed(order), count)][::-1])
+        return [*islice(filter(self._has, islice(order, start, None)), most)]
 
     def list_calls(self, session: str | None = None) -> list[Recorded]:
         """One session's calls as they were entered, or all, oldest first."""

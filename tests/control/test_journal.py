@@ -203,6 +203,9 @@ def test_what_came_since_holds_no_call_of_a_session_that_was_cleared() -> None:
     journal.add(make_entry("5", session="a"))
     assert [call.id for call in journal.since(0)] == ["2", "4", "5"]
     assert [call.id for call in journal.since(2)] == ["4", "5"]
+    assert [call.id for call in journal.since(0, 2)] == ["2", "4"]
+    assert [call.id for call in journal.since(2, 1)] == ["4"]
+    assert [call.id for call in journal.since(3, 9)] == ["4", "5"]
     assert [call.id for call in journal.list_calls()] == ["2", "4", "5"]
 
 
