@@ -49,13 +49,30 @@ def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: Room = USUAL) ->
     Raises:
         StoreError: no store has such a URL, or it cannot be used here.
     """
-    parts = urlsplit(url)
+    parts = _split(url)
     opener = STORES.get(parts.scheme)
     if opener is None:
         known = ", ".join(f"{scheme}://" for scheme in STORES if scheme != "hub")
-        raise StoreError(f"no store has the URL {url!r}; there are {known}")
+        shown = "a URL like that" if "@" in url else f"the URL {url!r}"  # before it stands a password
+        raise StoreError(f"no store has {shown}; there are {known}")
     try:
         store = opener(parts, room)
     except ValueError as error:
         raise StoreError(str(error)) from None
     return store if opener in (open_memory, _open_hub) else Guarded(store, loss)
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of a URL whose host and port are right.
+
+    Raises:
+        StoreError: they are not; no part of it is told, as it may be of a password.
+    """
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  # found out when it is asked for
+    except ValueError:
+        raise StoreError(
+            "its host and port cannot be read; in a user or password / ? # [ ] @ are written %2F %3F %23 %5B %5D %40"
+        ) from None
+    return parts

@@ -103,10 +103,10 @@ class GuardedState:
         return await self._ask(lambda state: state.admit(session, scope, key, ticket, charges, now, bare))
 
     async def levels(self, session: str, now: float) -> Sequence[Level]:
-        return await self._ask(lambda state: state.levels(session, now))
+        return await self._ask(lambda state: state.levels(session, now), is_look=True)
 
     async def fetch(self, session: str, shelf: str) -> Mapping[str, JSON]:
-        return await self._ask(lambda state: state.fetch(session, shelf))
+        return await self._ask(lambda state: state.fetch(session, shelf), is_look=True)
 
     async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
         return await self._ask(lambda state: state.store(session, shelf, key, document, before))
@@ -123,8 +123,11 @@ class GuardedState:
     def retire(self) -> None:
         self._retired = True
 
-    async def _ask(self, question: Callable[[State], Awaitable[T]]) -> T:
+    async def _ask(self, question: Callable[[State], Awaitable[T]], *, is_look: bool = False) -> T:
         """The store's answer, or while it is away or nothing is at work here any more this process's own.
+
+        Args:
+            is_look: an answer does not say that the store is back; one that is full or read only gives it, too.
 
         Raises:
             EmulatedError: ``NOT_READY``: it is away, and calls are refused meanwhile.
@@ -140,7 +143,7 @@ class GuardedState:
             if self._guard.loss == "refuse":
                 raise EmulatedError(ErrorKind.NOT_READY) from None
             return await question(self._local)
-        if not self._guard.health.up:
+        if not (is_look or self._guard.health.up):
             self._guard.find()
         return answer
 

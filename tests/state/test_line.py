@@ -9,7 +9,8 @@ import pytest
 
 from emulator.core.state import StoreLostError
 from emulator.server.process.loop import has_uvloop, run
-from emulator.state.redis.line import Line, Refused, Reply, digest_of, read_reply, write_command
+from emulator.state.redis.line import Line, Reply, digest_of, read_reply, write_command
+from emulator.state.redis.refused import Refused
 from tests.state.servers import KINDS, find_server, running
 
 Answer = Callable[[bytes], bytes | None]
@@ -120,12 +121,73 @@ async def test_a_server_that_says_nothing_is_not_waited_for_without_end() -> Non
 
 
 async def test_a_server_that_cannot_is_away_and_a_wrong_command_is_wrong() -> None:
-    replies = iter([b"-LOADING wait\r\n", b"-ERR no such command\r\n"])
+    replies = iter([b"-LOADING wait\r\n", b"-ERR user_script:1: attempt to index a nil value\r\n"])
     async with answering(lambda data: next(replies)) as line:
         with pytest.raises(StoreLostError, match="LOADING"):
             await line.ask("a")
-        with pytest.raises(Refused, match="no such"):
+        with pytest.raises(Refused, match="attempt to index"):
             await line.ask("a")
+
+
+@pytest.mark.parametrize("data", [b"HTTP/1.1 400 Bad Request\r\n", b"$many\r\n", b"*1\r\n\xff\xfe\r\n", b"+\xff\r\n"])
+async def test_a_server_of_another_kind_is_none(data: bytes) -> None:
+    async with answering(lambda _: data) as line:
+        with pytest.raises(StoreLostError, match="none of this protocol"):
+            await line.ask("a")
+
+
+async def test_what_is_said_unasked_ends_the_connection_and_is_the_reason() -> None:
+    async with answering(lambda _: b":1\r\n-ERR max number of clients reached\r\n") as line:
+        wire = await line.reach()
+        assert await line.ask("a") == 1
+        with pytest.raises(StoreLostError, match="max number of clients"):
+            wire.send(("a",))
+
+
+async def test_a_connection_that_is_refused_is_closed() -> None:
+    open_ones = 0
+    all_gone = asyncio.Event()
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal open_ones
+        open_ones += 1
+        all_gone.clear()
+        while await reader.read(1000):
+            writer.write(b"-WRONGPASS invalid username-password pair\r\n")
+        open_ones -= 1
+        all_gone.set()
+        writer.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    line = Line(urlsplit(f"redis://:no@127.0.0.1:{server.sockets[0].getsockname()[1]}"), 5.0)
+    for _ in range(3):
+        with pytest.raises(StoreLostError, match="WRONGPASS"):
+            await line.ask("a")
+    async with asyncio.timeout(20):
+        await all_gone.wait()
+    assert open_ones == 0
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("who", "asked"),
+    [
+        pytest.param("me@", ["AUTH", "me", ""], id="a user without a password"),
+        pytest.param(":@", ["PING"], id="an empty password is none"),
+    ],
+)
+async def test_credentials_may_be_half(who: str, asked: list[str]) -> None:
+    seen: list[bytes] = []
+
+    def answer(data: bytes) -> bytes:
+        seen.append(data)
+        return b"+OK\r\n"
+
+    async with answering(answer) as line:
+        half = Line(line._url._replace(netloc=who + line._url.netloc), 1.0)
+        assert await half.ask("PING") == "OK"
+        await half.close()
+    assert seen[0] == write_command(asked)
 
 
 async def test_credentials_and_database_come_first() -> None:

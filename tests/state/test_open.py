@@ -22,6 +22,28 @@ def test_a_url_of_no_store_names_those_there_are(url: str) -> None:
         open_store(url)
 
 
-def test_a_prefix_that_is_a_pattern_is_refused() -> None:
+@pytest.mark.parametrize("prefix", ["*", "", "a%0Ab"])
+def test_a_prefix_that_is_no_beginning_of_keys_is_refused(prefix: str) -> None:
     with pytest.raises(StoreError, match="prefix"):
-        open_store("redis://127.0.0.1?prefix=*")
+        open_store(f"redis://127.0.0.1?prefix={prefix}")
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        pytest.param("unix://:s3cret@/run/redis.sock", "no store has a URL like that", id="another scheme"),
+        pytest.param("redis://:s3cret/7@host", "host and port cannot be read", id="a slash in the password"),
+        pytest.param("redis://:s3cret#7@host", "host and port cannot be read", id="a hash in the password"),
+        pytest.param("redis://:s3cret[7@host", "host and port cannot be read", id="a bracket in the password"),
+        pytest.param("redis://:7/s3cret@host", "the number of a database", id="digits and a slash in the password"),
+        pytest.param("redis://:7?s3cret@host", r"only \?prefix=NAME", id="digits and a question mark in the password"),
+        pytest.param("redis://:s3cret@host:99999", "host and port cannot be read", id="a port that is none"),
+        pytest.param("redis://:s3cret@host/name", "the number of a database", id="a database by name"),
+        pytest.param("redis://:s3cret@host?db=3", r"only \?prefix=NAME", id="a database in the query"),
+        pytest.param("redis:host", "the number of a database", id="no slashes"),
+    ],
+)
+def test_what_is_wrong_in_a_url_is_told_without_its_password(url: str, why: str) -> None:
+    with pytest.raises(StoreError, match=why) as caught:
+        open_store(url)
+    assert "s3cret" not in str(caught.value)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ from tests.state.servers import KINDS, find_server, free_port, running
 
 MINUTE = Quota(name="minute", unit="requests", amount=60, window=60.0)
 EIGHT = Quota(name="eight", unit="concurrency", amount=8)
+CHARGES = [Charge(MINUTE, "", 1)]
 
 
 @pytest.fixture
@@ -134,6 +135,54 @@ async def test_clocks_are_compared_again_and_again(
     await guard.close()
 
 
+@pytest.mark.parametrize(
+    ("spoil", "mend"),
+    [
+        pytest.param(["CONFIG SET maxmemory 1"], ["CONFIG SET maxmemory 0"], id="full"),
+        pytest.param(["REPLICAOF 127.0.0.1 1"], ["REPLICAOF NO ONE"], id="a replica, which is read only"),
+        pytest.param(
+            ["ACL SETUSER default -hset -rpush -set"], ["ACL SETUSER default +@all"], id="commands that are forbidden"
+        ),
+        pytest.param(["ACL SETUSER default resetkeys"], ["ACL SETUSER default ~*"], id="keys that are forbidden"),
+    ],
+)
+async def test_a_store_that_cannot_is_away_until_it_can(
+    spoil: list[str], mend: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if find_server("redis") is None:
+        pytest.skip("redis-server is not installed")
+    with running("redis", tmp_path) as url:
+        store = open_redis(urlsplit(url))
+        guard = Guarded(store, "refuse")
+        state = guard.open("world")
+        await guard.begin("world", 1.0)
+        async with Redis.from_url(url) as server:
+
+            async def tell(commands: list[str]) -> None:
+                for command in commands:
+                    await server.execute_command(*command.split())  # type: ignore[no-untyped-call]
+
+            await state.spend("", b"first", CHARGES, 0.0)
+            await tell(spoil)
+            for number in range(2):
+                with pytest.raises(EmulatedError) as refused:
+                    await state.spend("", b"%d" % number, CHARGES, 0.0)
+                assert refused.value.kind is ErrorKind.NOT_READY
+                with suppress(EmulatedError):  # it may be looked at all the same, and is not back by that
+                    await state.levels("", 0.0)
+                assert await guard.tend()
+                with pytest.raises(StoreLostError):
+                    await store.commons.append("", [b"{}"], 10)
+                assert not guard.health.up
+            await tell(mend)
+            await guard.tend()
+            [balance] = await state.spend("", b"last", CHARGES, 0.0)
+        assert (balance.left, guard.health.up, guard.health.losses) == (58, True, 1)
+        said = [record.message for record in caplog.records]
+        assert [text.partition(",")[0] for text in said] == ["the store does not answer", "the store answers again"]
+        await guard.close()
+
+
 async def test_counters_and_documents_are_the_same_for_all(three: list[Store]) -> None:
     states = [store.open("world") for store in three]
     assert [await state.count("", "rule", b"a") for state in states] == [0, 1, 2]
@@ -173,9 +222,6 @@ async def test_what_a_process_held_comes_back_when_its_lease_is_over(
     finally:
         for store in (dead, alive):
             await store.close()
-
-
-CHARGES = [Charge(MINUTE, "", 1)]
 
 
 async def test_the_charges_of_a_call_that_was_given_up_come_back(server_url: str) -> None:

@@ -154,7 +154,9 @@ class Replica(Steering):
             ProblemError: others change the same again and again, or could not follow.
         """
         here = self._here
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
+            if attempt == _TRIES // 2:  # a store that has come back empty knows no version of it
+                await self._enter_again()
             what, document = make()
             worlds = set() if keeps else {here.active, here.peek(session)}
             known = self._worlds.get(session)
@@ -164,7 +166,6 @@ class Replica(Steering):
                 break
             await asyncio.sleep(_PAUSE)
         else:
-            await self._enter_again()
             raise ProblemError(409, "Changed by others", "Other replicas change the same at the same time; try again.")
         replies = await self._collect(posted)
         await self._forget(session, worlds)

@@ -14,14 +14,10 @@ from hashlib import sha1
 from urllib.parse import SplitResult, unquote
 
 from emulator.core.state import StoreLostError
+from emulator.state.redis.refused import Refused, is_mistake
 
 Reply = str | int | list[str] | None
 _PORT = 6379
-_UNABLE = ("LOADING", "BUSY", "READONLY", "MASTERDOWN", "OOM", "NOAUTH", "WRONGPASS")  # a server that cannot do it now
-
-
-class Refused(Exception):
-    """What the server says in place of an answer."""
 
 
 class Line:
@@ -50,9 +46,9 @@ class Line:
         try:
             return await wire.send(words)
         except Refused as error:
-            if str(error).startswith(_UNABLE):
-                raise StoreLostError(str(error)) from None
-            raise
+            if is_mistake(str(error)):
+                raise
+            raise StoreLostError(str(error)) from None
 
     async def run(self, script: str, digest: str, key: str, words: Sequence[str]) -> list[str]:
         """What a script returns that takes one key."""
@@ -111,19 +107,28 @@ class Line:
         url, loop = self._url, asyncio.get_running_loop()
         context = ssl.create_default_context() if url.scheme == "rediss" else None
         host, port = url.hostname or "localhost", url.port or _PORT
+        wire = _Wire(self._patience)
         try:
             async with asyncio.timeout(self._patience):
-                _, wire = await loop.create_connection(lambda: _Wire(self._patience), host, port, ssl=context)
-                if url.password is not None:
-                    user = [unquote(url.username)] if url.username else []
-                    await wire.send(("AUTH", *user, unquote(url.password)))
-                if number := url.path.strip("/"):
-                    await wire.send(("SELECT", number))
-                for script in self._scripts:
-                    await wire.send(("SCRIPT", "LOAD", script))
-        except (OSError, TimeoutError, Refused) as error:
-            raise StoreLostError(str(error) or "it does not answer") from None
+                await loop.create_connection(lambda: wire, host, port, ssl=context)
+                await self._begin(wire)
+        except BaseException as error:
+            wire.cut("it was not begun")
+            if isinstance(error, OSError | TimeoutError | Refused):
+                raise StoreLostError(str(error) or "it does not answer") from None
+            raise
         return wire
+
+    async def _begin(self, wire: _Wire) -> None:
+        """Say who asks, of which database, and by what scripts."""
+        url = self._url
+        if url.password or url.username:
+            user = [unquote(url.username)] if url.username else []
+            await wire.send(("AUTH", *user, unquote(url.password or "")))
+        if number := url.path.strip("/"):
+            await wire.send(("SELECT", number))
+        for script in self._scripts:
+            await wire.send(("SCRIPT", "LOAD", script))
 
 
 class _Wire(asyncio.Protocol):
@@ -139,6 +144,7 @@ class _Wire(asyncio.Protocol):
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._data = b""
         self._watch: asyncio.TimerHandle | None = None
+        self._why = "the connection is closed"
         self.over = False
         self.gone = asyncio.Event()
 
@@ -152,7 +158,7 @@ class _Wire(asyncio.Protocol):
             StoreLostError: nothing can be asked any more.
         """
         if self.over or self._transport is None:
-            raise StoreLostError("the connection is closed")
+            raise StoreLostError(self._why)
         future: asyncio.Future[Reply] = self._loop.create_future()
         self._waiting.append((self._loop.time() + self._patience, future))
         if self._watch is None:
@@ -163,16 +169,25 @@ class _Wire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._data = data = self._data + data if self._data else data
         at = 0
-        while at < len(data) and (found := read_reply(data, at)) is not None:
-            reply, at = found
-            _, future = self._waiting.popleft()
-            if future.done():
-                continue
-            if isinstance(reply, Refused):
-                future.set_exception(reply)
-            else:
-                future.set_result(reply)
+        try:
+            while at < len(data) and (found := read_reply(data, at)) is not None:
+                reply, at = found
+                self._answer(reply)
+        except ValueError:
+            self.cut("what it answers is none of this protocol")
         self._data = data[at:]
+
+    def _answer(self, reply: Reply | Refused) -> None:
+        if not self._waiting:
+            self.cut(f"it says unasked: {reply}")  # as one does that has too many clients
+            return
+        _, future = self._waiting.popleft()
+        if future.done():
+            return
+        if isinstance(reply, Refused):
+            future.set_exception(reply)
+        else:
+            future.set_result(reply)
 
     def connection_lost(self, error: Exception | None) -> None:
         self.cut(str(error or "the server closed the connection"))
@@ -180,7 +195,8 @@ class _Wire(asyncio.Protocol):
 
     def cut(self, reason: str) -> None:
         """No answer comes any more."""
-        self.over = True
+        if not self.over:
+            self.over, self._why = True, reason
         if self._watch is not None:
             self._watch.cancel()
         if self._transport is not None:
@@ -219,6 +235,9 @@ def read_reply(data: bytes, at: int) -> tuple[Reply | Refused, int] | None:
     """A reply that begins there, and where the next begins; ``None``: it is not whole. Numbers in lists are texts.
 
     Source: the same; RESP 2, lists without lists.
+
+    Raises:
+        ValueError: it is none.
     """
     end = data.find(b"\r\n", at)
     if end < 0:
@@ -233,7 +252,9 @@ def read_reply(data: bytes, at: int) -> tuple[Reply | Refused, int] | None:
             return Refused(text.decode()), after
         case 58:  # :
             return int(text), after
-    return text.decode(), after
+        case 43:  # +
+            return text.decode(), after
+    raise ValueError("no reply begins like that")
 
 
 def _read_text(data: bytes, at: int, length: int) -> tuple[Reply, int] | None:

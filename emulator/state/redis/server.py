@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import NamedTuple, Protocol, TypeVar
 
 from emulator.core.state import StoreLostError
+from emulator.state.redis.refused import is_mistake
 from emulator.state.room import Room
 
 T = TypeVar("T")
@@ -99,12 +100,15 @@ async def ask(question: Awaitable[T]) -> T:
     """What the server says.
 
     Raises:
-        StoreLostError: it says nothing.
+        StoreLostError: it says nothing, or that it cannot, or what no such server says.
     """
-    from redis.exceptions import ConnectionError as Gone
-    from redis.exceptions import TimeoutError as Late
+    from redis.exceptions import RedisError, ResponseError
 
     try:
         return await question
-    except (Gone, Late, OSError) as error:
+    except OSError as error:
+        raise StoreLostError(str(error)) from None
+    except RedisError as error:
+        if type(error) is ResponseError and is_mistake(str(error)):  # of kinds that it knows it cuts off the code
+            raise
         raise StoreLostError(str(error)) from None

@@ -8,11 +8,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from urllib.parse import SplitResult, parse_qs, quote
+from urllib.parse import SplitResult, quote
 
 from emulator.core.json import JSON, canonical_json, parse_json
 from emulator.core.quota import Balance, Charge, Level
 from emulator.core.state import ApartError, DocumentsError, Health, StoreLostError
+from emulator.state.redis.address import read_prefix
 from emulator.state.redis.commons import RedisCommons
 from emulator.state.redis.line import Line, digest_of
 from emulator.state.redis.server import LEASE, Server, Ways, ask, read_text, write_bounds
@@ -25,7 +26,6 @@ _PATIENCE = 1.0  # real seconds for one answer
 _WAITING = 200  # connections of one process, each only as long as it waits for what others reply
 _SOON = 0.05  # real seconds until the server hears of tickets that it may forget
 _TURN = 5.0  # real seconds that a call waits for one of them
-_NOT_A_PREFIX = set("*?[]{}")
 _KEYS, _SHARES = ("forget", "keys"), ("forget", "keys", "accounts")
 _SCRIPTS = {  # and what each begins with
     "count": _KEYS,
@@ -48,11 +48,9 @@ def open_redis(url: SplitResult, room: Room = USUAL) -> RedisStore:
     """``redis://[[user]:password@]host[:port][/number][?prefix=name]``, or ``rediss://`` for TLS.
 
     Raises:
-        ValueError: the prefix has a letter that patterns use, or there is no client for such a store.
+        ValueError: the URL is not like that, or there is no client for such a store.
     """
-    prefix = parse_qs(url.query).get("prefix", ["emulator"])[-1]
-    if not prefix or set(prefix) & _NOT_A_PREFIX:
-        raise ValueError(f"the prefix {prefix!r} cannot be the beginning of keys")
+    prefix = read_prefix(url)
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
     except ImportError:

@@ -192,6 +192,19 @@ async def test_nothing_is_left_in_the_store_of_sessions_that_ended(url: str, thr
     assert not [key for key in keys if ":session:" in key or ":journal:" in key], keys
 
 
+async def test_what_is_changed_right_after_a_store_lost_all_holds_on_all(tmp_path: Path) -> None:
+    if find_server("redis") is None:
+        pytest.skip("redis-server is not installed")
+    with running("redis", tmp_path) as url:
+        async with open_replicas(url, count=2) as both:
+            await steer(both[0], "PUT", "/scenario?session=a", SAID)
+            async with Redis.from_url(url) as server:
+                await server.flushall()
+            assert (await steer(both[1], "PUT", "/scenario", SAID)).status == 200
+            assert (await steer(both[0], "POST", "/clock?session=a", {"advance": "1s"})).status == 200
+            assert [await rule_of(replica) for replica in both] == ["said"] * 2
+
+
 async def test_a_store_that_comes_back_empty_is_told_how_all_stands(tmp_path: Path) -> None:
     kind = next((kind for kind in KINDS if find_server(kind)), None)
     if kind is None:
