@@ -296,5 +296,7 @@ class Entry:
         if self.rule is not None:
             return f"{self.rule!r} took it."
         if self.evidence is not None and self.evidence.match is None:
+            if self.error == "unmatched":
+                return f"{UNTAKEN} {describe_nearest(())}"
             return f"Refused before any rule was asked: {self.error}." if self.error else "No rule was asked."
         return None

@@ -121,6 +121,24 @@ def test_a_mistake_leaves_the_scenario_as_it_was(client: EmulatorClient) -> None
     assert client.scenario().rules == ["busy"]
 
 
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        pytest.param({"rules": [{"pass": True}]}, r"^rules\[0\]\.name: missing key$", id="a key that is missing"),
+        pytest.param({"rules": [{"name": "x"}]}, r"^rules\[0\]: expected an outcome", id="a rule that does nothing"),
+        pytest.param({"seed": "x"}, r"^seed: ", id="a value of another kind"),
+        pytest.param({"rules": [{"nme": "x"}]}, r"missing key\nrules\[0\]\.nme: unknown key; did you", id="one of each"),
+    ],
+)
+def test_a_mistake_that_nothing_better_is_known_for_is_told_as_any_other(
+    client: EmulatorClient, scenario: dict[str, JSON], said: str
+) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        client.load(scenario)
+    with pytest.raises(ScenarioError, match=r"^rules\[0\]: expected an outcome"):
+        client.add_rule({"name": "x"})
+
+
 def test_a_rule_is_added_before_the_others_or_behind(client: EmulatorClient) -> None:
     client.load({"seed": 3, "rules": [BUSY]})
     client.add_rule({"name": "first", "error": {"kind": "overloaded"}})

@@ -353,6 +353,8 @@ async def test_a_strict_scenario_refuses_what_no_rule_takes(start: Start) -> Non
 async def test_strict_without_rules_says_so(start: Start) -> None:
     running = await start("strict: true\n", vendors=[TOY])
     assert "There are no rules." in (await ask(running)).body.decode()
+    (unmatched,) = (await control(running, "GET", "/requests?status=501")).json()["requests"]
+    assert unmatched["summary"] == "No rule takes it. There are no rules."
 
 
 # Metrics and OpenAPI

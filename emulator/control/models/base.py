@@ -60,7 +60,7 @@ class MistakeRow(Given):
     column: int
     path: str
     message: str
-    suggestion: str | None
+    suggestion: str | None = None
 
 
 class Problem(Given):
