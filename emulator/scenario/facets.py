@@ -11,7 +11,7 @@ from typing import Final
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
 from emulator.core.json import JSON
-from emulator.core.secret import QUERY, is_secret
+from emulator.core.secret import is_secret, is_secret_field
 from emulator.scenario.comparisons import (
     Test,
     compile_condition,
@@ -246,7 +246,7 @@ def _compile_named(name: str, condition: Condition) -> Test:
 def reads_secret(name: str) -> bool:
     """A facet is about what is kept only in part."""
     kind, _, rest = name.partition(".")
-    return (kind == "header" and is_secret(rest)) or (kind == "query" and rest in QUERY)
+    return (kind == "header" and is_secret(rest)) or (kind == "query" and is_secret_field(rest))
 
 
 def _compile_groups(when: When) -> Iterator[Check]:

@@ -127,7 +127,7 @@ def test_a_mistake_leaves_the_scenario_as_it_was(client: EmulatorClient) -> None
         pytest.param({"rules": [{"pass": True}]}, r"^rules\[0\]\.name: missing key$", id="a key that is missing"),
         pytest.param({"rules": [{"name": "x"}]}, r"^rules\[0\]: expected an outcome", id="a rule that does nothing"),
         pytest.param({"seed": "x"}, r"^seed: ", id="a value of another kind"),
-        pytest.param({"rules": [{"nme": "x"}]}, r"missing key\nrules\[0\]\.nme: unknown key; did you", id="one of each"),
+        pytest.param({"rules": [{"nme": "x"}]}, r"missing key\nrules\[0\]\.nme: unknown key", id="one of each"),
     ],
 )
 def test_a_mistake_that_nothing_better_is_known_for_is_told_as_any_other(

@@ -368,6 +368,28 @@ async def test_credentials_are_cut_before_anything_is_kept(start: Start) -> None
     ]
 
 
+@pytest.mark.parametrize("name", ["x-goog-api-key", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "Proxy-Authorization"])
+@pytest.mark.parametrize("path", ["/chat", "/nowhere"])
+async def test_a_credential_is_known_by_the_name_of_its_header(start: Start, name: str, path: str) -> None:
+    toy = await start("", vendors=[TOY])
+    for _ in range(3):  # the later ones may take a shorter road
+        await toy.ask("toy", f"{path}?sig={SECRET}", {"prompt": "Hi"}, headers={**KEY, name: f"Bearer {SECRET}"})
+    assert SECRET.encode() not in (await control(toy, "GET", "/requests?detail=true")).body
+    assert SECRET.encode() not in (await control(toy, "POST", "/report", {})).body
+    assert [as_object(entry["request"])["query"] for entry in await details(toy)] == [{"sig": "dapi…"}] * 3
+    wanted: JSON = {"calls": {f"header.{name}": f"Bearer {SECRET}"}, "times": {"exactly": 3}}
+    assert (await control(toy, "POST", "/verify", wanted)).status == 200
+    refused = await control(toy, "POST", "/verify", {"calls": {f"header.{name}": "Bearer other"}})
+    assert refused.status == 406
+    assert SECRET.encode() not in refused.body
+
+
+async def test_a_token_for_a_tool_elsewhere_is_cut(start: Start) -> None:
+    toy = await start("", vendors=[TOY])
+    await toy.ask("toy", "/chat", {"prompt": "Hi", "tools": [{"type": "mcp", "authorization": SECRET}]}, headers=KEY)
+    assert SECRET.encode() not in (await control(toy, "GET", "/requests?detail=true")).body
+
+
 async def test_what_rules_saw_of_a_credential_is_explained_all_the_same(start: Start) -> None:
     toy = await start(GUARDED, vendors=[TOY])
     answer = await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "Authorization": f"Bearer {SECRET}"})

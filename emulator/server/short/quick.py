@@ -7,7 +7,7 @@ from functools import partial
 from emulator.core.bounds import is_light, is_long, is_open
 from emulator.core.plan import Plan
 from emulator.core.record import record
-from emulator.core.secret import cut_credentials
+from emulator.core.secret import cut_call, cut_credentials
 from emulator.core.state import ATTEMPTS, NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
@@ -218,6 +218,7 @@ class Quick:
         answer = call.codec.stream(plan, wire) if call.stream else call.codec.render(plan, wire)
         slip.head.close(wire)
         cut_credentials(wire)
+        wire.body = cut_call(wire.body)
         wire.forget_json()
         headers = (*answer.headers, name_answer(slip.key))
         body = answer.body if isinstance(answer, WireResponse) else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99, thin
 from emulator.core.plan import Choice, Usage
-from emulator.core.secret import cut_body, cut_credentials
+from emulator.core.secret import cut_body, cut_call, cut_credentials
 from emulator.core.wire import NOTHING, Headers, WireRequest
 from emulator.faults import Strike
 from emulator.scenario.match import Match, Verdict
@@ -165,11 +165,11 @@ class Trace:
         wire.documents = NOTHING  # what is kept is bounded where it is kept
         cut_credentials(wire)
         self._shorten(most)
-        if self.operation is None:  # no body of a chat holds any
-            wire.body = cut_body(wire.body)
-            self.body = None if self.body is None else cut_body(self.body)
-            if self.raw is not None and cut_body(self.raw) != self.raw:
-                self.raw = None
+        cut = cut_body if self.operation is None else cut_call
+        wire.body = cut(wire.body)
+        self.body = None if self.body is None else cut(self.body)
+        if self.raw is not None and cut(self.raw) != self.raw:
+            self.raw = None
         said = 0 if self.choice is None else self.choice.count * TOKEN
         if self.body is not None:
             said += min(most, len(self.body))
