@@ -282,8 +282,7 @@ class Entry:
     @property
     def summary(self) -> str:
         """What became of it, in one line."""
-        gist = self.gist
-        if gist is not None:
+        if (gist := self.gist) is not None:
             return gist
         verdicts = self.explain()
         return f"{UNTAKEN} {describe_nearest(verdicts)}" if verdicts else _FORGOTTEN
@@ -296,7 +295,6 @@ class Entry:
         if self.rule is not None:
             return f"{self.rule!r} took it."
         if self.evidence is not None and self.evidence.match is None:
-            if self.error == "unmatched":
-                return f"{UNTAKEN} {describe_nearest(())}"
-            return f"Refused before any rule was asked: {self.error}." if self.error else "No rule was asked."
+            refused = f"Refused before any rule was asked: {self.error}." if self.error else "No rule was asked."
+            return f"{UNTAKEN} {describe_nearest(())}" if self.error == "unmatched" else refused
         return None
