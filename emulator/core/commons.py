@@ -74,8 +74,13 @@ class Commons(Protocol):
     async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
         """What each replica said of a change, of those that did within so many real seconds."""
 
-    async def append(self, session: str, entries: Sequence[bytes], most: int) -> int:
-        """Enter calls at the end of a session's journal, which keeps the latest ``most``; the number of the first."""
+    async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
+        """Enter calls at the end of a session's journal, which keeps the latest ``most``; the number of the first.
+
+        Args:
+            batch: a name for them among those that this process enters. The latest is not entered again: whoever
+                lost the answer asks once more.
+        """
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
         """Calls of all sessions that came after one, in order; of a session no more than ``MOST_READ``."""

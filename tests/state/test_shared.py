@@ -172,7 +172,7 @@ async def test_a_store_that_cannot_is_away_until_it_can(
                     await state.levels("", 0.0)
                 assert await guard.tend()
                 with pytest.raises(StoreLostError):
-                    await store.commons.append("", [b"{}"], 10)
+                    await store.commons.append("", [b"{}"], 10, "1")
                 assert not guard.health.up
             await tell(mend)
             await guard.tend()
@@ -355,7 +355,7 @@ async def test_a_burst_leaves_no_more_connections_open_than_a_process_uses_at_re
         await store.tend()
         await store.commons.enter()
         posted = [await store.commons.post({"op": "tell"}) for _ in range(10)]
-        questions = [store.commons.append("a", [b"call"], 10) for _ in range(40)]
+        questions = [store.commons.append("a", [b"call"], 10, f"{number}") for number in range(40)]
         await asyncio.gather(store.commons.hear(), *questions, *[store.commons.collect(each, 0.2) for each in posted])
         left = {len(await server.client_list()) - before for _ in range(500)}  # until those that were closed are gone
         await store.close()
@@ -374,7 +374,7 @@ async def test_every_key_expires_within_days(server_url: str) -> None:
     posted = await store.commons.change("a", {"op": "put"}, {"digest": "d", "seed": 0, "era": "e"}, 0)
     assert posted is not None
     await store.commons.reply(posted.number, 1)
-    await store.commons.append("a", [b"call"], 10)
+    await store.commons.append("a", [b"call"], 10, "1")
     async with Redis.from_url(server_url, decode_responses=True) as server:
         keys = [key async for key in server.scan_iter("expires:*")]
         left = {key: await server.ttl(key) for key in keys}

@@ -6,19 +6,17 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count
 
 from emulator.control.entry import Attempts, Entry, Explainer, Recorded
 from emulator.control.journal import LATEST, Attempt, Journal
 from emulator.core.commons import MOST_READ, Commons
 from emulator.core.json import Object, as_integer, as_object, as_text, dump_text, parse_json
-from emulator.core.seed import derive
 from emulator.core.state import StoreLostError
-from emulator.server.replicas.pages import AMENDED, Known, read_entry, write_entry
-from emulator.server.short.slip import Slip
-from emulator.server.told.trace import Trace
+from emulator.server.replicas.batch import Batch, Pending, read_amended, write_call
+from emulator.server.replicas.pages import Known, read_entry
 from emulator.server.world.active import ActiveScenario
 
 log = logging.getLogger("emulator")
@@ -27,14 +25,6 @@ _MOST_OWN = 2000  # calls of this process that wait to be read with those of oth
 _MOST_WAITING = 10_000  # calls that wait to be asked for, or for a store that is away
 _MOST_ERAS = 20_000  # sessions that were cleared, of which calls may still come
 _AT_ONCE = 100  # calls that are written before others have their turn
-
-
-class _Pending(Attempts):
-    """Of a call that has no place yet among those of all."""
-
-    def __init__(self, identity: bytes) -> None:
-        super().__init__(1, None)
-        self.identity = identity
 
 
 @dataclass(slots=True, eq=False)
@@ -88,6 +78,8 @@ class SharedJournal(Journal):
         self._commons = commons
         self._peek = peek
         self._waiting: deque[tuple[Recorded, int, int]] = deque()
+        self._batches: deque[Batch] = deque()
+        self._names = map(str, count())
         self._amended: list[Entry] = []
         self._own: dict[int, Recorded] = {}
         self._read_to = 0
@@ -99,7 +91,7 @@ class SharedJournal(Journal):
         self._came = asyncio.Event()
 
     def follow(self, session: str, identity: bytes, name: str) -> tuple[Attempts, str | None]:
-        return _Pending(identity), None
+        return Pending(identity), None
 
     def add(self, call: Recorded, most: int = LATEST) -> None:
         for listen in self.listeners:
@@ -124,6 +116,7 @@ class SharedJournal(Journal):
     def clear(self, session: str | None = None) -> None:
         super().clear(session)
         self._waiting = deque(row for row in self._waiting if session is not None and row[0].session != session)
+        self._batches = deque(each for each in self._batches if session is not None and each.session != session)
         self._own = {seq: call for seq, call in self._own.items() if session is not None and call.session != session}
 
     async def begin_era(self, session: str, number: int) -> int | None:
@@ -166,22 +159,26 @@ class SharedJournal(Journal):
         """
         async with self._sending:
             self._came.clear()
-            while self._waiting:
-                await self._send_some([*islice(self._waiting, _AT_ONCE)])
+            while self._batches or self._waiting:
+                if not self._batches:
+                    self._part([self._waiting.popleft() for _ in range(min(_AT_ONCE, len(self._waiting)))])
+                await self._send_batch(self._batches[0])
             while self._amended:
                 entry = self._amended[0]
                 if entry.seq in self._own or self._has(entry):
                     head = self._head(entry.session, era := self._era_of(entry.session))
-                    text = dump_text({**head, "amends": entry.seq, "fields": _read_amended(entry)})
-                    await self._append(entry.session, era, [text.encode()], LATEST)
+                    text = dump_text({**head, "amends": entry.seq, "fields": read_amended(entry)})
+                    await self._append(Batch(next(self._names), entry.session, era, LATEST, (), [text.encode()], ()))
                 del self._amended[0]
 
-    async def _append(self, session: str, era: int, texts: Sequence[bytes], most: int) -> int | None:
+    async def _append(self, batch: Batch) -> int | None:
         """The number of the first; ``None``: the journal was cleared since, and is left alone."""
         async with self._appending:
-            return await self._commons.append(session, texts, most) if era >= self._era_of(session) else None
+            if batch.era < self._era_of(batch.session):
+                return None
+            return await self._commons.append(batch.session, batch.texts, batch.most, batch.name)
 
-    async def _send_some(self, rows: Sequence[tuple[Recorded, int, int]]) -> None:
+    def _part(self, rows: Iterable[tuple[Recorded, int, int]]) -> None:
         """Those of a session go together."""
         parts: dict[tuple[str, int, int], list[Recorded]] = {}
         for call, most, era in rows:
@@ -189,18 +186,21 @@ class SharedJournal(Journal):
         for (session, most, era), calls in parts.items():
             active = self._peek(session)
             head: Object = {**self._head(session, era), "world": active.world, "most": most}
-            texts = [_write(call, head, active.emulator.seed) for call in calls]
-            before = [_read_amended(call.read()) for call in calls]
-            first = await self._append(session, era, texts, most)
-            numbers = () if first is None else range(first, first + len(calls))
-            for seq, call, fields in zip(numbers, calls, before, strict=first is not None):
-                self._own[seq] = call
-                entry = call.read()
-                call.seq = entry.seq = seq
-                if _read_amended(entry) != fields:
-                    self._amended.append(entry)
-            sent = set(map(id, calls))
-            self._waiting = deque(row for row in self._waiting if id(row[0]) not in sent)
+            texts = [write_call(call, head, active.emulator.seed) for call in calls]
+            before = [read_amended(call.read()) for call in calls]
+            self._batches.append(Batch(next(self._names), session, era, most, calls, texts, before))
+
+    async def _send_batch(self, batch: Batch) -> None:
+        first = await self._append(batch)
+        numbers = () if first is None else range(first, first + len(batch.calls))
+        for seq, call, fields in zip(numbers, batch.calls, batch.before, strict=first is not None):
+            self._own[seq] = call
+            entry = call.read()
+            call.seq = entry.seq = seq
+            if read_amended(entry) != fields:
+                self._amended.append(entry)
+        if self._batches and self._batches[0] is batch:  # else it was cleared meanwhile
+            self._batches.popleft()
 
     async def read_new(self) -> None:
         """Enter the calls that came since the last time, of all replicas, up to now: more come while it reads.
@@ -261,7 +261,7 @@ class SharedJournal(Journal):
     def _amend(self, seq: int, session: str, fields: Object) -> None:
         """More is known of a call; of one of this process it was known before."""
         call = next((call for call in reversed(self._sessions.get(session, ())) if call.seq == seq), None)
-        if call is not None and _read_amended(entry := call.read()) != fields:
+        if call is not None and read_amended(entry := call.read()) != fields:
             for name, value in fields.items():
                 setattr(entry, name, value)
             super().amend(entry)
@@ -271,25 +271,6 @@ class SharedJournal(Journal):
 
     def _era_of(self, session: str) -> int:
         return max(self._all_cleared, self._cleared.get(session, 0))
-
-
-def _write(call: Recorded, head: Object, seed: int) -> bytes:
-    """What all know of a call by its first line, and the call."""
-    entry = call.read()
-    identity = entry.attempts.identity if isinstance(entry.attempts, _Pending) else b""
-    attempt = call.attempt if isinstance(call, Trace | Slip) else -1
-    line: Object = {**head, "vendor": entry.vendor or "", "id": entry.id, "identity": identity.hex()}
-    line["number"] = attempt + 1
-    line["retry_of"] = derive(seed, "answer", identity, attempt - 1).hex() if attempt > 0 else None
-    try:
-        return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
-    except ValueError:  # a header that is no text
-        entry.forget()
-        return f"{dump_text(line)}\n{write_entry(entry, identity)}".encode()
-
-
-def _read_amended(entry: Entry) -> Object:
-    return {name: getattr(entry, name) for name in AMENDED}
 
 
 def _tell_time() -> Iterator[int]:

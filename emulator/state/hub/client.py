@@ -91,7 +91,7 @@ class HubCommons:
     async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
         return as_object(await self._ask("collect", posted.number, sorted(posted.replicas), patience))
 
-    async def append(self, session: str, entries: Sequence[bytes], most: int) -> int:
+    async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
         return as_integer(await self._ask("append", session, [entry.decode() for entry in entries], most))
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:

@@ -108,8 +108,9 @@ class RedisCommons:
                 await server.connection.disconnect()
             await server.aclose()
 
-    async def append(self, session: str, entries: Sequence[bytes], most: int) -> int:
-        [first] = await self._run("append", quote(session, safe=""), str(most), *(entry.decode() for entry in entries))
+    async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
+        texts = [entry.decode() for entry in entries]
+        [first] = await self._run("append", quote(session, safe=""), str(most), self._owner, batch, *texts)
         return int(first)
 
     async def read(self, after: int) -> Sequence[tuple[int, bytes]]:

@@ -178,7 +178,7 @@ class RedisStore:
         for held in await ask(self.server.hgetall(owner)):
             base, _, ticket = held.rpartition(" ")
             await self.run("settle", base, ticket, "", "", owner)
-        await ask(self.server.delete(f"{owner}:inbox"))
+        await ask(self.server.delete(f"{owner}:inbox", f"{owner}:entered"))
         await ask(self.server.srem(f"{self.prefix}:owners", owner))
 
     async def let_go(self) -> None:

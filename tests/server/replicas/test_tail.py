@@ -1,14 +1,16 @@
 """The journal of several replicas is the same on each."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, suppress
 from typing import cast
 
 import pytest
 from redis.asyncio import Redis
 
+from emulator.core.commons import Commons
 from emulator.core.json import Object
+from emulator.core.state import StoreLostError
 from emulator.server.replicas.replica import Replica
 from emulator.server.replicas.tail import SharedJournal
 from tests.parsed import JSON
@@ -142,6 +144,49 @@ async def test_calls_under_load_on_all_are_all_there_once(three: list[Running]) 
     wanted = sorted(answer.header("x-emulator-request-id") or "" for answer in answers)
     for replica in three:
         assert sorted(call["id"] for call in await read(replica, "?session=mine&limit=1000")) == wanted
+
+
+class LosesAnswers:
+    """A store that enters calls, and of every second time does not say so."""
+
+    def __init__(self, commons: Commons) -> None:
+        self._commons = commons
+        self.lost = 0
+        self._is_bad = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._commons, name)
+
+    async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
+        first = await self._commons.append(session, entries, most, batch)
+        self._is_bad = not self._is_bad
+        if self._is_bad:
+            self.lost += 1
+            raise StoreLostError("no answer within 1 s")
+        return first
+
+
+async def test_calls_are_in_it_once_though_the_store_does_not_say_that_it_has_them(three: list[Running]) -> None:
+    journals = [cast(SharedJournal, replica.built.journal) for replica in three]
+    deaf = [LosesAnswers(journal._commons) for journal in journals]
+    for journal, commons in zip(journals, deaf, strict=True):
+        journal._commons = cast(Commons, commons)
+    wanted: list[str] = []
+    for part in range(3):
+        answers = [await chat(three[n % 3], f"{part} {n}", **MINE) for n in range(9)]
+        wanted += [answer.header("x-emulator-request-id") or "" for answer in answers]
+        for journal in journals:
+            with suppress(StoreLostError):
+                await journal.send()
+    for journal in journals:
+        with suppress(StoreLostError):
+            await journal.send()
+        await journal.send()
+    for replica in three:
+        calls = await read(replica, "?session=mine&limit=1000")
+        assert sorted(call["id"] for call in calls) == sorted(wanted)
+        assert len({call["seq"] for call in calls}) == len(wanted)
+    assert min(commons.lost for commons in deaf) > 0
 
 
 async def list_journals(url: str) -> list[bytes]:
