@@ -120,15 +120,19 @@ class Line:
         return wire
 
     async def _begin(self, wire: _Wire) -> None:
-        """Say who asks, of which database, and by what scripts."""
+        """Say who asks, of which database, and by what scripts: all at once, as the server may be far away."""
         url = self._url
+        words: list[tuple[str, ...]] = []
         if url.password or url.username:
             user = [unquote(url.username)] if url.username else []
-            await wire.send(("AUTH", *user, unquote(url.password or "")))
+            words.append(("AUTH", *user, unquote(url.password or "")))
         if number := url.path.strip("/"):
-            await wire.send(("SELECT", number))
-        for script in self._scripts:
-            await wire.send(("SCRIPT", "LOAD", script))
+            words.append(("SELECT", number))
+        words += [("SCRIPT", "LOAD", script) for script in self._scripts]
+        answers = await asyncio.gather(*map(wire.send, words), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
 
 
 class _Wire(asyncio.Protocol):
