@@ -11,6 +11,7 @@ from emulator.scenario.locations import KeyPath
 from emulator.scenario.mistakes import sort_rows
 from emulator.scenario.outcomes import Outcome
 from emulator.scenario.schema import Rule, Scenario
+from emulator.scenario.template import asks_for
 
 Found = tuple[KeyPath, str]
 
@@ -51,7 +52,7 @@ def _find_in_outcome(outcome: Outcome, path: KeyPath) -> Iterator[Found]:
     if outcome.latency is not None:
         yield from _find_load(outcome.latency, (*path, "latency"))
     reply = outcome.reply
-    if reply is not None and reply.template and "{attempt}" in (reply.text or ""):
+    if reply is not None and reply.template and asks_for(reply.text or "", "attempt"):
         yield (*path, "reply"), "{attempt} takes a count of equal requests"
 
 

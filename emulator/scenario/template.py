@@ -64,6 +64,11 @@ def _compile(text: str) -> tuple[tuple[str, str], ...]:
     return (*parts, (said + text[at:], ""))
 
 
+def asks_for(text: str, name: str) -> bool:
+    """Whether a placeholder of that name is in a text."""
+    return any(asked == name for _, asked in _compile(text))
+
+
 def fill(text: str, facts: Facts, key: bytes, now: float) -> str:
     """The text with each placeholder's value in its place; what the call does not have says nothing.
 

@@ -32,7 +32,7 @@ STORES: Mapping[str, Callable[[SplitResult, Room], Store]] = {
 }
 
 
-__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "Room", "StoreError", "open_store"]
+__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "Room", "StoreError", "is_memory", "open_store"]
 
 
 class StoreError(ValueError):
@@ -60,6 +60,11 @@ def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: Room = USUAL) ->
     except ValueError as error:
         raise StoreError(str(error)) from None
     return store if opener in (open_memory, _open_hub) else Guarded(store, loss)
+
+
+def is_memory(url: str) -> bool:
+    """Whether it is that of a process's own memory, however it is written."""
+    return url.partition(":")[0].lower() == "memory"
 
 
 def _split(url: str) -> SplitResult:

@@ -37,6 +37,12 @@ def find(text: str) -> list[str]:
             "rules: [{name: a, reply: {text: 'try {attempt}', template: true}}]", ["rules[0].reply"], id="attempts"
         ),
         pytest.param("rules: [{name: a, reply: {text: 'try {attempt}'}}]", [], id="no template"),
+        pytest.param("rules: [{name: a, reply: {text: 'try {{attempt}', template: true}}]", [], id="a brace"),
+        pytest.param(
+            "rules: [{name: a, reply: {text: '{{{attempt}', template: true}}]",
+            ["rules[0].reply"],
+            id="a brace before it",
+        ),
         pytest.param("rules: [{name: a, when: {prompt: {contains: b}}, reply: {text: a}}]", [], id="a plain rule"),
         pytest.param("rules: [{name: a, times: {between: [1s, 2s]}, reply: {text: a}}]", [], id="a time"),
         pytest.param("latency: {ttft: 10ms}", [], id="latency"),

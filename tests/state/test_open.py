@@ -2,12 +2,19 @@
 
 import pytest
 
-from emulator.state import StoreError, open_store
+from emulator.state import StoreError, is_memory, open_store
 from emulator.state.memory import MemoryStore
 
 
 def test_the_default_is_the_memory_of_the_process() -> None:
     assert isinstance(open_store(), MemoryStore)
+
+
+@pytest.mark.parametrize("url", ["memory://", "memory:", "MEMORY:///"])
+def test_the_memory_of_the_process_is_known_however_it_is_written(url: str) -> None:
+    assert is_memory(url)
+    assert isinstance(open_store(url), MemoryStore)
+    assert not is_memory("redis://[memory")
 
 
 async def test_every_world_in_memory_is_empty() -> None:

@@ -20,7 +20,7 @@ from emulator.server.told.tracing import open_spans
 from emulator.server.wire.listen import PortInUse, number_ports
 from emulator.server.world.build import Built
 from emulator.settings import LAST_PORT, Settings, SettingsError
-from emulator.state import DEFAULT, HUB
+from emulator.state import HUB, is_memory
 from emulator.vendors import VENDORS, environment_of
 
 
@@ -43,7 +43,7 @@ def _serve(settings: Settings, port_file: PortFile, spans: Spans | None) -> int:
 
 def _supervise(settings: Settings, port_file: PortFile) -> int:
     """Have workers serve what is found to be right here."""
-    prepared = prepare(replace(settings, state_url=HUB) if settings.state_url == DEFAULT else settings)
+    prepared = prepare(replace(settings, state_url=HUB) if is_memory(settings.state_url) else settings)
     if prepared is None:
         return 2
     configure_logging(settings.log_level, settings.log_format)

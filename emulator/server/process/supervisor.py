@@ -22,7 +22,7 @@ from emulator.server.process.complain import explain_address
 from emulator.server.process.lifetime import stop_signals
 from emulator.server.wire.listen import PortInUse
 from emulator.settings import Settings
-from emulator.state import DEFAULT
+from emulator.state import is_memory
 from emulator.state.hub import serve_hub
 
 log = logging.getLogger("emulator")
@@ -93,7 +93,7 @@ class Supervisor:
         with tempfile.TemporaryDirectory() as folder:
             hub = Path(folder) / "hub"
             async with serve_hub(hub), stop_signals() as stops:
-                if self._settings.state_url == DEFAULT:
+                if is_memory(self._settings.state_url):
                     self._settings = replace(self._settings, state_url=f"hub://{hub}")
                 listening = asyncio.create_task(self._listen(stops))
                 codes = await asyncio.gather(*map(self._keep, range(self._settings.workers)))

@@ -134,10 +134,13 @@ def test_workers_end_with_whoever_started_them(tmp_path: Path) -> None:
             time.sleep(0.02)
 
 
-def test_a_scenario_that_takes_a_count_of_all_is_refused_with_the_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [(), ("--state-url", "MEMORY:///")], ids=["no store", "a memory for each"])
+def test_a_scenario_that_takes_a_count_of_all_is_refused_with_the_reason(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
     file = tmp_path / "limited.yaml"
     file.write_text(LIMITED, encoding="utf-8")
-    with running(tmp_path, str(file)) as group:
+    with running(tmp_path, str(file), *flags) as group:
         assert group.process.wait(_PATIENCE) == 2
         assert group.process.stderr is not None
         told = group.process.stderr.read()
