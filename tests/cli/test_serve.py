@@ -59,15 +59,17 @@ def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
         ]
 
 
-def test_a_stream_that_is_open_at_sigterm_ends_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
+def test_a_stream_that_is_open_at_the_end_ends_whole(tmp_path: Path, name: signal.Signals) -> None:
     with serving(tmp_path, "--ttft", "200ms", "--itl", "10ms") as (process, urls):
         body = {"model": "llama3", "stream": True, "max_tokens": 30, "messages": [{"role": "user", "content": "Hi"}]}
         request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())
         request.add_header("Content-Type", "application/json")
         with urllib.request.urlopen(request) as answer:  # returns with the head, before the first token
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(name)
             assert answer.read().endswith(b"data: [DONE]\n\n")
         assert process.wait(timeout=PATIENCE) == 0
+    assert not (tmp_path / "ports.json").exists()
 
 
 def test_a_second_interrupt_ends_at_once_what_the_first_waits_for(tmp_path: Path) -> None:

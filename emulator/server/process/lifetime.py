@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -23,7 +25,7 @@ class PortFile:
         self._text: str | None = None
 
     def __enter__(self) -> Self:
-        if self._path is not None:
+        if self._path is not None and self._path.is_file():
             with suppress(OSError):  # what cannot be removed cannot be written either, and is told then
                 self._path.unlink()
         return self
@@ -32,10 +34,14 @@ class PortFile:
         """Write it whole, never half: a reader that finds it can trust it.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be written; what stands there and is no file, such as ``/dev/null``, is left alone.
         """
         if self._path is None:
             return
+        if self._path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if self._path.exists() and not self._path.is_file():
+            raise OSError(errno.EINVAL, "not a file")
         text = json.dumps(urls, indent=1) + "\n"
         partial = self._path.with_name(self._path.name + ".partial")
         try:
@@ -48,7 +54,7 @@ class PortFile:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with suppress(OSError):
-            if self._path is not None and self._path.read_text(encoding="utf-8") == self._text:
+            if self._path is not None and self._path.is_file() and self._path.read_text(encoding="utf-8") == self._text:
                 self._path.unlink()
 
 
@@ -65,17 +71,26 @@ def allow_connections() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+def _name_ends() -> tuple[signal.Signals, ...]:
+    """What says that it is over beside SIGINT: also a terminal that was closed, unless ``nohup`` began it."""
+    ends = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # Windows has none
+        ends.append(signal.SIGHUP)
+    return tuple(ends)
+
+
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """SIGTERM ends what is done before anything listens, too, and lets it tidy up."""
+    """SIGTERM and its like end what is done before anything listens, too, and let it tidy up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _stop)
+    before = {name: signal.signal(name, _stop) for name in _name_ends()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for name, handler in before.items():
+            signal.signal(name, handler)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -84,10 +99,10 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[asyncio.Queue[signal.Signals]]:
-    """Every SIGTERM and SIGINT that comes, in order."""
+    """Every SIGTERM, SIGHUP and SIGINT that comes, in order."""
     loop = asyncio.get_running_loop()
     stops: asyncio.Queue[signal.Signals] = asyncio.Queue()
-    names = (signal.SIGTERM, signal.SIGINT)
+    names = (*_name_ends(), signal.SIGINT)
     with suppress(NotImplementedError):  # Windows has no signal handlers on its loop
         for name in names:
             loop.add_signal_handler(name, stops.put_nowait, name)

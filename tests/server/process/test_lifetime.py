@@ -1,5 +1,6 @@
 """The port file, and an end that comes before the beginning is over."""
 
+import asyncio
 import json
 import os
 import resource
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.server.process.lifetime import PortFile, allow_connections, stoppable
+from emulator.server.process.lifetime import PortFile, allow_connections, stop_signals, stoppable
 
 URLS = {"front": "http://127.0.0.1:4010"}
 
@@ -54,6 +55,35 @@ def test_one_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["ports.json"]
 
 
+@pytest.mark.parametrize("link", [False, True], ids=["itself", "by a link"])
+def test_what_is_no_file_is_left_alone(tmp_path: Path, link: bool) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    if link:
+        path = tmp_path / "ports.json"
+        path.symlink_to("pipe")
+    before = sorted(tmp_path.iterdir())
+    with PortFile(path) as file, pytest.raises(OSError, match="not a file"):
+        file.write(URLS)
+    assert sorted(tmp_path.iterdir()) == before
+    assert path.is_fifo()
+
+
+def test_a_link_to_one_that_was_left_behind_goes_and_nothing_else(tmp_path: Path) -> None:
+    path, old = tmp_path / "ports.json", tmp_path / "old.json"
+    old.write_text("{}")
+    path.symlink_to(old)
+    with PortFile(path) as file:
+        assert not path.exists()
+        file.write(URLS)
+    assert [*tmp_path.iterdir()] == [old]
+
+
+def test_no_name_is_no_file(tmp_path: Path) -> None:
+    with PortFile(Path("")) as file, pytest.raises(IsADirectoryError):
+        file.write(URLS)
+
+
 def test_nobody_wants_one() -> None:
     with PortFile(None) as file:
         file.write(URLS)
@@ -69,17 +99,40 @@ def test_as_many_connections_as_the_user_may_have() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_sigterm_lets_what_has_begun_tidy_up() -> None:
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
+def test_an_end_lets_what_has_begun_tidy_up(name: signal.Signals) -> None:
     tidied = []
-    before = signal.getsignal(signal.SIGTERM)
+    before = signal.getsignal(name)
     code = None
     try:
         with stoppable():
             try:
-                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), name)
             finally:
                 tidied.append(True)
     except SystemExit as ended:
         code = ended.code
     assert (code, tidied) == (0, [True])
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(name) is before
+
+
+async def test_each_signal_is_told_in_order() -> None:
+    names = [signal.SIGHUP, signal.SIGTERM, signal.SIGINT]
+    with stoppable():
+        async with stop_signals() as stops:
+            for name in names:
+                os.kill(os.getpid(), name)
+                assert await asyncio.wait_for(stops.get(), 5) is name
+
+
+async def test_what_nohup_began_outlives_its_terminal() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stoppable():
+            async with stop_signals() as stops:
+                os.kill(os.getpid(), signal.SIGHUP)
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert await asyncio.wait_for(stops.get(), 5) is signal.SIGTERM
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
