@@ -15,6 +15,7 @@ from emulator.core.bounds import LIGHT
 from emulator.core.calendar import LAST, write_date
 from emulator.core.clock import Clock, InstantClock, RealClock
 from emulator.core.duration import parse_duration
+from emulator.core.escape import escape
 from emulator.core.json import JSON, as_array
 from emulator.core.work import aside
 from emulator.scenario.load import load_shipped
@@ -41,7 +42,7 @@ class Actions(RequestActions, LookActions):
             strict=emulator.strict,
             vendors=list(active.apps),
             rules=[rule.name for rule in scenario.rules],
-            sources=[str(path) for path in loaded.sources],
+            sources=[escape(str(path)) for path in loaded.sources],
             document=document,
             text=text,
         )

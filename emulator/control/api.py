@@ -176,7 +176,7 @@ async def _send(http: web.BaseRequest, result: Result, media: str) -> web.Stream
     if isinstance(result, AsyncIterator):
         return await send_pieces(http, result, media)
     if isinstance(result, str):
-        return web.Response(body=result.encode(), headers={"Content-Type": media})
+        return web.Response(body=result.encode("utf-8", "replace"), headers={"Content-Type": media})
     return _json(result)
 
 
@@ -196,7 +196,7 @@ async def _stay() -> None:
 
 
 def _json(value: BaseModel | bytes, status: int = 200) -> web.Response:
-    body = value if isinstance(value, bytes) else value.model_dump_json().encode()
+    body = value if isinstance(value, bytes) else models.dump_model(value).encode()
     return web.Response(status=status, body=body, content_type="application/json")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from aiohttp import web
 
-from emulator.control.models import Problem
+from emulator.control.models import Problem, dump_model
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.mistakes import Row
 
@@ -21,7 +21,7 @@ class ProblemError(Exception):
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> web.Response:
-    body = problem.model_dump_json(exclude_none=True).encode()
+    body = dump_model(problem, exclude_none=True).encode()
     return web.Response(
         status=problem.status, body=body, headers=headers, content_type="application/problem+json", charset=None
     )

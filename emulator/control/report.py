@@ -85,7 +85,7 @@ def _tell_short(call: models.RequestEntry) -> str:
 
 
 def _tell_rest(call: models.RequestDetail) -> str:
-    return call.model_dump_json(include=_REST)
+    return models.dump_model(call, include=_REST)
 
 
 def _pack(details: Sequence[str]) -> str:
@@ -140,4 +140,4 @@ async def _collect(actions: Actions, session: str) -> dict[str, JSON]:
         "/status": await actions.get_status(nothing, b"", ""),
         "/timing": await actions.get_timing(nothing, b"", ""),
     }
-    return {path: parse_json(model.model_dump_json()) for path, model in shown.items()}
+    return {path: parse_json(models.dump_model(model)) for path, model in shown.items()}

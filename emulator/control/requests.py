@@ -75,7 +75,7 @@ async def _write_each(
     yield '{"requests":['
     comma = ""
     async for call in in_turns(calls):
-        yield comma + show(call).model_dump_json()
+        yield comma + models.dump_model(show(call))
         comma = ","
     yield f'],"total":{total}}}'
 

@@ -163,7 +163,7 @@ def dump_string(text: str) -> bytes:
 
 def dump_text(value: JSON) -> str:
     """The same text as :func:`dump_json`, as ``str``."""
-    return to_json(value).decode()
+    return dump_json(value).decode()
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from emulator.core.escape import escape
 from emulator.core.json import Object
 from emulator.scenario.answers import put_answers, read_answers
 from emulator.scenario.document import Document, join_documents
@@ -145,7 +146,7 @@ def select(library: Mapping[str, LoadedScenario], name: str) -> LoadedScenario:
 
 
 def _stem(path: Path) -> str:
-    return path.stem.removesuffix(".emulator")
+    return escape(path.stem.removesuffix(".emulator"))  # bytes that are no text are a name all the same
 
 
 def _read(path: Path) -> Document:

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from emulator.core.escape import escape
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
+from emulator.core.secret import is_secret
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.words import MEANT
 
@@ -135,9 +136,23 @@ def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
     wanted = f"expected {_WANTED[kind].format(**context)}" if kind in _WANTED else error["msg"]
     known = re.findall(r"'([^']*)'", context.get("expected", ""))
     suggestion = nearest(error["input"], known) if isinstance(error["input"], str) else None
-    return Mistake(
-        path, f"{wanted.replace(chr(39), '')}, got {_show(error['input'])}", suggestion, is_count=kind == "too_short"
-    )
+    got = _name_kind(error["input"]) if _holds_secret(path) else _show(error["input"])
+    return Mistake(path, f"{wanted.replace(chr(39), '')}, got {got}", suggestion, is_count=kind == "too_short")
+
+
+def _holds_secret(path: KeyPath) -> bool:
+    """What stands there may be a credential, in the wrong place or of the wrong kind."""
+    if path[:1] == ("keys",):
+        return path[-1] != "principal"
+    return any(isinstance(key, str) and is_secret(key) for key in path)
+
+
+def _name_kind(value: object) -> str:
+    """What it is, in place of what it says."""
+    if isinstance(value, str) and value:
+        return "a string"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "a number" if is_number else _show(value)
 
 
 def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
-from urllib.parse import urlsplit
+import os
+from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 import jsonschema_rs
 import pytest
 
+from emulator.scenario.load import load_paths
 from tests.conftest import FROZEN, Start
 from tests.control.asking import KEY, ask, control
 from tests.parsed import JSON
@@ -404,3 +407,17 @@ async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) ->
     assert (await read_answer(reader)).json()["name"] == "large"
     writer.close()
     await writer.wait_closed()
+
+
+async def test_a_scenario_whose_file_has_a_name_that_is_no_text_is_shown(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    folder.mkdir()
+    for name in (b"default.yaml", b"caf\xe9.yaml"):
+        (folder / os.fsdecode(name)).write_text("version: 1\nname: one\n")
+    toy = await start("", vendors=[TOY])
+    _, toy.built.runtime.library = load_paths([folder], None)
+    names = [row["name"] for row in (await control(toy, "GET", "/scenarios")).json()["scenarios"]]
+    assert names == ["caf\\udce9", "default"]
+    put = await control(toy, "PUT", f"/scenario?name={quote(names[0])}")
+    assert put.status == 200
+    assert put.json()["sources"] == [f"{folder}/caf\\udce9.yaml"]

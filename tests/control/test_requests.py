@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from urllib.parse import urlsplit
 from weakref import ref
 
 import pytest
@@ -16,7 +17,7 @@ from tests.control.asking import KEY, ask, control, until_waiting, whole
 from tests.parsed import JSON
 from tests.saved import read_details, read_run
 from tests.server.toy import TOY
-from tests.wire import Running
+from tests.wire import Running, read_answer
 
 CONTRACT = (
     "id seq time vendor session principal method path operation deployment stream status attempt retry_of retries rule "
@@ -382,6 +383,28 @@ async def test_a_credential_is_known_by_the_name_of_its_header(start: Start, nam
     refused = await control(toy, "POST", "/verify", {"calls": {f"header.{name}": "Bearer other"}})
     assert refused.status == 406
     assert SECRET.encode() not in refused.body
+
+
+@pytest.mark.parametrize("name", ["User-Agent", "traceparent", "api-key", "x-key", "Content-Type", "x-odd"])
+async def test_bytes_of_a_header_that_are_no_text_hide_no_call(start: Start, name: str) -> None:
+    toy = await start("rules: [{name: odd, when: {header.x-odd: odd}, reply: {text: Odd}}]\n", vendors=[TOY])
+    url = urlsplit(toy.urls["toy"])
+    for body in (b'{"prompt": "Hi", "max": 3}', b"no JSON"):
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        head = f"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: {len(body)}\r\n{name}: ".encode()
+        writer.write(head + b"caf\xe9 \xff\xfe\r\nConnection: close\r\n\r\n" + body)
+        await asyncio.wait_for(read_answer(reader), 5)
+        writer.close()
+    for path in ("/requests?detail=true", "/requests", "/rules", "/metrics"):
+        answer = await control(toy, "GET", path)
+        assert answer.status == 200, path
+        answer.body.decode()
+    sent = [as_object(as_object(entry["request"])["headers"])[name.lower()] for entry in await details(toy)]
+    assert all("caf\ufffd" in str(value) for value in sent) or name in ("api-key", "x-key")
+    assert (await control(toy, "POST", "/report", {})).status == 200
+    refused = await control(toy, "POST", "/verify", {"calls": {f"header.{name}": "cafe"}})
+    assert refused.status == 406
+    refused.json()
 
 
 async def test_a_token_for_a_tool_elsewhere_is_cut(start: Start) -> None:

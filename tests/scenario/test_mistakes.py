@@ -24,6 +24,31 @@ from tests.scenario.texts import HEAD, rows_of
             "a.yaml:2:33: keys[0].qqqq: unknown key; there are principal, token",
             id="key like no other",
         ),
+        pytest.param("keys: dapi-1", "a.yaml:2:7: keys: expected a list, got a string", id="a credential for a list"),
+        pytest.param(
+            "keys: [dapi-1]", "a.yaml:2:8: keys[0]: expected a mapping, got a string", id="a credential alone"
+        ),
+        pytest.param(
+            "keys: [{token: 123456, principal: p}]",
+            "a.yaml:2:16: keys[0].token: expected a string, got a number",
+            id="a credential of digits",
+        ),
+        pytest.param(
+            "keys: [{token: '', principal: p}]",
+            'a.yaml:2:16: keys[0].token: expected a string that is not empty, got ""',
+            id="no credential",
+        ),
+        pytest.param(
+            "keys: [{token: t, principal: 5}]",
+            "a.yaml:2:30: keys[0].principal: expected a string, got 5",
+            id="whose credential it is",
+        ),
+        pytest.param(
+            "rules: [{name: a, when: {header.api-key: 123456}, pass: true}]",
+            "a.yaml:2:42: rules[0].when.header.api-key: expected a string or a comparison such as contains, "
+            "got a number",
+            id="a credential that is compared",
+        ),
         pytest.param("seed: x", 'a.yaml:2:7: seed: expected a whole number, got "x"', id="whole number"),
         pytest.param("seed: 1.5", "a.yaml:2:7: seed: expected a whole number, got 1.5", id="fraction"),
         pytest.param("seed:", "a.yaml:2:6: seed: expected a whole number, got null", id="key without value"),

@@ -11,6 +11,7 @@ from emulator.control.models.base import (
     SessionQuery,
     Taken,
     check_session,
+    dump_model,
 )
 from emulator.control.models.look import (
     Checked,
@@ -121,4 +122,5 @@ __all__ = [
     "Verified",
     "Verify",
     "check_session",
+    "dump_model",
 ]

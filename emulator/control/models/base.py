@@ -4,8 +4,10 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticSerializationError
 
 from emulator.core.duration import parse_duration
+from emulator.core.json import dump_text
 
 
 class Taken(BaseModel):
@@ -18,6 +20,14 @@ class Given(BaseModel):
     """What a client is sent."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
+
+
+def dump_model(model: BaseModel, *, include: set[str] | None = None, exclude_none: bool = False) -> str:
+    """As JSON; what is no text, such as bytes of a header that are no UTF-8, becomes U+FFFD."""
+    try:
+        return model.model_dump_json(include=include, exclude_none=exclude_none)
+    except PydanticSerializationError:
+        return dump_text(model.model_dump(include=include, exclude_none=exclude_none))
 
 
 def _check_duration(text: str) -> str:
