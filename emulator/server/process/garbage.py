@@ -10,17 +10,23 @@ from emulator.core.room import forget_all
 _YOUNG = 20_000  # objects that came and stayed until they are looked through, once
 _NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
 _QUIET, _OVERDUE = 15, 40  # times that young ones were looked through since
-_ARENA_MAX = -8  # as mallopt(3) numbers what it sets
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # as mallopt(3) numbers what it sets
+_LARGE = 256 * 1024  # bytes
+_SPARE = 16 * 1024**2  # bytes at the heap's end that it keeps for what comes next
 
 
 def begin() -> None:
     """What was made before the first request lives as long as the process; what comes is looked at from now on.
 
     All threads take memory from one heap: one of their own keeps what it freed, and only one thread runs at a time.
+    What is large lies outside of it, and is given back at once: left to itself, the C library puts whatever is no
+    larger than the largest that was ever freed into the heap, which then has holes for good.
     """
     set_option = _find("mallopt")
     if set_option is not None:
         set_option(_ARENA_MAX, 1)
+        set_option(_MMAP_THRESHOLD, _LARGE)
+        set_option(_TRIM_THRESHOLD, _SPARE)
     gc.freeze()
     gc.set_threshold(_YOUNG, _NEVER, _NEVER)
     gc.enable()
