@@ -9,6 +9,8 @@ from emulator.core.json import JSON
 MOST_READ = 500
 """Calls of a session in one answer to ``read``; an answer of fewer calls has all that there were."""
 
+MOMENT = 0.3  # real seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Posted:
@@ -71,8 +73,14 @@ class Commons(Protocol):
     async def reply(self, number: int, reply: JSON) -> None:
         """Say what became of a change here."""
 
-    async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
-        """What each replica said of a change, of those that did within so many real seconds."""
+    async def collect(
+        self, posted: Posted, patience: float, silent: frozenset[str] = frozenset()
+    ) -> Mapping[str, JSON]:
+        """What each replica said of a change, of those that did within so many real seconds.
+
+        Args:
+            silent: of whom little is hoped; once the others have replied they are waited for a ``MOMENT``.
+        """
 
     async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
         """Enter calls at the end of a session's journal, which keeps the latest ``most``; the number of the first.

@@ -80,6 +80,18 @@ async def test_who_says_nothing_is_not_waited_for_without_end(two: list[Commons]
     assert await two[0].collect(Posted(again.number, frozenset({two[1].replica})), 5.0) == {two[1].replica: 2}
 
 
+async def test_who_was_silent_is_waited_for_a_moment_and_heard_if_it_answers(two: list[Commons]) -> None:
+    silent = frozenset({two[1].replica})
+    posted = await two[0].post("what?")
+    await two[0].reply(posted.number, 1)
+    async with asyncio.timeout(20):
+        assert await two[0].collect(posted, 60.0, silent) == {two[0].replica: 1}
+    again = await two[0].post("what?")
+    for commons in two:
+        await commons.reply(again.number, 2)
+    assert await two[0].collect(again, 60.0, silent) == {two[0].replica: 2, two[1].replica: 2}
+
+
 async def test_of_two_changes_of_a_world_the_second_has_to_know_the_first(two: list[Commons]) -> None:
     first = await two[0].change("a", {"op": 1}, {"stands": 1}, 0)
     assert first is not None

@@ -28,7 +28,6 @@ from emulator.server.world.steering import Steering
 log = logging.getLogger("emulator")
 _PATIENCE = 2.0  # real seconds that a change waits for those who do not say that they have it
 _LONG_PATIENCE = 15.0  # the same for calls: those of workers are written once somebody reads them
-_SILENCE = 10.0  # real seconds for which nobody waits for them then
 _AGAIN = 0.1  # real seconds until a store that is away is asked once more
 _TRIES = 20  # changes that others may make in the meantime
 _PAUSE = 0.02  # real seconds until this process has heard of theirs
@@ -49,7 +48,7 @@ class Replica(Steering):
         self._commons = commons
         self._worlds: dict[str, World] = {}
         self._birth = ""
-        self._silent: dict[str, float] = {}
+        self._silent: frozenset[str] = frozenset()
 
     async def enter(self) -> None:
         """Become one of them, with every world as it is for the others."""
@@ -185,13 +184,12 @@ class Replica(Steering):
                 await world.emulator.state.reset()
 
     async def _collect(self, posted: Posted, patience: float = _PATIENCE) -> Mapping[str, JSON]:
-        """What those who live say of a change; who says nothing is not waited for a second time."""
-        now = time.monotonic()
-        silent = {name for name, until in self._silent.items() if until > now}
-        replies = await self._commons.collect(Posted(posted.number, posted.replicas - silent), patience)
-        for name in posted.replicas - silent - replies.keys():
+        """What those who live say of a change; who did not of the one before is waited for a moment only."""
+        replies = await self._commons.collect(posted, patience, self._silent)
+        missing = posted.replicas - replies.keys()
+        for name in missing - self._silent:
             log.warning("the replica %s does not answer", name)
-            self._silent[name] = now + _SILENCE
+        self._silent = missing
         if self._commons.replica not in posted.replicas:
             await self._enter_again()
         return replies

@@ -6,9 +6,10 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 
-from emulator.core.commons import MOST_READ, Posted, World
+from emulator.core.commons import MOMENT, MOST_READ, Posted, World
 from emulator.core.json import JSON
 
 _MOST_BYTES = 64 * 1024**2  # of the journals of all sessions
@@ -68,15 +69,18 @@ class Board:
             async with self._replied:
                 self._replied.notify_all()
 
-    async def collect(self, number: int, replicas: Iterable[str], patience: float) -> Mapping[str, JSON]:
+    async def collect(
+        self, number: int, replicas: Iterable[str], silent: Iterable[str], patience: float
+    ) -> Mapping[str, JSON]:
         replies = self._replies.get(number, {})
 
-        def are_all() -> bool:
-            return all(replica in replies or replica not in self._inboxes for replica in replicas)
+        def are_all(asked: Iterable[str]) -> bool:
+            return all(replica in replies or replica not in self._inboxes for replica in asked)
 
         async with self._replied:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._replied.wait_for(are_all), patience)
+            for asked, seconds in ((replicas, patience), (silent, MOMENT)):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._replied.wait_for(partial(are_all, asked)), seconds)
         self._replies.pop(number, None)
         return replies
 

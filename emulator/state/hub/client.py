@@ -88,8 +88,11 @@ class HubCommons:
     async def reply(self, number: int, reply: JSON) -> None:
         await self._ask("reply", number, reply)
 
-    async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
-        return as_object(await self._ask("collect", posted.number, sorted(posted.replicas), patience))
+    async def collect(
+        self, posted: Posted, patience: float, silent: frozenset[str] = frozenset()
+    ) -> Mapping[str, JSON]:
+        asked = sorted(posted.replicas - silent), sorted(posted.replicas & silent)
+        return as_object(await self._ask("collect", posted.number, *asked, patience))
 
     async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
         return as_integer(await self._ask("append", session, [entry.decode() for entry in entries], most))

@@ -83,9 +83,9 @@ class _Guest:
             case "reply", [number, reply]:
                 await board.reply(self._name, as_integer(number), reply)
                 return None
-            case "collect", [number, replicas, patience]:
-                names = [as_text(name) for name in as_array(replicas)]
-                return {**await board.collect(as_integer(number), names, as_number(patience))}
+            case "collect", [number, replicas, silent, patience]:
+                names, others = ([as_text(name) for name in as_array(each)] for each in (replicas, silent))
+                return {**await board.collect(as_integer(number), names, others, as_number(patience))}
         raise ValueError(verb)
 
     def _look_after(self, verb: str, takes: list[JSON]) -> JSON:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import quote
 
-from emulator.core.commons import MOST_READ, Posted, World
+from emulator.core.commons import MOMENT, MOST_READ, Posted, World
 from emulator.core.json import JSON, dump_text, parse_json
 from emulator.core.state import StoreLostError
 from emulator.state.redis.line import Line, digest_of
@@ -86,15 +86,18 @@ class RedisCommons:
         text = f"{self._owner} {dump_text(reply)}"
         await ask(self._scripts["reply"](keys=[self._replies(number)], args=[text]))
 
-    async def collect(self, posted: Posted, patience: float) -> Mapping[str, JSON]:
-        ends = time.monotonic() + patience
+    async def collect(
+        self, posted: Posted, patience: float, silent: frozenset[str] = frozenset()
+    ) -> Mapping[str, JSON]:
         replies: dict[str, JSON] = {}
         async with self._apart() as server:
-            while not posted.replicas <= replies.keys() and (left := ends - time.monotonic()) > 0:
-                found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _LISTEN)))
-                if found is not None:
-                    owner, _, text = found[1].partition(" ")
-                    replies[owner] = parse_json(text)
+            for asked, seconds in ((posted.replicas - silent, patience), (posted.replicas & silent, MOMENT)):
+                ends = time.monotonic() + seconds
+                while not asked <= replies.keys() and (left := ends - time.monotonic()) > 0:
+                    found = await ask(server.blpop([self._replies(posted.number)], timeout=min(left, _LISTEN)))
+                    if found is not None:
+                        owner, _, text = found[1].partition(" ")
+                        replies[owner] = parse_json(text)
         return replies
 
     @asynccontextmanager

@@ -306,6 +306,38 @@ async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: li
     task.cancel()
 
 
+class Slow:
+    """A store of two replicas, one of which does not always reply in time."""
+
+    outlives = True
+    replica = "me"
+
+    def __init__(self) -> None:
+        self.late: frozenset[str] = frozenset()
+        self.hoped: list[frozenset[str]] = []
+
+    async def collect(self, posted: Posted, patience: float, silent: frozenset[str]) -> Mapping[str, JSON]:
+        self.hoped.append(silent)
+        return {name: {"told": name} for name in posted.replicas - self.late}
+
+    async def post(self, change: JSON) -> Posted:
+        return Posted(1, frozenset({"me", "busy"}))
+
+
+async def test_one_that_was_too_busy_to_answer_is_waited_for_again_once_it_does(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runtime, store = build(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Slow()
+    commons = cast(Commons, store)
+    replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
+    busy = frozenset({"busy"})
+    for late in (busy, busy, frozenset(), frozenset()):
+        store.late = late
+        assert (await replica.gather("sessions")).keys() == {"me", "busy"} - late
+    assert store.hoped == [frozenset(), busy, busy, frozenset()]
+    assert [record.message for record in caplog.records] == ["the replica busy does not answer"]
+
+
 async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_of_it(url: str) -> None:
     async with open_replicas(url, LIMITED, count=2) as two:
         assert [(await chat(replica)).status for replica in two] == [200] * 2
