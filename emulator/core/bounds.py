@@ -37,7 +37,9 @@ class CallBounds(Closed):
     components: _Count = Field(default=3_145_728, description="Numbers of all vectors: inputs times dimensions.")
     faults: _Count = Field(default=16, description="Faults that the headers of one request ask for.")
     added: Size = Field(default=_MIB, description="Bytes that faults add to an answer; what is beyond is left out.")
-    writes: _Count = Field(default=32_768, description="Writes that faults make of an answer; the last has the rest.")
+    writes: _Count = Field(
+        default=32_768, description="Writes that all faults together make of an answer; the last has the rest."
+    )
 
     def check(self, ask: Ask, deployment: Deployment) -> None:
         """Refuse what asks for more.

@@ -2,12 +2,12 @@
 
 import re
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 LONGEST = 36525 * 86400.0  # seconds; a century: nobody waits longer
 _MOST_DIGITS = 12
 _SHOWN = 40  # characters of what cannot be read
-_SIZE = re.compile(r"(\d+)(B|KiB|MiB|GiB)")
+_SIZE = re.compile(r"(\d+)(B|KiB|MiB|GiB)", re.ASCII)
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 

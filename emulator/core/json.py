@@ -58,6 +58,8 @@ _ESCAPED = 5  # bytes that an escape has beside its character
 _PIECE = 1024**2  # bytes
 _WIDEST = 4  # bytes
 _LONGEST_DEEP = 4 * 1024**2  # bytes; what is nested beyond the fast parser takes several times its room
+_NOT_FOR_IT = ("surrogates", "depth")  # what the fast encoder says of lone ones and of more than 254 levels
+_SPARE = 200  # levels, or calls, that whoever writes a parsed value may need beside it
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # it never goes back, and takes what is not closed
 
@@ -66,8 +68,8 @@ def parse_json(body: bytes | str) -> JSON:
     """Parse one JSON document.
 
     Strict: no NaN or Infinity, no trailing text, valid UTF-8, no lone surrogates. Integers keep
-    every digit (up to 4300), a float beyond the range of doubles is infinite. Nesting is bounded only
-    by the interpreter's stack.
+    every digit (up to 4300), a float beyond the range of doubles is infinite. Nesting is bounded by the
+    interpreter's stack, with some of it left for whoever writes the value.
 
     Raises:
         ValueError: the text is not JSON; the message says what and where.
@@ -83,10 +85,16 @@ def parse_json(body: bytes | str) -> JSON:
         raise ValueError("nested too deeply")
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
-        to_text = json.dumps(value, ensure_ascii=False)
+        to_text = json.dumps(_wrap(value), ensure_ascii=False)
         to_text.encode()  # a lone surrogate is not text
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    return value
+
+
+def _wrap(value: JSON) -> JSON:
+    for _ in range(_SPARE):
+        value = [value]
     return value
 
 
@@ -141,14 +149,14 @@ def _refuse_constant(name: str) -> JSON:
 
 
 def dump_json(value: JSON) -> bytes:
-    """Encode compactly, keys in insertion order, non-ASCII text as raw UTF-8.
+    """Encode compactly, keys in insertion order, non-ASCII text as raw UTF-8, whatever :func:`parse_json` takes.
 
     What is no text, such as bytes of a header that are no UTF-8, becomes U+FFFD.
     """
     try:
         return to_json(value)
     except ValueError as error:
-        if "surrogates" not in str(error):
+        if not any(reason in str(error) for reason in _NOT_FOR_IT):
             raise
     return _NO_TEXT.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 

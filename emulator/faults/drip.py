@@ -26,9 +26,11 @@ class Drip(Positioned):
 
     def bend(self, delivery: Delivery) -> Delivery:
         before, after = delivery.divide(self.find(delivery))
-        slow = tuple(self._drip(after, before[-1].due if before else delivery.start, delivery.size // delivery.writes))
+        least = delivery.size // max(1, delivery.writes)
+        slow = tuple(self._drip(after, before[-1].due if before else delivery.start, least))
         end = max(delivery.end, slow[-1].due) if slow else delivery.end
-        return replace(delivery, pieces=(*before, *slow), end=end)
+        left = max(0, delivery.writes - (len(slow) - len(after)))
+        return replace(delivery, pieces=(*before, *slow), end=end, writes=left)
 
     def _drip(self, pieces: tuple[Piece, ...], now: float, least: int) -> Iterator[Piece]:
         """Writes of one size or less, ``least`` or more, each sent once its bytes are there and have had their time."""

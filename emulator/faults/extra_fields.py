@@ -9,7 +9,7 @@ from pydantic import Field
 from emulator.core.delivery import Delivery, Edit
 from emulator.core.json import JSON, dump_json
 from emulator.faults.base import Fault
-from emulator.faults.json_text import scan_objects
+from emulator.faults.json_text import find_ends
 
 
 class ExtraFields(Fault):
@@ -29,7 +29,7 @@ class ExtraFields(Fault):
         behind = b"," + alone
         edits: list[Edit] = []
         for span in delivery.events():
-            for found in scan_objects(body[span.start : span.end]):
-                place = span.start + found.end - 1
-                edits.append((place, place, behind if found.members else alone))
+            for at, is_empty in find_ends(body[span.start : span.end]):
+                place = span.start + at
+                edits.append((place, place, alone if is_empty else behind))
         return delivery.edit(edits)

@@ -7,12 +7,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pydantic_core import from_json
+
 from emulator.core.delivery import Edit
 
 KeyPath = tuple[str | int, ...]
 
 _SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,:{}\[\]"]+')
 _NUMBERS = re.compile(rb"\[[-+0-9.eE,\s]*\]")  # a vector is one value
+_BRACE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')  # or a string, whose braces are none
 _BLANK = re.compile(rb"\s*")
 _FIELD = re.compile(rb"(?:\A|\n)data: ?(?=[{\[\"])")
 _DONE = b"[DONE]"
@@ -70,6 +73,24 @@ def scan_objects(data: bytes) -> list[Object]:
     """Every object in the JSON of an event or a body, outer before inner; none if it is not JSON."""
     scanner = _scan(data)
     return [] if scanner is None else scanner.objects
+
+
+def find_ends(data: bytes) -> list[tuple[int, bool]]:
+    """Where each object in the JSON of an event or a body closes, and whether nothing is in it."""
+    place = find_json(data)
+    if place is None:
+        return []
+    try:
+        from_json(data[slice(*place)])
+    except ValueError:  # nested too deeply for it, or no JSON
+        return [(found.end - 1, not found.members) for found in scan_objects(data)]
+    ends: list[tuple[int, bool]] = []
+    opening = False
+    for found in _BRACE.finditer(data, *place):
+        if found[0] == b"}":
+            ends.append((found.start(), opening))
+        opening = found[0] == b"{"
+    return ends
 
 
 def _scan(data: bytes) -> _Scanner | None:

@@ -38,6 +38,8 @@ class Split(Fault):
         return self.writes == "event"
 
     def bend(self, delivery: Delivery) -> Delivery:
+        if delivery.writes == 0 and self.writes in _CUTS:
+            return delivery
         if self.writes == "event":
             pieces = tuple(replace(piece, flush=piece.last) for piece in delivery.pieces)
         elif self.writes == "across":
@@ -45,7 +47,8 @@ class Split(Fault):
             pieces = tuple(_cut_at(delivery.pieces, middles))
         else:
             pieces = tuple(self._split(delivery.pieces, delivery.writes))
-        return replace(delivery, pieces=pieces)
+        made = len(pieces) - len(delivery.pieces)
+        return replace(delivery, pieces=pieces, writes=max(0, delivery.writes - made))
 
     def _split(self, pieces: tuple[Piece, ...], most: int) -> Iterator[Piece]:
         """At most so many writes; the last has all that is left of its piece, and later pieces are as they were."""

@@ -21,8 +21,11 @@ class WrongUsage(Fault):
     def bend(self, delivery: Delivery) -> Delivery:
         body = delivery.body
         edits: list[Edit] = []
+        names = [name.encode() for name in (*delivery.fields.generated, *delivery.fields.counts)]
         for event in delivery.events():
             data = body[event.start : event.end]
+            if not any(name in data for name in names):
+                continue
             for found in scan_objects(data):
                 member = _pick_count(delivery.fields, found, data)
                 if member is not None:

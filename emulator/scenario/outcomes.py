@@ -23,15 +23,27 @@ FRAMING = frozenset(
 """Headers that say where an answer and its connection end: no scenario sets them, or the next answer would be lost."""
 
 
-def _check_framing(name: str) -> str:
+_OURS = "x-emulator-"
+_MOST_FAULTS = 32  # each looks at the whole answer
+
+
+def _check_name(name: str) -> str:
+    text = ""
     if name.lower() in FRAMING:
         text = f"{name} says where the answer ends, which is not for a header to set; see the faults truncate and hang"
+    elif name.lower().startswith(_OURS):
+        text = f"{name} is what the emulator itself says of an answer; choose a name that does not begin with {_OURS}"
+    if text:
         raise PydanticCustomError("key", "{text}", {"text": text})
     return name
 
 
-HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), AfterValidator(_check_framing)]
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), AfterValidator(_check_name)]
 HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
+
+
+_LARGEST = 3.4028234663852886e38  # of a float of 32 bits
+_Single = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
 
 
 class ErrorOutcome(Closed):
@@ -101,7 +113,7 @@ class ReplyOutcome(Closed):
     )
     json_: JSON = Field(default=None, alias="json", description="A value; the answer is its JSON text.")
     refusal: str | None = Field(default=None, description="The answer is this refusal.")
-    embedding: Annotated[tuple[float, ...], Field(strict=False, min_length=1)] | None = Field(
+    embedding: Annotated[tuple[_Single, ...], Field(strict=False, min_length=1)] | None = Field(
         default=None, description="One vector for every input."
     )
     reasoning: str | None = Field(default=None, description="What the model thinks aloud before its text.")
@@ -152,7 +164,7 @@ class Outcome(Closed):
     error: ErrorOutcome | None = Field(default=None, description="Refuse.", examples=[{"kind": "rate_limited"}])
     reply: ReplyOutcome | None = Field(default=None, description="Fix the answer.", examples=[{"text": "Hello."}])
     latency: Latency | None = Field(default=None, description="Replace parts of the latency for this answer.")
-    faults: Annotated[tuple[AnyFault, ...], Field(strict=False)] = Field(
+    faults: Annotated[tuple[AnyFault, ...], Field(strict=False, max_length=_MOST_FAULTS)] = Field(
         default=(), description="Bend the answer, in order.", examples=[[{"type": "disconnect", "after_tokens": 20}]]
     )
     pass_: bool = Field(default=False, alias="pass", description="Answer normally, whatever later rules say.")

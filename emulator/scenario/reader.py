@@ -18,7 +18,7 @@ _TAG = "tag:yaml.org,2002:"
 _MOST_NODES = 50_000  # of a document once its aliases are expanded
 _LONGEST = 8 * 1024**2  # characters of all strings, likewise
 _MOST_DIGITS = 4300  # of a number; Python reads and writes no more
-_DEEPEST = 500  # mappings and lists inside one another
+_DEEPEST = 200  # mappings and lists inside one another; to show more takes another encoder
 _TOO_LARGE = f"more than {_MOST_NODES:,} values or {_LONGEST // 1024**2} MiB of text once aliases are written out"
 _NO_CHARACTER = "found invalid Unicode character escape code"
 

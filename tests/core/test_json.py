@@ -96,6 +96,19 @@ def test_deep_nesting_is_parsed() -> None:
     assert value == "deep"
 
 
+@pytest.mark.parametrize("levels", [254, 255, 600, 750])
+def test_what_is_parsed_can_be_written_inside_more(levels: int) -> None:
+    body = nest(b'"\xc3\xa4"', levels)
+    value = {"a": [parse_json(body)]}
+    assert dump_json(value) == b'{"a":[%b]}' % body
+    assert dump_text(value) == f'{{"a":[{body.decode()}]}}'
+
+
+def test_what_could_not_be_written_is_nested_too_deeply() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json(nest(b"", 900))
+
+
 def test_what_is_no_text_is_replaced() -> None:
     assert dump_json({"a\udccd": ["\ud800b", "ä", 1.5]}) == '{"a\ufffd":["\ufffdb","ä",1.5]}'.encode()
 

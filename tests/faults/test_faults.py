@@ -357,6 +357,26 @@ def test_each_event_comes_in_two_writes_that_hold_parts_of_others() -> None:
     assert len(writes(make_fault(type="split", writes="across").bend(WHOLE))) == 2
 
 
+@pytest.mark.parametrize("kind", ["byte", "utf8", "line"])
+def test_all_splits_together_make_no_more_writes_than_there_may_be(kind: str) -> None:
+    bent = replace(STREAM, writes=9)
+    for _ in range(16):
+        bent = make_fault(type="split", writes=kind).bend(bent)
+        assert len(bent.pieces) <= len(STREAM.pieces) + 9
+    assert bent.body == STREAM.body
+    dripped = make_fault(type="drip", bytes_per_second=1e6).bend(bent)
+    assert len(dripped.pieces) <= len(STREAM.pieces) + 9 + 1
+    assert dripped.body == STREAM.body
+
+
+def test_fields_are_added_to_what_is_nested_too_deeply_for_the_fast_parser() -> None:
+    deep = b'{"a":' * 300 + b"{ }" + b"}" * 300
+    bent = make_fault(type="extra_fields", fields={"b": 1}).bend(
+        replace(WHOLE, pieces=(replace(WHOLE.pieces[-1], data=deep),))
+    )
+    assert bent.body == b'{"a":' * 300 + b'{ "b":1}' + b',"b":1}' * 300
+
+
 def test_faults_compose_in_order() -> None:
     delivery = STREAM
     for fields in (

@@ -10,6 +10,7 @@ from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_library, load_text
 
 _RULE = "rules:\n- name: r\n  when: {prompt: {regex: '%s'}}\n  pass: true"
+_FIXED = "rules: [{name: r, reply: {%s}}]"
 _ALIASES = "a: &a " + "x" * 100_000 + "\nb: &b [" + ", ".join(["*a"] * 100) + "]\nc: [" + ", ".join(["*b"] * 100) + "]"
 
 
@@ -36,6 +37,18 @@ _ALIASES = "a: &a " + "x" * 100_000 + "\nb: &b [" + ", ".join(["*a"] * 100) + "]
         pytest.param(f"description: {'a' * 9_000_000}", "", "8 MiB of text", id="a text"),
         pytest.param(f"rules: [{'{}, ' * 60_000}]", "", "more than 50,000 values", id="rules"),
         pytest.param("journal: {bodies: 99999999999999999999GiB}", "journal.bodies", "size", id="a size"),
+        pytest.param(f"description: {'[' * 250}{']' * 250}", "", "nested too deeply", id="levels"),
+        pytest.param(_FIXED % f"json: {'[' * 250}{']' * 250}", "", "nested too deeply", id="levels of an answer"),
+        pytest.param(_FIXED % "embedding: [1.0e300]", "embedding[0]", "at most 3.4", id="a number of a vector"),
+        pytest.param(
+            f"rules: [{{name: r, faults: [{'{type: reorder}, ' * 33}]}}]", "faults", "at most 32", id="faults of a rule"
+        ),
+        pytest.param(
+            "rules: [{name: r, error: {kind: internal, headers: {X-Emulator-Bug: '1'}}}]",
+            "headers",
+            "choose a name that does not begin with x-emulator-",
+            id="a header of our own",
+        ),
         pytest.param(_RULE % ("(" * 5000), "regex", "missing )", id="a regular expression"),
     ],
 )

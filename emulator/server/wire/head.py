@@ -29,12 +29,16 @@ def word_head(
     *,
     keep_alive: bool = True,
     modern: bool = True,
+    dated: bool = False,
 ) -> bytes:
-    """What comes before the body, in the vendor's way; ``modern``: to a client of HTTP/1.1."""
+    """What comes before the body, in the vendor's way; ``modern``: to a client of HTTP/1.1.
+
+    ``dated``: a date is among the headers.
+    """
     if not modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
         headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
     lines = "\r\n".join([*map(_PAIR, headers), ""])
-    own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date else framing
+    own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date and not dated else framing
     if keep_alive != modern and "\nconnection:" not in f"\n{lines}".lower():
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
     if vendor.lower_case:

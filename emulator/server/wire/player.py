@@ -263,4 +263,7 @@ class Player:
 
     def _head(self, status: int, headers: Headers, framing: str, keep_alive: bool, now: float) -> bytes:
         headers = (*headers, *self._exchange.extra)
-        return word_head(self._vendor, status, headers, framing, now, keep_alive=keep_alive, modern=self._modern)
+        dated = any(name.lower() == "date" for name, _ in headers)  # a scenario's error may say another
+        return word_head(
+            self._vendor, status, headers, framing, now, keep_alive=keep_alive, modern=self._modern, dated=dated
+        )

@@ -7,6 +7,7 @@ and ``single_req_infer_interface/parse_protocol.cpp``.
 import ipaddress
 import re
 from collections.abc import Mapping
+from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
@@ -181,7 +182,7 @@ def _read_command(request: WireRequest) -> int:
     except ValueError:
         body = None
     command = body.get("cmd") if isinstance(body, dict) else None
-    if not isinstance(command, int | float):
+    if not isinstance(command, int | float) or abs(command) == inf:
         raise refusal(_BAD_COMMAND)
     return int(command)
 

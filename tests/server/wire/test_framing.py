@@ -135,3 +135,16 @@ async def test_a_header_that_frames_is_nobodys_to_ask_for(start: Start, name: st
     answer = await running.ask("tgi", _CALLS["tgi"], body, headers=asked)
     assert answer.status == 400
     assert f"{name} says where the answer ends" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("vendor", [*_CALLS])
+async def test_a_date_that_an_error_sets_is_the_only_one(start: Start, vendor: str) -> None:
+    running = await start(_INSTANT)
+    asked = 'x-emulator-error: internal; headers={"date":"yesterday"}\r\n'
+    url = urlsplit(running.urls[vendor])
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(_request(vendor, asked))
+    answer = await asyncio.wait_for(read_answer(reader), 10)
+    writer.close()
+    assert answer.status == 500
+    assert [value for name, value in answer.headers if name.lower() == "date"] == ["yesterday"]

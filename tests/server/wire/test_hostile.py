@@ -37,6 +37,20 @@ async def test_a_body_made_to_stop_the_server(start: Start, vendor: str) -> None
 
 
 @pytest.mark.parametrize("vendor", CHATS)
+async def test_more_levels_than_fast_readers_and_writers_of_json_go(start: Start, vendor: str) -> None:
+    """255 levels are too many for the one, 200 for the other, some 800 for the interpreter's stack."""
+    running = await start()
+    for levels in (190, 254, 300, 700, 790, 1000):
+        deep = '{"a":' * levels + "[]" + "}" * levels
+        for field in ("model", "tools", "stop", "max_tokens", "response_format"):
+            body = chat(vendor, **{field: "@"}).replace(b'"@"', deep.encode())
+            _check(await running.ask(vendor, CHATS[vendor][0], body, headers=_KEY))
+        tool = chat(vendor, tools=[{"type": "function", "function": {"name": "f", "parameters": "@"}}], stream=True)
+        _check(await running.ask(vendor, CHATS[vendor][0], tool.replace(b'"@"', deep.encode()), headers=_KEY))
+    await _check_next(running, vendor)
+
+
+@pytest.mark.parametrize("vendor", CHATS)
 @pytest.mark.parametrize(
     ("body", "encoding"),
     [

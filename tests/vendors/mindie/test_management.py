@@ -222,7 +222,7 @@ async def test_an_engine_that_is_paused_says_nothing(start: Start, form: str, co
         assert b"one" in (await asyncio.wait_for(read_answer(reader), 10)).body
 
 
-@pytest.mark.parametrize("number", [1, 2, 7, -1])
+@pytest.mark.parametrize("number", [1, 2, 7, -1, 10**400])
 async def test_commands_that_do_not_fit_the_engine(start: Start, number: int) -> None:
     answer = await command(await start(), number)
     assert (answer.status, answer.json()) == (
@@ -231,7 +231,7 @@ async def test_commands_that_do_not_fit_the_engine(start: Start, number: int) ->
     )
 
 
-@pytest.mark.parametrize("body", [{}, {"cmd": None}, {"cmd": "0"}, b"{", []])
+@pytest.mark.parametrize("body", [{}, {"cmd": None}, {"cmd": "0"}, b'{"cmd":1e400}', b"{", []])
 async def test_commands_that_are_none(start: Start, body: JSON | bytes) -> None:
     answer = await (await start()).ask("mindie", FAULTS, body)
     assert answer.status == 422

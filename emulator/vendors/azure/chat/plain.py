@@ -51,7 +51,7 @@ def read_plain(request: WireRequest, service: AzureService) -> Call | None:
 def _find_codec(habits: Habits, task: str) -> Codec | None:
     """What words all usual answers of a deployment; ``None``: it has more to say to its chats."""
     roles = habits.traits.get("roles")
-    talks = not isinstance(roles, list) or ROLES.issubset(roles)
+    talks = not isinstance(roles, list) or all(role in roles for role in ROLES)
     if task != "chat" or habits.api or habits.reasoning or not talks or not FIELDS.isdisjoint(habits.parameters):
         return None
     return ChatCodec(habits=habits, usage=not habits.openai, named_tool=False)
