@@ -15,6 +15,7 @@ from emulator.control.models import EventsQuery, RequestEntry
 from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.target import Target
+from emulator.core.digits import read_whole
 from emulator.core.json import dump_json
 
 EVENTS_TYPE = "text/event-stream"
@@ -129,4 +130,4 @@ def _read_last_id(http: web.BaseRequest) -> int | None:
     text = http.headers.get("Last-Event-ID", "")
     if text and not (text.isascii() and text.isdigit()):
         raise ProblemError(400, "Bad header", f"Last-Event-ID: expected the id of an event, got {text!r}")
-    return int(text) if text else None
+    return read_whole(text) if text else None

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -59,7 +59,6 @@ _PIECE = 1024**2  # bytes
 _WIDEST = 4  # bytes
 _LONGEST_DEEP = 4 * 1024**2  # bytes; what is nested beyond the fast parser takes several times its room
 _NOT_FOR_IT = ("surrogates", "depth")  # what the fast encoder says of lone ones and of more than 254 levels
-_SPARE = 200  # levels, or calls, that whoever writes a parsed value may need beside it
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # it never goes back, and takes what is not closed
 
@@ -68,8 +67,8 @@ def parse_json(body: bytes | str) -> JSON:
     """Parse one JSON document.
 
     Strict: no NaN or Infinity, no trailing text, valid UTF-8, no lone surrogates. Integers keep
-    every digit (up to 4300), a float beyond the range of doubles is infinite. Nesting is bounded by the
-    interpreter's stack, with some of it left for whoever writes the value.
+    every digit (up to 4300), a float beyond the range of doubles is infinite. Nesting is bounded only
+    by the interpreter's stack.
 
     Raises:
         ValueError: the text is not JSON; the message says what and where.
@@ -85,16 +84,10 @@ def parse_json(body: bytes | str) -> JSON:
         raise ValueError("nested too deeply")
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
-        to_text = json.dumps(_wrap(value), ensure_ascii=False)
+        to_text = json.dumps(value, ensure_ascii=False)
         to_text.encode()  # a lone surrogate is not text
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return value
-
-
-def _wrap(value: JSON) -> JSON:
-    for _ in range(_SPARE):
-        value = [value]
     return value
 
 
@@ -158,7 +151,33 @@ def dump_json(value: JSON) -> bytes:
     except ValueError as error:
         if not any(reason in str(error) for reason in _NOT_FOR_IT):
             raise
-    return _NO_TEXT.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
+    return _NO_TEXT.sub("\ufffd", "".join(_write(value))).encode()
+
+
+class _Written(str):
+    """JSON that is written already."""
+
+    __slots__ = ()
+
+
+def _write(value: JSON) -> Iterator[str]:
+    """Parts of the compact text, whatever the depth: what is still to come waits in a list and not on the stack."""
+    waiting: list[JSON] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _Written):
+            yield item
+        elif isinstance(item, Mapping):
+            names = [f"{'{' if not at else ','}{json.dumps(name, ensure_ascii=False)}:" for at, name in enumerate(item)]
+            waiting.append(_Written("}" if names else "{}"))
+            for name, inner in reversed([*zip(names, item.values(), strict=True)]):
+                waiting += (inner, _Written(name))
+        elif isinstance(item, list | tuple):
+            waiting.append(_Written("]" if item else "[]"))
+            for at, inner in reversed([*enumerate(item)]):
+                waiting += (inner, _Written("," if at else "["))
+        else:
+            yield json.dumps(item, ensure_ascii=False)
 
 
 def dump_string(text: str) -> bytes:

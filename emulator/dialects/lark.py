@@ -7,6 +7,7 @@ grammar takes. Source: lark-parser/lark, ``docs/grammar.md`` and ``lark/grammars
 import re
 from collections.abc import Mapping
 
+from emulator.core.digits import read_whole
 from emulator.core.json import JSON
 from emulator.core.record import record
 
@@ -206,9 +207,9 @@ class _Lowering:
         return "" if shortest or atom is None else f"(?:{atom}){sign}"
 
     def _counts(self) -> tuple[int, int]:
-        least = most = int(self._number())
+        least = most = read_whole(self._number())
         if self._accept(".."):
-            most = int(self._number())
+            most = read_whole(self._number())
         return least, most
 
     def _number(self) -> str:

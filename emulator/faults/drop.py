@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from emulator.core.delivery import Delivery, Edit
+from emulator.core.digits import read_whole
 from emulator.core.json import JSON
 from emulator.core.wire import FieldNames, Mark
 from emulator.faults.base import Fault
@@ -74,7 +75,7 @@ def _matches(fields: FieldNames, name: str, path: KeyPath) -> bool:
     """A name stands for what it means in the vendor's format, and for a member at the top."""
     if name in _NAMED:
         return _NAMED[name](fields, path)
-    steps: list[str | int] = [int(step) if step.isdigit() else step for step in _STEP.findall(name)]
+    steps: list[str | int] = [read_whole(step) if step.isdecimal() else step for step in _STEP.findall(name)]
     if any(isinstance(step, int) for step in steps):
         return tuple(steps) == path
     return tuple(steps) == names_of(path)

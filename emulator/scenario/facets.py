@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
+from emulator.core.digits import read_whole
 from emulator.core.json import JSON
 from emulator.core.secret import is_secret, is_secret_field
 from emulator.scenario.comparisons import (
@@ -178,7 +179,7 @@ def _extract_query(name: str) -> Extract:
 @lru_cache(maxsize=_MOST_NAMES)
 def _extract_body(written: str) -> Extract:
     steps = re.findall(r"\[\d+\]|[^.\[\]]+", written)
-    path: KeyPath = tuple(int(step[1:-1]) if step[0] == "[" else step for step in steps)
+    path: KeyPath = tuple(read_whole(step[1:-1]) if step[0] == "[" else step for step in steps)
 
     def extract(facts: Facts) -> JSON | Absent:
         try:

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
+from emulator.core.digits import read_whole
 from emulator.core.json import JSON, Object, as_object
 from emulator.engine.budget import Unsatisfiable
 from emulator.engine.json_schema.meta import META_SCHEMA, NotASchema, Schema, subschemas
@@ -257,7 +258,7 @@ def _follow(target: Node, reference: str, fragment: str) -> Node:
         name = token.replace("~1", "/").replace("~0", "~")
         if isinstance(found, dict) and name in found:
             found = found[name]
-        elif isinstance(found, list) and _INDEX.fullmatch(name) and int(name) < len(found):
+        elif isinstance(found, list) and _INDEX.fullmatch(name) and read_whole(name) < len(found):
             found = found[int(name)]
         else:
             raise Unsatisfiable(f"$ref {reference!r} points to nothing in the schema")

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, PlainValidator
 
 from emulator.core.call import EmbeddingAsk
+from emulator.core.digits import read_whole
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
@@ -46,7 +47,7 @@ def _read_size(value: JSON) -> tuple[int, int]:
     if isinstance(value, dict):
         sides = [value.get("width"), value.get("height")]
     elif isinstance(value, str):
-        sides = [int(side) if side.isdecimal() else None for side in value.split("x")]
+        sides = [read_whole(side) if side.isdecimal() else None for side in value.split("x")]
     else:
         sides = []
     if value == "auto":

@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import Start
 from tests.hostile.chats import BODIES, make_bomb
 from tests.hostile.rows import CHATS, chat
+from tests.parsed import JSON
 from tests.wire import Answer, Running
 
 _KEY = {"Authorization": "Bearer k"}
@@ -48,6 +49,53 @@ async def test_more_levels_than_fast_readers_and_writers_of_json_go(start: Start
         tool = chat(vendor, tools=[{"type": "function", "function": {"name": "f", "parameters": "@"}}], stream=True)
         _check(await running.ask(vendor, CHATS[vendor][0], tool.replace(b'"@"', deep.encode()), headers=_KEY))
     await _check_next(running, vendor)
+
+
+_DIGITS = "9" * 5000
+_CALL: JSON = {"id": _DIGITS, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("vendor", CHATS)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"$ref": f"#/anyOf/{_DIGITS}", "anyOf": [{}]}, id="an index"),
+        pytest.param({"type": "string", "pattern": f"a{{{_DIGITS}}}"}, id="how often, in a pattern"),
+    ],
+)
+async def test_more_digits_than_python_reads(start: Start, vendor: str, schema: JSON) -> None:
+    running = await start()
+    form: JSON = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    said: JSON = [
+        {"role": "user", "content": _DIGITS},
+        {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+        {"role": "tool", "tool_call_id": _DIGITS, "content": "a"},
+    ]
+    tools: JSON = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    for body in (chat(vendor, response_format=form), chat(vendor, messages=said, tools=tools)):
+        _check(await running.ask(vendor, CHATS[vendor][0], body, headers=_KEY))
+    await _check_next(running, vendor)
+
+
+async def test_more_digits_than_python_reads_elsewhere(start: Start) -> None:
+    running = await start(
+        "version: 1\nvendors: {openvino: {profile: latest}}\n"
+        "deployments: [{vendor: openvino, name: draws, kind: image}, {vendor: openvino, name: net, kind: classic}]\n"
+    )
+    drawn = {"model": "draws", "prompt": "a", "size": f"{_DIGITS}x1"}
+    _check(await running.ask("openvino", "/v3/images/generations", drawn, headers=_KEY))
+    length = {**_KEY, "Inference-Header-Content-Length": _DIGITS}
+    answer = await running.ask("openvino", "/v2/models/net/infer", {"inputs": []}, headers=length)
+    assert answer.header("x-emulator-bug") is None
+    assert b"Inference-Header-Content-Length header is invalid" in answer.body
+    listed = await running.ask("azure", f"/openai/v1/chat/completions?limit={_DIGITS}", method="GET", headers=_KEY)
+    _check(listed)
+    for path in (f"body.a[{_DIGITS}]", "body.a"):
+        fault = f"{{type: drop, field: 'a[{_DIGITS}]'}}"
+        rule = f"{{name: r, when: {{'{path}': 1}}, faults: [{fault}]}}"
+        loaded = await running.ask("front", "/_emulator/check", f"version: 1\nrules: [{rule}]\n".encode())
+        assert loaded.header("x-emulator-bug") is None
+        assert loaded.status < 500
 
 
 @pytest.mark.parametrize("vendor", CHATS)

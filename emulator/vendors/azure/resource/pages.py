@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from emulator.core.digits import read_whole
 from emulator.core.json import JSON, Object
 from emulator.vendors.azure.errors import refusals
 
@@ -40,7 +41,7 @@ def _read_limit(given: str | None) -> int:
     if not (given.isdecimal() and given.isascii()):
         text = f"Invalid type for 'limit': expected an integer, but got '{given}' instead."
         raise refusals.contradicts(text, "limit", "invalid_type")
-    if not 1 <= int(given) <= _MOST:
+    if not 1 <= read_whole(given) <= _MOST:
         text = f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MOST}, but got {given}"
         raise refusals.contradicts(f"{text} instead.", "limit")
     return int(given)

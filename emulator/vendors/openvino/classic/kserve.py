@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from emulator.core.call import CompletionAsk
+from emulator.core.digits import read_whole
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, check_json
 from emulator.core.record import record
@@ -104,7 +105,7 @@ def _split_body(request: WireRequest) -> tuple[bytes, memoryview]:
     header = request.headers.get("Inference-Header-Content-Length")
     if header is None:
         return request.body, memoryview(b"")
-    if not _LENGTH.fullmatch(header.strip()) or not 0 <= int(header) < 2**31:
+    if not _LENGTH.fullmatch(header.strip()) or not 0 <= read_whole(header) < 2**31:
         text = "Inference-Header-Content-Length header is invalid and couldn't be parsed"
         raise status_refusal(text, status=500)
     length = int(header)

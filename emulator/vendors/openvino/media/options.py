@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from emulator.core.digits import read_whole
 from emulator.core.json import JSON, Object
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
@@ -80,10 +81,11 @@ def _read_size(options: Options, size: JSON) -> None:
     left, found, right = size.partition("x")
     if not found or not _WHOLE.fullmatch(left) or not _WHOLE.fullmatch(right):
         raise refusal("size field is not in correct format - WxH")
-    if int(left) <= 0 or int(right) <= 0:
+    width, height = read_whole(left), read_whole(right)
+    if width <= 0 or height <= 0:
         raise refusal("size field values must be greater than 0")
-    options.insert("width", int(left))
-    options.insert("height", int(right))
+    options.insert("width", width)
+    options.insert("height", height)
 
 
 def take_member(body: Object, name: str, kind: str) -> JSON:
@@ -103,7 +105,8 @@ def take_text(form: Form, name: str, kind: str) -> JSON:
     if kind == "float":
         value = float(text) if re.fullmatch(r"-?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?", text) else None
     elif _WHOLE.fullmatch(text):
-        value = int(text) if _FITS[kind](int(text)) else None
+        number = read_whole(text)
+        value = number if _FITS[kind](number) else None
     if value is None:
         raise refusal(f"{name} field is not a {'int32' if kind == 'int' else kind}")
     return value

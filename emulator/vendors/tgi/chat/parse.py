@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message
+from emulator.core.digits import read_whole
 from emulator.core.json import Object
 from emulator.core.vendor import Call
 from emulator.core.wire import WireRequest
@@ -125,4 +126,4 @@ def _next_call_id(messages: Sequence[Message]) -> str | None:
         return "0"
     if not all(text.isascii() and text.isdigit() for text in ids):
         return None
-    return str(max(int(text) + 1 for text in ids))
+    return str(max(read_whole(text) + 1 for text in ids))

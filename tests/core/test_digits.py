@@ -1,0 +1,24 @@
+"""Whole numbers of any length."""
+
+import pytest
+
+from emulator.core.digits import read_whole
+
+
+@pytest.mark.parametrize(
+    ("digits", "number"),
+    [
+        pytest.param("0012", 12, id="a few"),
+        pytest.param("-7", -7, id="below nought"),
+        pytest.param("9" * 4000, 10**4000 - 1, id="as many as are read"),
+        pytest.param("9" * 100_000, 10**4000, id="more than Python reads"),
+        pytest.param("-" + "9" * 100_000, -(10**4000), id="more than Python reads, below nought"),
+    ],
+)
+def test_a_whole_number(digits: str, number: int) -> None:
+    assert read_whole(digits) == number
+
+
+def test_no_number() -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        read_whole("1x")
