@@ -151,7 +151,7 @@ class ControlPlane:
 
     def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:
         """What is asked for, by somebody who may."""
-        self.guard.check_browser(http.headers)
+        self.guard.check_browser(http.headers, http.raw_path)
         route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
         if not route.is_open:
             self.guard.check_caller(http.headers, http.remote)

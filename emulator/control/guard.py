@@ -36,12 +36,17 @@ class Guard:
     token: str | None = None
     machine: str = field(default_factory=socket.gethostname)
 
-    def check_browser(self, headers: Headers) -> None:
+    def check_browser(self, headers: Headers, target: str = "/") -> None:
         """Refuse what a page of another origin makes a browser send, also under a name that was bound to us later.
+
+        Args:
+            target: as it stands in the first line; a whole URL names a host, too (RFC 9112, section 3.2.2).
 
         Raises:
             ProblemError: 403.
         """
+        if target[:1] != "/" and not self._knows(_name_of(target)):
+            raise _forbidden("It was asked for by a URL of a name that others may own; --allow-host lets it in.")
         for host in headers.getall("Host", ()):
             if _NO_HOST.search(host) or not self._knows(_name_of(f"//{host}")):
                 raise _forbidden(f"It was asked for as {host!r}, a name that others may own; --allow-host lets it in.")

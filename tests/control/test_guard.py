@@ -271,6 +271,26 @@ async def test_no_page_from_elsewhere_steers_or_reads(start: Start, headers: str
     assert (await send(toy, "GET", "/echo", headers)).status == 401  # vendors are asked as ever
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://localhost/_emulator/reset", 200),
+        ("HTTP://LOCALHOST.:4010/_emulator/reset", 200),
+        ("http://user:pass@127.0.0.1/_emulator/reset", 200),
+        ("http://[::1]:4010/_emulator/reset", 200),
+        ("http://evil.example/_emulator/reset", 403),
+        ("http://localhost@evil.example/_emulator/reset", 403),
+        ("http://8.8.8.8/_emulator/reset", 403),
+        ("https://evil.example:4010/_emulator/reset", 403),
+    ],
+)
+async def test_a_whole_url_names_who_is_asked(start: Start, target: str, status: int) -> None:
+    toy = await start("", vendors=[TOY])
+    answer = await send(toy, "POST", target, HERE)
+    assert answer.status == status
+    assert b"pass" not in answer.body
+
+
 async def test_a_page_of_ours_may_steer(start: Start) -> None:
     toy = await start("", vendors=[TOY])
     ours = "Host: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nSec-Fetch-Site: same-origin\r\n"
