@@ -78,6 +78,7 @@ _SWITCHES = {"header_faults", "strict", "tls", "watch"}
 _LISTS = {"allow_host", "tls_name"}
 _DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout"}
 _PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
+_NEVER_EMPTY = {*_PATHS, "host"}  # no host would be every address of the machine
 _NUMBERS = {"port": (0, LAST_PORT), "seed": (0, 2**63 - 1), "workers": (1, MOST_WORKERS)}
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
@@ -129,6 +130,7 @@ def _convert(name: str, value: object, source: str) -> object:
         texts = value if isinstance(value, list) else [value]
         return tuple(each.strip() for text in texts for each in str(text).split(",") if each.strip())
     text = str(value)
+    _check_filled(name, text, source)
     if name == "control_token":
         return _token(text, source)
     if name in _DURATIONS:
@@ -143,6 +145,12 @@ def _convert(name: str, value: object, source: str) -> object:
     if choices and text not in choices:
         raise SettingsError(f"{source} takes {', '.join(choices)}, not {text!r}")
     return Path(text) if name in _PATHS else text
+
+
+def _check_filled(name: str, text: str, source: str) -> None:
+    """A flag whose variable was not set must not open what it shall close."""
+    if not text and (name in _NEVER_EMPTY or source == "--control-token"):
+        raise SettingsError(f"{source} is empty")
 
 
 def _integer(text: str, source: str, least: int, most: int) -> int:

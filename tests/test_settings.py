@@ -65,6 +65,10 @@ def test_a_setting_is_read(flags: dict[str, object], environment: dict[str, str]
         pytest.param(
             {"allow_host": ["a.test:80"]}, {}, "--allow-host takes host names such as", id="a host with a port"
         ),
+        pytest.param({"control_token": ""}, {}, "--control-token is empty", id="a token that was meant to be there"),
+        pytest.param({"host": ""}, {}, "--host is empty", id="no host is not every address"),
+        pytest.param({}, {"EMULATOR_HOST": ""}, "EMULATOR_HOST is empty", id="nor as a variable"),
+        pytest.param({"port_file": ""}, {}, "--port-file is empty", id="a file without a name"),
         pytest.param({"control_token": "a b"}, {}, "--control-token takes letters of ASCII", id="a token with a blank"),
         pytest.param({"drain": "30"}, {}, "--drain: '30' is not a duration; write a number with a unit", id="no unit"),
         pytest.param({"tls": "true", "tls_cert": "c"}, {}, "--tls-cert and --tls-key go together", id="half a pair"),
