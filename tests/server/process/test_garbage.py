@@ -1,12 +1,16 @@
 """When everything is looked through."""
 
+import gc
 import os
 import platform
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from emulator.server.process.garbage import Garbage
+from emulator.server.process.garbage import Garbage, _collect
 
 
 @pytest.mark.parametrize(
@@ -78,3 +82,28 @@ def test_where_much_stays_much_may_come() -> None:
     for looks in (1, 1, 2):
         garbage.tidy()
         assert len(looked) == looks
+
+
+def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
+    made: list[tuple[str, ...]] = []
+    over = threading.Event()
+
+    def make() -> None:
+        while not over.is_set():
+            made[:] = [tuple(str(number) for number in range(3_000))]
+
+    switched = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    gc.freeze()  # what other tests left would take long to look through
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            making = pool.submit(make)
+            for _ in range(20_000):
+                _collect()
+            over.set()
+            making.result(10)
+    finally:
+        over.set()
+        gc.unfreeze()
+        sys.setswitchinterval(switched)
+    assert len(made[0]) == 3_000
