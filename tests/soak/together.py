@@ -41,6 +41,7 @@ _STANDING = (
     "worlds",
     "began",
     "alive",
+    "entered",
 )  # last parts of keys that are there without a session
 _GOING = ("replies", "inbox")  # those that go within half a minute by themselves
 
