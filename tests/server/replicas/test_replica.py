@@ -110,6 +110,7 @@ async def test_a_session_ends_on_all_wherever_it_was_used(three: list[Running]) 
 
 
 async def test_metrics_are_told_by_replica(three: list[Running]) -> None:
+    await steer(three[0], "GET", "/metrics")  # what makes them is loaded: a reply is waited for 2 s
     for number, replica in enumerate(three):
         for n in range(number):
             await chat(replica, f"{n}")
