@@ -176,8 +176,10 @@ def _write(value: JSON) -> Iterator[str]:
             waiting.append(_Written("]" if item else "[]"))
             for at, inner in reversed([*enumerate(item)]):
                 waiting += (inner, _Written("," if at else "["))
-        else:
+        elif isinstance(item, str):
             yield json.dumps(item, ensure_ascii=False)
+        else:  # 1e16 is no 1e+16
+            yield to_json(item).decode()
 
 
 def dump_string(text: str) -> bytes:

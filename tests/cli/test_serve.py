@@ -59,6 +59,7 @@ def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
 def test_a_stream_that_is_open_at_the_end_ends_whole(tmp_path: Path, name: signal.Signals) -> None:
     with serving(tmp_path, "--ttft", "200ms", "--itl", "10ms") as (process, urls):

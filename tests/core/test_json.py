@@ -4,7 +4,7 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from emulator.core.json import as_array, canonical_json, dump_json, dump_string, dump_text
@@ -105,6 +105,7 @@ def test_what_is_parsed_can_be_written_inside_more(levels: int) -> None:
 
 
 @given(VALUES)
+@example([1e16, 1e-7, 1.0, -0.0, 10**30, True, None, "ä\u2028\x7f\x1f"])
 def test_deep_json_is_written_as_any_other(value: JSON) -> None:
     deep = value
     for _ in range(300):

@@ -104,6 +104,5 @@ def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
             making.result(10)
     finally:
         over.set()
-        gc.unfreeze()
         sys.setswitchinterval(switched)
     assert len(made[0]) == 3_000

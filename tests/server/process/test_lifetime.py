@@ -99,6 +99,7 @@ def test_as_many_connections_as_the_user_may_have() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
 def test_an_end_lets_what_has_begun_tidy_up(name: signal.Signals) -> None:
     tidied = []
@@ -116,6 +117,7 @@ def test_an_end_lets_what_has_begun_tidy_up(name: signal.Signals) -> None:
     assert signal.getsignal(name) is before
 
 
+@pytest.mark.usefixtures("terminal")
 async def test_each_signal_is_told_in_order() -> None:
     names = [signal.SIGHUP, signal.SIGTERM, signal.SIGINT]
     with stoppable():
