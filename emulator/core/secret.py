@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from urllib.parse import unquote_plus
 
 from multidict import CIMultiDict
 
+from emulator.core.room import remember
 from emulator.core.wire import WireRequest
 
 _SECRET = re.compile(
@@ -121,7 +121,7 @@ def is_secret(name: str) -> bool:
     return _is_named(name) if len(name) <= _LONGEST else _SECRET.search(name) is not None
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _is_named(name: str) -> bool:
     return _SECRET.search(name) is not None
 

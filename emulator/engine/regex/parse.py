@@ -6,7 +6,6 @@ Source: ECMA-262, 22.2.1 (Patterns). Also understood, because schemas in the wil
 
 from __future__ import annotations
 
-from emulator.core.digits import read_whole
 from emulator.core.room import Roomy
 from emulator.engine.regex import charset
 from emulator.engine.regex.charset import Ranges
@@ -138,7 +137,7 @@ class _Parser:
             return None
         if len(low + high) > _MOST_DIGITS:
             raise self.fail("repeat out of range")
-        bounds = read_whole(low or "0"), (read_whole(high) if high else None) if comma else read_whole(low)
+        bounds = int(low or 0), (int(high) if high else None) if comma else int(low)
         if bounds[0] > _MOST_REPEATS or (bounds[1] is not None and bounds[1] < bounds[0]):
             raise self.fail("repeat out of range")
         self.at = end + 1
