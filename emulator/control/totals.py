@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from math import inf
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 OTHER = "_OTHER"
@@ -14,8 +14,7 @@ OPERATIONS = {"completions": "text_completion"}  # by GenAI's names; others are 
 DURATIONS = tuple([0.01 * 2**step for step in range(14)])
 FIRST_TOKENS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 PER_TOKEN = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5)
-_TOGETHER = 64  # values that are put into buckets at once, which costs less
-_MOST_SERIES = 2000  # some kilobyte each; in later ones no model has a name, in those after them no status, either
+_MOST_SERIES = 2000  # some 400 bytes each; in later ones no model has a name, in those after them no status, either
 _MOST_NAMES = 1000  # of rules and the like; later ones are counted as others
 
 
@@ -68,84 +67,109 @@ class Counted(Protocol):
     def stream(self) -> bool: ...
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many values are no more than each bound, the last: of any size; and values that wait to be counted."""
+    """How many values are no more than each bound and above the one before, the last: of any size; and their sum."""
 
     bounds: tuple[float, ...]
-    counts: list[int] = field(init=False)
-    total: float = 0.0
-    waiting: list[float] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.counts = [0] * (len(self.bounds) + 1)
-
-    def settle(self) -> None:
-        """Count those that wait."""
-        values = sorted(self.waiting)
-        before = 0
-        for place, bound in enumerate((*self.bounds, inf)):
-            reached = bisect_right(values, bound)
-            self.counts[place] += reached - before
-            before = reached
-        self.total += sum(values)
-        self.waiting.clear()
+    counts: Sequence[int]
+    total: float
 
     def merge(self, other: Histogram) -> Histogram:
         """Both together."""
-        merged = Histogram(self.bounds, total=self.total + other.total)
-        merged.counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
-        return merged
+        counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
+        return Histogram(self.bounds, counts, self.total + other.total)
 
 
-@dataclass(slots=True)
+# A series is one row of numbers in a table: an object for each, made now and then and kept for good, would hold the
+# memory around it. A row: calls, prompt tokens, sent tokens; then of each histogram its counts and its sum.
+_SUMS = 3
+_DURATION_AT = _SUMS
+_FIRST_TOKEN_AT = _DURATION_AT + len(DURATIONS) + 2
+_PER_TOKEN_AT = _FIRST_TOKEN_AT + len(FIRST_TOKENS) + 2
+_EMPTY_ROW = array("d", bytes(array("d").itemsize * (_PER_TOKEN_AT + len(PER_TOKEN) + 2)))
+
+
+@dataclass(frozen=True, slots=True)
 class Series:
-    """Calls of the same labels."""
+    """Calls of the same labels: a row of the table."""
 
-    count: int = 0
-    prompt_tokens: int = 0
-    sent_tokens: int = 0
-    duration: Histogram = field(default_factory=lambda: Histogram(DURATIONS))
-    first_token: Histogram = field(default_factory=lambda: Histogram(FIRST_TOKENS))
-    per_token: Histogram = field(default_factory=lambda: Histogram(PER_TOKEN))
+    figures: array[float]
+    start: int
+
+    @property
+    def count(self) -> int:
+        return int(self.figures[self.start])
+
+    @property
+    def prompt_tokens(self) -> int:
+        return int(self.figures[self.start + 1])
+
+    @property
+    def sent_tokens(self) -> int:
+        return int(self.figures[self.start + 2])
+
+    @property
+    def duration(self) -> Histogram:
+        return self._read(_DURATION_AT, DURATIONS)
+
+    @property
+    def first_token(self) -> Histogram:
+        return self._read(_FIRST_TOKEN_AT, FIRST_TOKENS)
+
+    @property
+    def per_token(self) -> Histogram:
+        return self._read(_PER_TOKEN_AT, PER_TOKEN)
+
+    def _read(self, place: int, bounds: tuple[float, ...]) -> Histogram:
+        begin = self.start + place
+        end = begin + len(bounds) + 1
+        return Histogram(bounds, [*map(int, self.figures[begin:end])], self.figures[end])
 
     def add(self, calls: Sequence[Counted]) -> None:
         """Count some, as equal as :attr:`Counted.kind` says; their first tokens, too, if they are streams."""
-        self.count += len(calls)
-        self.prompt_tokens += sum([call.prompt_tokens for call in calls])
-        self.sent_tokens += sum([call.sent_tokens for call in calls])
-        self.duration.waiting += [call.duration for call in calls]
+        figures, start = self.figures, self.start
+        figures[start] += len(calls)
+        figures[start + 1] += sum([call.prompt_tokens for call in calls])
+        figures[start + 2] += sum([call.sent_tokens for call in calls])
+        self._count(_DURATION_AT, DURATIONS, [call.duration for call in calls])
         if calls[0].stream and not calls[0].failure:
-            self._add_times(calls)
-        if len(self.duration.waiting) >= _TOGETHER:
-            self.settle()
+            begun = [(call, call.ttft) for call in calls if call.ttft is not None]
+            self._count(_FIRST_TOKEN_AT, FIRST_TOKENS, [ttft for _, ttft in begun])
+            gaps = [(call.duration - ttft) / (call.sent_tokens - 1) for call, ttft in begun if call.sent_tokens > 1]
+            self._count(_PER_TOKEN_AT, PER_TOKEN, gaps)
 
-    def _add_times(self, calls: Sequence[Counted]) -> None:
-        """Count the times of streams that succeeded."""
-        for call in calls:
-            if call.ttft is not None:
-                self.first_token.waiting.append(call.ttft)
-                if call.sent_tokens > 1:
-                    self.per_token.waiting.append((call.duration - call.ttft) / (call.sent_tokens - 1))
+    def _count(self, place: int, bounds: tuple[float, ...], values: Sequence[float]) -> None:
+        if not values:
+            return
+        figures, begin = self.figures, self.start + place
+        low, high = bisect_left(bounds, min(values)), bisect_left(bounds, max(values))
+        if low == high:  # much alike, as most are
+            figures[begin + low] += len(values)
+        else:
+            for value in values:
+                figures[begin + bisect_left(bounds, value)] += 1
+        figures[begin + len(bounds) + 1] += sum(values)
 
-    def settle(self) -> None:
-        """Count what waits."""
-        for histogram in (self.duration, self.first_token, self.per_token):
-            histogram.settle()
 
-
-@dataclass(slots=True)
 class Totals:
     """What calls to one vendor add up to; ``most``: different labels, but for some beyond that say little."""
 
-    most: int = _MOST_SERIES
-    series: dict[Labels, Series] = field(default_factory=dict)
-    faults: Counter[str] = field(default_factory=Counter)
-    rules: Counter[str] = field(default_factory=Counter)
+    def __init__(self, most: int = _MOST_SERIES) -> None:
+        self._most = most
+        self._starts: dict[Labels, int] = {}
+        self._figures = array("d")
+        self.faults: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+
+    @property
+    def series(self) -> Mapping[Labels, Series]:
+        """By labels, in the order in which they came."""
+        return {labels: Series(self._figures, start) for labels, start in self._starts.items()}
 
     def add(self, calls: Sequence[Counted], labels: Labels) -> None:
         """Count some of one kind."""
-        self._take(labels).add(calls)
+        Series(self._figures, self._place(labels)).add(calls)
         rule, faults = calls[0].rule, calls[0].faults
         if rule is not None:
             name = rule if rule in self.rules or len(self.rules) < _MOST_NAMES else OTHER
@@ -153,19 +177,16 @@ class Totals:
         for fault in faults:
             self.faults[fault] += len(calls)
 
-    def _take(self, labels: Labels) -> Series:
-        """The series of these labels, or of what is left of them where there are too many."""
-        series = self.series.get(labels)
-        if series is None:
+    def _place(self, labels: Labels) -> int:
+        """Where the row of these labels begins, or of what is left of them where there are too many."""
+        start = self._starts.get(labels)
+        if start is None:
             operation, provider, _, status, failure = labels
-            if len(self.series) >= self.most:
+            if len(self._starts) >= self._most:
                 labels = operation, provider, OTHER, status, failure
-            if len(self.series) >= 2 * self.most:
+            if len(self._starts) >= 2 * self._most:
                 labels = operation, provider, OTHER, status // 100 * 100, failure
-            series = self.series.setdefault(labels, Series())
-        return series
-
-    def settle(self) -> None:
-        """Count what waits."""
-        for series in self.series.values():
-            series.settle()
+            start = self._starts.setdefault(labels, len(self._figures))
+            if start == len(self._figures):
+                self._figures.extend(_EMPTY_ROW)
+        return start

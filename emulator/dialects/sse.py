@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from emulator.core.json import JSON, dump_json
+from emulator.core.room import Memory
 
 DONE = b"data: [DONE]\n\n"
 _MOST = 1 << 14  # texts that are remembered
@@ -14,7 +15,7 @@ def frame(value: JSON) -> bytes:
     return b"data: %b\n\n" % dump_json(value)
 
 
-class _Quoted(dict[str, bytes]):
+class _Quoted(Memory[str, bytes]):
     """Texts as JSON; forgets them all once they are too many."""
 
     def __missing__(self, text: str) -> bytes:

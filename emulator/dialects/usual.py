@@ -13,6 +13,7 @@ from typing import TypeVar
 from emulator.core.bounds import LIGHT
 from emulator.core.call import Message, Sampling
 from emulator.core.json import Object
+from emulator.core.room import Memory
 from emulator.core.wire import WireRequest
 
 FIELDS = frozenset({"model", "messages", "max_tokens", "stream"})
@@ -71,7 +72,7 @@ def has_each_key_once(text: bytes, count: int) -> bool:
     return keys == count and (keys == text.count(b":") or _SPACED.search(text) is None)
 
 
-class Samplings(dict[int | None, Sampling]):
+class Samplings(Memory[int | None, Sampling]):
     """How tokens are chosen where nothing is said but how many there may be; forgets all once it knows too many."""
 
     def __init__(self, usual: Sampling) -> None:
@@ -88,7 +89,7 @@ class Samplings(dict[int | None, Sampling]):
 SAMPLINGS = Samplings(Sampling())
 
 
-class Kept(dict[K, V]):
+class Kept(Memory[K, V]):
     """What was found out once; forgets all once it knows too much."""
 
     def keep(self, key: K, value: V) -> V:

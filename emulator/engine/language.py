@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from struct import Struct
 
+from emulator.core.room import Memory
+
 _LOOK_AT = 2000  # characters
 ENGLISH = "en_US"
 
@@ -59,7 +61,7 @@ def _index_words() -> dict[str, tuple[int, ...]]:
 _FIELDS_OF = _index_words()
 
 
-class _Tallies(dict[str, int]):
+class _Tallies(Memory[str, int]):
     """What each word says; forgets everything once it knows too many."""
 
     def __missing__(self, word: str) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from emulator.control.totals import DURATIONS, FIRST_TOKENS, OTHER, Histogram, Totals
+from emulator.control.totals import DURATIONS, FIRST_TOKENS, OTHER, Series, Totals
 
 LABELS = ("chat", "toy", "m", 200, "")
 
@@ -30,6 +30,13 @@ class Counted:
         return id(self)
 
 
+def _count(*durations: float) -> Series:
+    """What calls of these durations add up to."""
+    totals = Totals()
+    totals.add([Counted(duration=duration) for duration in durations], LABELS)
+    return totals.series[LABELS]
+
+
 @pytest.mark.parametrize(
     ("value", "bucket"),
     [
@@ -41,10 +48,15 @@ class Counted:
     ],
 )
 def test_a_value_falls_into_a_bucket(value: float, bucket: int) -> None:
-    histogram = Histogram(DURATIONS)
-    histogram.waiting.append(value)
-    histogram.settle()
+    histogram = _count(value).duration
     assert (histogram.counts.index(1), sum(histogram.counts), histogram.total) == (bucket, 1, value)
+
+
+def test_values_counted_together_fall_where_each_of_them_does() -> None:
+    histogram = _count(0.005, 0.02, 0.03, 1e9).duration
+    assert [place for place, count in enumerate(histogram.counts) if count] == [0, 1, 2, len(DURATIONS)]
+    assert sum(histogram.counts) == 4
+    assert histogram.total == pytest.approx(1e9 + 0.055)
 
 
 def test_buckets_are_those_of_the_conventions() -> None:
@@ -64,27 +76,34 @@ def test_buckets_are_those_of_the_conventions() -> None:
 def test_first_tokens_are_those_of_streams_that_succeeded(call: Counted, firsts: int) -> None:
     totals = Totals()
     totals.add([call], LABELS)
-    totals.settle()
     series = totals.series[LABELS]
     assert (sum(series.duration.counts), sum(series.first_token.counts)) == (1, firsts)
 
 
-def test_what_waits_to_be_counted_is_bounded() -> None:
+def test_many_calls_of_the_same_labels_take_no_more_room_than_one() -> None:
     totals = Totals()
+    totals.add([Counted()], LABELS)
+    room = len(totals.series[LABELS].figures)
     for _ in range(1000):
         totals.add([Counted()], LABELS)
     series = totals.series[LABELS]
-    assert len(series.duration.waiting) < 256
-    totals.settle()
-    assert (series.count, sum(series.duration.counts), series.duration.total) == (1000, 1000, 1000.0)
+    assert len(series.figures) == room
+    assert (series.count, sum(series.duration.counts), series.duration.total) == (1001, 1001, 1001.0)
+
+
+def test_what_other_labels_have_is_counted_beside() -> None:
+    totals = Totals()
+    other = ("chat", "toy", "n", 200, "")
+    totals.add([Counted(prompt_tokens=2, sent_tokens=3, duration=2.5)], LABELS)
+    totals.add([Counted(prompt_tokens=5, sent_tokens=7, stream=False)] * 2, other)
+    one, two = totals.series[LABELS], totals.series[other]
+    assert [(each.count, each.prompt_tokens, each.sent_tokens) for each in (one, two)] == [(1, 2, 3), (2, 10, 14)]
+    assert (one.first_token.total, one.per_token.total, two.duration.total) == (0.5, 1.0, 2.0)
+    assert (sum(one.per_token.counts), sum(two.per_token.counts)) == (1, 0)
 
 
 def test_histograms_of_calls_with_other_statuses_are_one() -> None:
-    one, two = Histogram(DURATIONS), Histogram(DURATIONS)
-    one.waiting, two.waiting = [0.005, 1.0], [0.005]
-    for each in (one, two):
-        each.settle()
-    merged = one.merge(two)
+    merged = _count(0.005, 1.0).duration.merge(_count(0.005).duration)
     assert (merged.counts[0], sum(merged.counts)) == (2, 3)
     assert merged.total == pytest.approx(1.01)
 

@@ -1,8 +1,15 @@
 """How much is kept of what was found out."""
 
+from collections.abc import Callable
+from typing import Any
 from weakref import ref
 
+import pytest
+
 from emulator.core.room import Memory, Roomy, forget_all, remember
+from emulator.dialects import sse
+from emulator.dialects.usual import SAMPLINGS
+from emulator.engine import language
 
 
 def test_what_is_known_is_not_found_out_again() -> None:
@@ -61,3 +68,20 @@ def test_a_memory_that_nobody_has_any_more_is_gone() -> None:
     del memory
     assert seen() is None
     forget_all()
+
+
+@pytest.mark.parametrize(
+    ("find", "key"),
+    [
+        pytest.param(sse.quote, "twelve", id="texts as JSON"),
+        pytest.param(language._tally_of, "twelve", id="what words say of a language"),
+        pytest.param(SAMPLINGS.__getitem__, 12, id="usual samplings"),
+    ],
+)
+def test_small_things_that_nobody_counts_are_forgotten_too(find: Callable[[Any], object], key: object) -> None:
+    known: Memory[Any, object] = find.__self__  # type: ignore[attr-defined]  # a method of it
+    found = find(key)
+    assert known
+    forget_all()
+    assert not known
+    assert found == find(key)

@@ -1,10 +1,13 @@
 """Attack an emulator for some time, and say what was found; 1 if anything was."""
 
 import argparse
+import http.client
+import json
 import sys
 import time
 from pathlib import Path
 
+from emulator.engine.profiles import PROFILES
 from tests.fuzz.attack import ROUND, Findings, attack
 from tests.fuzz.server import Server
 
@@ -18,6 +21,7 @@ _PLAIN = {"version": 1, "name": "plain"}
 def main() -> int:
     arguments = _parse()
     server, findings = Server(), Findings(arguments.findings)
+    _load_vocabularies(server)
     began = said = time.monotonic()
     first: tuple[float, int] | None = None
     done = 0
@@ -36,6 +40,19 @@ def main() -> int:
     print(f"seed {arguments.seed}, {rounds}: {done * ROUND} requests in {seconds:.0f} s, {findings.count} findings")
     print("answers:", ", ".join(f"{status or 'none'}: {count}" for status, count in sorted(findings.answers.items())))
     return int(findings.count > 0)
+
+
+def _load_vocabularies(server: Server) -> None:
+    """Ask once by each tokenizer: each loads its vocabulary, some 3 MiB, when it is first wanted, and keeps it."""
+    models = [{"vendor": "openvino", "name": name, "tokenizer": name} for name in PROFILES]
+    server.control("PUT", "scenario", {**_PLAIN, "clock": "instant", "deployments": models})
+    for name in PROFILES:
+        connection = http.client.HTTPConnection(*server.urls["openvino"], timeout=30)
+        body = json.dumps({"model": name, "messages": [{"role": "user", "content": "Hello."}]})
+        connection.request("POST", "/v3/chat/completions", body, {"Content-Type": "application/json"})
+        if connection.getresponse().status != 200:
+            raise RuntimeError(f"no answer by the tokenizer {name}")
+        connection.close()
 
 
 def _look_back(server: Server, first: tuple[float, int] | None, findings: Findings) -> None:

@@ -12,6 +12,7 @@ import logging
 from aiohttp import web
 
 from emulator.core.errors import EmulatedError
+from emulator.core.room import Memory
 from emulator.core.tally import keep_tally
 from emulator.server.address import HEADER, PREFIX, Addressed
 from emulator.server.app import VendorApp
@@ -60,7 +61,7 @@ class Lane:
         self._runtime = runtime
         self.taken = 0
         self._heads: dict[Name, Head] = {}
-        self._once: set[Name] = set()
+        self._once: Memory[Name, None] = Memory()
         self._left: set[Name] = set()
         runtime.changed.append(self._forget)
 
@@ -124,7 +125,7 @@ class Lane:
         if name not in self._once:
             if len(self._once) >= _MOST:
                 self._once.clear()
-            self._once.add(name)
+            self._once[name] = None
             return
         runtime = self._runtime
         worlds = runtime.active, runtime.peek(found.session) if found.session else runtime.active

@@ -1,7 +1,7 @@
 """Running totals of one vendor."""
 
 from array import array
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count, repeat
 from math import nan
@@ -27,6 +27,7 @@ _MOST_NAMES = 4 * _LATEST  # of deployments and who served, a row having two of 
 _MOST_COUNTED = 10_000  # deployments, servers and classes of status; those counted longest ago are forgotten
 _SESSIONS = 1000  # and deployments of which it is known when they were asked last
 _FRESH = 500  # calls that wait to be counted
+_LARGEST = 2**63 - 1  # of the limits that are counted
 
 
 class Answered(Ended, Protocol):
@@ -68,7 +69,7 @@ class VendorMetrics:
         self._last: dict[tuple[str, str], float] = {}
         self._working: Counter[str] = Counter()
         self._joined = 0
-        self._limits: deque[int] = deque(maxlen=_LATEST)
+        self._limits = array("q")
         self.running = 0
 
     def add(self, call: Answered) -> None:
@@ -89,6 +90,7 @@ class VendorMetrics:
         for alike in kinds.values():
             self._count(alike)
         del self._figures[: -_LATEST * _WIDTH]
+        del self._limits[:-_LATEST]
         self._sums.add(kinds.values())
 
     def _count(self, calls: Sequence[Answered]) -> None:
@@ -167,7 +169,7 @@ class VendorMetrics:
         ``labels`` are figures, too, and only calls with the same are looked at.
         """
         if name == "limit":
-            return tuple(self._limits)
+            return tuple(self._limits[-_LATEST:])
         self.catch_up()
         wanted = [(_COLUMNS.index(label), self._names.get(text, -1)) for label, text in labels.items()]
         figures = self._figures
@@ -196,7 +198,7 @@ class VendorMetrics:
         if step > 0:
             self._joined += self._working[name] > 1
             if not isinstance(call.ask, EmbeddingAsk):
-                self._limits.append(call.ask.sampling.max_tokens or 0)
+                self._limits.append(min(call.ask.sampling.max_tokens or 0, _LARGEST))
 
     def working(self, deployment: str) -> int:
         return self._working[deployment]

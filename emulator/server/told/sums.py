@@ -73,9 +73,7 @@ class Sums:
     def of(self, session: str | None) -> Totals:
         """Of all calls, or of a session's."""
         self.add(())
-        totals = self._all if session is None else self._sessions.get(session) or Totals()
-        totals.settle()
-        return totals
+        return self._all if session is None else self._sessions.get(session) or Totals()
 
     def forget(self, session: str) -> None:
         """A session is over."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from math import copysign, inf, prod
-from struct import calcsize, iter_unpack, pack
+from struct import Struct, calcsize, iter_unpack, pack
 
 from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -138,10 +138,11 @@ def pack_values(datatype: str, values: Sequence[Value]) -> bytes:
     if datatype == "BYTES":
         return join_texts([value for value in values if isinstance(value, bytes)])
     letter = _TYPES[datatype][0]
+    form = Struct(f"<{len(values)}{letter}")  # of its own: pack remembers the forms it is asked for
     try:
-        return pack(f"<{len(values)}{letter}", *values)
+        return form.pack(*values)
     except OverflowError:  # beyond the range of such floats
-        return pack(f"<{len(values)}{letter}", *[_bound(value, letter) for value in values])
+        return form.pack(*[_bound(value, letter) for value in values])
 
 
 def _bound(value: Value, letter: str) -> float:

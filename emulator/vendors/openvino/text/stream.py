@@ -11,6 +11,7 @@ from typing import Self
 
 from emulator.core.plan import Choice, Plan
 from emulator.core.record import record
+from emulator.core.room import forget_with_all
 from emulator.core.wire import Batch, Event, Foretold, Mark
 from emulator.dialects import sse
 from emulator.dialects.batch import join, weave
@@ -168,6 +169,7 @@ def _cut_whole(choice: Choice, template: ChunkTemplate) -> tuple[Sequence[bytes]
 
 
 _cut: dict[tuple[int, str], tuple[Sequence[str], Sequence[bytes], str]] = {}  # tokens are held: no others have their id
+forget_with_all(_cut.clear)
 
 
 def _gather(cut: Cut) -> tuple[list[bytes], str]:
