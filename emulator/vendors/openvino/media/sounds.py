@@ -6,7 +6,7 @@ Source: model_server, src/audio/audio_utils.cpp, with dr_wav and dr_mp3 below it
 from __future__ import annotations
 
 from base64 import b64encode
-from struct import error, pack, unpack, unpack_from
+from struct import Struct, error, pack, unpack_from
 
 from emulator.core.record import record
 
@@ -117,11 +117,11 @@ def speak(text: str, voice: str, speed: float, rate: int) -> bytes:
     wave = [(step if step < half else period - step) / period - 0.25 for step in range(period)]
     seconds = max(1, len(text)) * _SECONDS_A_LETTER / speed if speed > 0 else _LONGEST
     count = int(min(seconds, _LONGEST) * rate)
-    whole = pack(f"<{period}f", *wave) * (count // period + 1)
+    whole = Struct(f"<{period}f").pack(*wave) * (count // period + 1)
     return whole[: 4 * count]
 
 
 def to_pcm(samples: bytes) -> bytes:
     """Floats as 16-bit numbers, without a head."""
-    values = unpack(f"<{len(samples) // 4}f", samples)
-    return pack(f"<{len(values)}h", *[int(min(1.0, max(-1.0, value)) * 32767.0) for value in values])
+    values = Struct(f"<{len(samples) // 4}f").unpack(samples)
+    return Struct(f"<{len(values)}h").pack(*[int(min(1.0, max(-1.0, value)) * 32767.0) for value in values])
