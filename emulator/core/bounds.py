@@ -125,7 +125,7 @@ def is_light(ask: Ask, most_messages: int) -> bool:
 def is_open(ask: Ask) -> bool:
     """How long the answer takes to make, nobody knows: it has a schema to meet."""
     if isinstance(ask, ChatAsk):
-        return ask.schema is not None or bool(ask.tools)
+        return ask.format != "text" or ask.schema is not None or bool(ask.tools)
     return isinstance(ask, CompletionAsk) and ask.schema is not None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 
 
 class Unsatisfiable(ValueError):
@@ -34,6 +35,22 @@ def quick() -> Iterator[None]:
         yield
     finally:
         _hurried.reset(token)
+
+
+_loaded: set[str] = set()
+
+
+def load(module: str) -> None:
+    """Import what is slow to import, before it is first wanted.
+
+    Raises:
+        TooLong: it is not imported yet, and this is a quick try.
+    """
+    if module not in _loaded:
+        if _hurried.get():
+            raise TooLong()
+        import_module(module)
+        _loaded.add(module)
 
 
 class Budget:

@@ -12,12 +12,14 @@ from emulator.core.plan import FinishReason, SpanKind
 from emulator.core.record import record
 from emulator.core.seed import derive
 from emulator.core.tokenizer import Tokenizer
+from emulator.engine.budget import load
 from emulator.engine.language import detect_language
 from emulator.engine.text import recite
 
 if TYPE_CHECKING:
     from emulator.engine.json_schema import Mode
 
+_GENERATOR = "emulator.engine.json_schema"  # some 50 ms
 _REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 160, "xhigh": 240, "max": 320}
 
 
@@ -122,6 +124,7 @@ def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> Part:
 
 
 def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[Part]:
+    load(_GENERATOR)
     from emulator.engine.tools import choose_tools, write_arguments
 
     calls = choose_tools(ask, derive(key, "tools"))
@@ -134,6 +137,7 @@ def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> 
 
 
 def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> Part:
+    load(_GENERATOR)
     from emulator.engine.json_schema import generate
 
     schema: JSON = ask.schema if ask.format == "json_schema" else ANY_OBJECT
@@ -143,6 +147,7 @@ def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "ty
 
 
 def _constrained(schema: JSON, key: bytes, tokenizer: Tokenizer, *, bare: bool) -> Part:
+    load(_GENERATOR)
     from emulator.engine.json_schema import generate
 
     return _whole("text", _word(generate(schema, derive(key, "json")), bare=bare), tokenizer)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 from emulator.core.json import JSON
 from emulator.core.room import remember
 from emulator.core.seed import draw_hex, draw_integer, draw_uuid
+from emulator.engine.budget import load
 
 if TYPE_CHECKING:
     from faker import Faker
@@ -21,16 +21,16 @@ _EXAMPLE = re.compile(
 _PLAIN: tuple[float, float] = (1, 100)
 
 
-@cache
-def _faker() -> Faker:
-    from faker import Faker
-
-    return Faker("en_US")
-
-
 def seeded(key: bytes) -> Faker:
-    """The one Faker, at a place of its own for each key."""
-    faker = _faker()
+    """The Faker, at a place of its own for each key.
+
+    Raises:
+        TooLong: it has to be loaded first.
+    """
+    load("emulator.engine.json_schema.fakers")
+    from emulator.engine.json_schema.fakers import FAKERS
+
+    faker = FAKERS.one
     faker.seed_instance(int.from_bytes(key[:8], "big"))
     return faker
 

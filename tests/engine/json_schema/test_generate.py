@@ -1,5 +1,7 @@
 """Instances of schemas written by hand: the corners."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
@@ -258,3 +260,20 @@ def test_instance(schema: JSON, mode: Mode) -> None:
     for key in KEYS:
         instance = generate(schema, key, mode=mode)
         assert accepts(schema, instance), instance
+
+
+def test_instances_made_at_the_same_time_are_those_made_one_after_another() -> None:
+    names = "name", "email", "city", "company", "address", "phone"
+    schema: JSON = {"type": "object", "properties": {name: STRING for name in names}, "required": [*names]}
+
+    def make() -> list[JSON]:
+        return [generate(schema, b"%d" % number) for number in range(60)]
+
+    alone, usual = make(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            together = [task.result() for task in [pool.submit(make), pool.submit(make)]]
+    finally:
+        sys.setswitchinterval(usual)
+    assert together == [alone, alone]
