@@ -4,7 +4,7 @@ import pytest
 
 from emulator.core.call import Message, ToolCall
 from tests.parsed import JSON
-from tests.vendors.azure.service import accept, ask_of, messages, refuse
+from tests.vendors.azure.service import Refused, accept, ask_of, messages, refuse, send
 
 CALLED: JSON = {"name": "get_weather", "arguments": "{}"}
 NAMED: JSON = {"type": "function", "function": {"name": "get_weather"}}
@@ -107,3 +107,18 @@ def test_base64_that_is_none_in_openais_words() -> None:
 )
 def test_pictures_that_can_be_read(part: JSON) -> None:
     assert accept({**messages(part), "model": "Phi-4-multimodal-instruct"})
+
+
+@pytest.mark.parametrize(
+    ("roles", "refused"),
+    [
+        pytest.param("[user]", ["system", "assistant"], id="one role"),
+        pytest.param("[{}]", ["user", "system", "assistant"], id="what is no role"),
+        pytest.param("user", [], id="no list"),
+    ],
+)
+def test_roles_that_a_deployment_does_not_know_are_refused(roles: str, refused: list[str]) -> None:
+    scenario = f"deployments:\n- {{vendor: azure, name: own, traits: {{roles: {roles}}}}}\n"
+    for role in ("user", "system", "assistant"):
+        asked = send({"model": "own", "messages": [{"role": role, "content": "Hi"}]}, scenario=scenario)
+        assert isinstance(asked, Refused) == (role in refused)
