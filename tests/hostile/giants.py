@@ -32,6 +32,8 @@ _KINDS: dict[str, Callable[[], bytes]] = {
     "200 levels": lambda: b"[" * 200 + b"]" * 200,
     "300 levels": lambda: b"[" * 300 + b"]" * 300,
     "700 levels": lambda: b'{"a":' * 700 + b"1" + b"}" * 700,
+    "15,000 levels": lambda: b"[" * 15_000 + b"]" * 15_000,
+    "15,000 objects in objects": lambda: b'{"a":' * 15_000 + b"1" + b"}" * 15_000,
     "a million levels": lambda: b"[" * 1_000_000 + b"]" * 1_000_000,
     "a million digits": lambda: b"9" * 1_000_000,
     "15,000,000 numbers": lambda: b"[" + b"1," * 15_000_000 + b"1]",

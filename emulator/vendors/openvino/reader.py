@@ -29,12 +29,17 @@ _WORDS: dict[str, JSON] = {"true": True, "false": False, "null": None}
 _EXACT = 0x1FFFFF_FFFFFFFF  # up to there digits of a fraction count one by one
 _SIGNIFICANT = 17  # digits
 _LONG = 300  # digits: from there on a whole number may be too big
+DEEPEST = 20_000
+"""Levels of a body where the server knows no limit: its stack is one."""
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _MANY = b"0" * _LONG
 
 
 class TooDeepError(ValueError):
-    """More levels than are allowed, however the text goes on."""
+    """More levels than are allowed, however the text goes on; its text is unverified."""
+
+    def __init__(self) -> None:
+        super().__init__("Error: Terminate parsing due to Handler error. Offset: 0")
 
 
 def has_big_numbers(text: bytes) -> bool:

@@ -6,7 +6,7 @@ Source: model_server, src/rest_parser.cpp, KFSRestParser, and src/http_rest_api_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from emulator.core.call import CompletionAsk
 from emulator.core.digits import read_whole
@@ -33,11 +33,12 @@ from emulator.vendors.openvino.classic.tensors import (
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
 from emulator.vendors.openvino.errors import name_asked
 from emulator.vendors.openvino.habits import REFUSED, OvmsService
-from emulator.vendors.openvino.reader import TooDeepError, read_json
+from emulator.vendors.openvino.reader import DEEPEST, TooDeepError, read_json
 from emulator.vendors.openvino.request import ADD_PACKET
 
 _INPUT = "Could not parse input content. Not valid ndarray detected"
 _OUTPUT = "Could not parse output content."
+_NO_JSON = "The file is not valid json"
 _PARAMETERS = "Could not parse request parameters"
 _PRECISION = "Could not parse input content. Unsupported data precision detected"
 _BOTH_WAYS = "Request contains values both in binary data and in content value"
@@ -120,13 +121,16 @@ def load_object(text: bytes, request: WireRequest, service: OvmsService) -> Obje
     Raises:
         EmulatedError: 412, 400 or 500.
     """
+    limit = service.settings.release.nesting_limit
     try:
         check_json(text, request.most_values, request.most_text)
-        body = read_json(text, service.settings.release.nesting_limit)
-    except TooDeepError:
-        raise status_refusal("JSON nesting depth exceeds the allowed limit", status=500) from None
+        body = read_json(text, limit or DEEPEST)
+    except TooDeepError as error:
+        if limit:
+            raise status_refusal("JSON nesting depth exceeds the allowed limit", status=500) from None
+        raise status_refusal(_NO_JSON, str(error), status=412) from None
     except ValueError as error:
-        raise status_refusal("The file is not valid json", str(error), status=412) from None
+        raise status_refusal(_NO_JSON, str(error), status=412) from None
     if not isinstance(body, dict):
         raise status_refusal("Request body should be JSON object")
     return body
@@ -201,16 +205,27 @@ def _read_values(data: list[JSON], datatype: str) -> list[Value]:
     """The elements of nested arrays; whole numbers only where 32 bits hold them."""
     fits = _CHECKS.get(datatype, is_int32)
     values: list[Value] = []
-    for element in data:
-        if isinstance(element, list):
-            values += _read_values(element, datatype)
-        elif not fits(element):
+    for element in _flatten(data):
+        if not fits(element):
             raise status_refusal(_INPUT)
-        elif isinstance(element, str):
+        if isinstance(element, str):
             values.append(element.partition("\0")[0].encode())
         elif isinstance(element, int | float):
             values.append(float(element) if datatype in FLOATS else element)
     return values
+
+
+def _flatten(data: list[JSON]) -> Iterator[JSON]:
+    """The elements of nested arrays, however deep."""
+    open_arrays = [iter(data)]
+    while open_arrays:
+        for element in open_arrays[-1]:
+            if isinstance(element, list):
+                open_arrays.append(iter(element))
+                break
+            yield element
+        else:
+            open_arrays.pop()
 
 
 def _is_number(value: JSON) -> bool:

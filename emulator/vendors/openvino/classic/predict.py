@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 
 from emulator.core.call import CompletionAsk
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -143,10 +144,8 @@ def _is_binary(value: JSON) -> bool:
 
 def _give(name: str, array: JSON, info: TensorInfo | None, reason: str) -> Given:
     """An array as a tensor of the type its input has; of an input nobody knows, as its first element says."""
-    shape: list[int] = []
-    values: list[JSON] = []
     try:
-        _walk(array, 0, shape, values)
+        shape, values = _measure(array)
         datatype = info.datatype if info is not None else _guess(values)
         if any(isinstance(value, str) or _is_binary(value) for value in values):
             datatype = "BYTES"
@@ -156,21 +155,19 @@ def _give(name: str, array: JSON, info: TensorInfo | None, reason: str) -> Given
     return Given(Tensor(name, datatype, tuple(shape), packed), len(values))
 
 
-def _walk(value: JSON, depth: int, shape: list[int], values: list[JSON]) -> None:
-    """Elements in order, and how long the arrays of each level are: all of one level alike."""
-    if not isinstance(value, list):
-        if depth != len(shape):
+def _measure(array: JSON) -> tuple[list[int], list[JSON]]:
+    """How long the arrays of each level are, all of one level alike, and the elements in order."""
+    shape: list[int] = []
+    level = [array]
+    while level and isinstance(level[0], list):
+        arrays = [each for each in level if isinstance(each, list) and len(each) == len(level[0])]
+        if len(arrays) != len(level):
             raise _NoArrayError
-        values.append(value)
-        return
-    if len(shape) == depth:
-        if values:
-            raise _NoArrayError
-        shape.append(len(value))
-    elif shape[depth] != len(value):
+        shape.append(len(arrays[0]))
+        level = [*chain.from_iterable(arrays)]
+    if any(isinstance(value, list) for value in level):
         raise _NoArrayError
-    for element in value:
-        _walk(element, depth + 1, shape, values)
+    return shape, level
 
 
 def _guess(values: list[JSON]) -> str:

@@ -245,6 +245,23 @@ def test_levels_since_2026_2() -> None:
     assert make_server("2026.1").refusal(deep, "/v2/models/dummy/infer") == Refusal(400, _INPUT)
 
 
+@pytest.mark.parametrize(
+    ("levels", "status", "reason"),
+    [
+        pytest.param(15_000, 400, f"Invalid input shape - Expected: (1,4); Actual: (1,0); {_NAME}", id="many"),
+        pytest.param(
+            20_000,
+            412,
+            "The file is not valid json - Error: Terminate parsing due to Handler error. Offset: 0",
+            id="more than a stack holds",
+        ),
+    ],
+)
+def test_levels_of_data(levels: int, status: int, reason: str) -> None:
+    nested = b'{"inputs":[{"name":"b","shape":[1,0],"datatype":"FP32","data":%b}]}' % (b"[" * levels + b"]" * levels)
+    assert SEED.refusal(nested, "/v2/models/dummy/infer") == Refusal(status, reason)
+
+
 def test_metadata() -> None:
     answer = SEED.send("/v2/models/pair", method="GET")
     assert isinstance(answer, WireResponse)

@@ -183,3 +183,36 @@ def test_metadata() -> None:
         "defaults": {},
     }
     assert answer.body.endswith(b'     "methodName": "",\n     "defaults": {}\n    }\n   }\n  }\n }\n}\n')
+
+
+@pytest.mark.parametrize(
+    "form", [b'{"instances":%b}', b'{"inputs":%b}', b'{"inputs":{"b":%b}}', b'{"instances":[{"b":%b}]}']
+)
+@pytest.mark.parametrize(
+    ("levels", "status"),
+    [pytest.param(15_000, 400, id="many"), pytest.param(20_001, 412, id="more than a stack holds")],
+)
+def test_levels_of_arrays(form: bytes, levels: int, status: int) -> None:
+    refusal = SEED.refusal(form % (b"[" * levels + b"1" + b"]" * levels), _PATH)
+    assert refusal is not None
+    assert refusal.status == status
+
+
+@pytest.mark.parametrize(
+    ("array", "is_one"),
+    [
+        pytest.param([1, 2], True, id="a row"),
+        pytest.param([[[1], [2]]], True, id="levels"),
+        pytest.param([[], []], True, id="empty rows"),
+        pytest.param([], True, id="nothing"),
+        pytest.param([[1], [2, 3]], False, id="rows of other lengths"),
+        pytest.param([[1], 2], False, id="a row and a value"),
+        pytest.param([1, [2]], False, id="a value and a row"),
+        pytest.param([[], [1]], False, id="an empty row and one that is not"),
+        pytest.param([[[1]], [2]], False, id="rows of other levels"),
+    ],
+)
+def test_arrays_of_one_level_are_alike(array: JSON, is_one: bool) -> None:
+    refusal = SEED.refusal({"inputs": {"unknown": array}}, _PATH)
+    assert refusal is not None
+    assert (refusal.error == _INPUT) != is_one
