@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from math import ceil, log
 from operator import sub
 from typing import Protocol
@@ -23,7 +24,7 @@ class Quantiles:
     count: int = 0
     worst: float = 0.0
     total: float = 0.0
-    _buckets: Counter[int] = field(default_factory=Counter)
+    _buckets: array[int] = field(default_factory=lambda: array("Q"))
 
     def add(self, late: Sequence[float]) -> None:
         """Count some, each of which costs little."""
@@ -33,7 +34,11 @@ class Quantiles:
         self.total += sum(late)
         self.worst = max(self.worst, *late)
         finest, per_step = _FINEST, 1.0 / log(_STEP)
-        self._buckets.update([int(log(seconds / finest) * per_step) + 1 if seconds > finest else 0 for seconds in late])
+        buckets = self._buckets
+        places = [int(log(seconds / finest) * per_step) + 1 if seconds > finest else 0 for seconds in late]
+        buckets.extend([0] * (max(places) + 1 - len(buckets)))
+        for place in places:
+            buckets[place] += 1
 
     def merge(self, other: Quantiles) -> Quantiles:
         """Both together."""
@@ -41,7 +46,7 @@ class Quantiles:
             self.count + other.count,
             max(self.worst, other.worst),
             self.total + other.total,
-            self._buckets + other._buckets,
+            array("Q", map(sum, zip_longest(self._buckets, other._buckets, fillvalue=0))),
         )
 
     @property
@@ -52,8 +57,8 @@ class Quantiles:
         """Seconds that such a part was late at most; no more than the worst."""
         wanted = ceil(self.count * part)
         seen = 0
-        for bucket in sorted(self._buckets):
-            seen += self._buckets[bucket]
+        for bucket, count in enumerate(self._buckets):
+            seen += count
             if seen >= wanted:
                 return min(self.worst, _FINEST * _STEP**bucket if bucket else 0.0)
         return 0.0

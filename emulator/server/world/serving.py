@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from emulator.core.call import Ask, Deployment, Message, Tool
 from emulator.core.clock import Clock
+from emulator.core.room import Memory
 from emulator.core.secret import make_keyring
 from emulator.core.tokenizer import Tokenizer
 from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Vendors, VendorSettings
@@ -133,7 +134,7 @@ class _Offers:
     """The latest, by what they were made from: worlds that serve the same share it."""
 
     def __init__(self) -> None:
-        self._offers: dict[tuple[int, str, str], _Offer] = {}
+        self._offers: Memory[tuple[int, str, str], _Offer] = Memory()
 
     def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Offer:
         added = "\n".join(entry.model_dump_json() for entry in scenario.deployments if entry.vendor == vendor.name)
