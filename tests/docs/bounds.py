@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from emulator.core.bounds import DEFAULT, CallBounds
 from emulator.core.errors import LONGEST as ERROR_TEXT
 from emulator.scenario.regex import LONGEST, MOST_STEPS
+from emulator.vendors.openvino.reader import DEEPEST
 
 _SIZES = frozenset({"body", "decompressed", "text", "added"})
 _TOLD = {
@@ -44,6 +45,7 @@ _REST = f"""
 | of | bound | what is told |
 | --- | --- | --- |
 | a schema to meet | 6,000 steps, 64 KiB of JSON, 96 levels; reading a pattern counts, too | the vendor's refusal: no instance was found within the bound |
+| levels of a body of JSON | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | what the vendor says of a body that is no JSON, or is too deep |
 | a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
 | a text that an error repeats, a value of the request or a name in it | {ERROR_TEXT:,} characters | its beginning |
 | a prompt | one beyond 1 MiB of text is taken to go on as it begins when its tokens are counted | |
@@ -84,7 +86,7 @@ and files that do not come back; what it finds is printed at once, kept in
 
 `python -m tests.hostile` sends everything that was ever made to stop it, and something giant in each place of each request: for every one it tells
 how long health took at worst, how much memory grew, how it was answered, and whether the next call was right. `--only WORDS` sends some of
-them; `--worst 1` allows for a machine that is busy.
+them, `--every` puts every giant in every place, which takes hours; `--worst 1` allows for a machine that is busy.
 """
 
 
