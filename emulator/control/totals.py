@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 OTHER = "_OTHER"
@@ -152,46 +152,24 @@ class Series:
         figures[begin + len(bounds) + 1] += sum(values)
 
 
-_Kind = tuple[str | None, str, int, str]  # labels but for the model
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """Series that differ in their models alone; ``rows``: by model."""
-
-    rows: dict[str, int] = field(default_factory=dict)
-    figures: array[float] = field(default_factory=lambda: array("d"))
-
-    def take(self, model: str) -> Series:
-        """The series of a model."""
-        row = self.rows.setdefault(model, len(self.rows))
-        if row * len(_EMPTY_ROW) == len(self.figures):
-            self.figures.extend(_EMPTY_ROW)
-        return Series(self.figures, row * len(_EMPTY_ROW))
-
-
 class Totals:
     """What calls to one vendor add up to; ``most``: different labels, but for some beyond that say little."""
 
     def __init__(self, most: int = _MOST_SERIES) -> None:
         self._most = most
-        self._count = 0
-        self._tables: dict[_Kind, _Table] = {}
+        self._starts: dict[Labels, int] = {}
+        self._figures = array("d")
         self.faults: Counter[str] = Counter()
         self.rules: Counter[str] = Counter()
 
     @property
     def series(self) -> Mapping[Labels, Series]:
-        """By labels."""
-        return {
-            (operation, provider, model, status, failure): Series(table.figures, row * len(_EMPTY_ROW))
-            for (operation, provider, status, failure), table in self._tables.items()
-            for model, row in table.rows.items()
-        }
+        """By labels, in the order in which they came."""
+        return {labels: Series(self._figures, start) for labels, start in self._starts.items()}
 
     def add(self, calls: Sequence[Counted], labels: Labels) -> None:
         """Count some of one kind."""
-        self._take(labels).add(calls)
+        Series(self._figures, self._place(labels)).add(calls)
         rule, faults = calls[0].rule, calls[0].faults
         if rule is not None:
             name = rule if rule in self.rules or len(self.rules) < _MOST_NAMES else OTHER
@@ -199,15 +177,16 @@ class Totals:
         for fault in faults:
             self.faults[fault] += len(calls)
 
-    def _take(self, labels: Labels) -> Series:
-        """The series of these labels, or of what is left of them where there are too many."""
-        operation, provider, model, status, failure = labels
-        table = self._tables.get((operation, provider, status, failure))
-        if table is None or model not in table.rows:
-            if self._count >= self._most:
-                model = OTHER
-            if self._count >= 2 * self._most:
-                status = status // 100 * 100
-            table = self._tables.setdefault((operation, provider, status, failure), _Table())
-            self._count += model not in table.rows
-        return table.take(model)
+    def _place(self, labels: Labels) -> int:
+        """Where the row of these labels begins, or of what is left of them where there are too many."""
+        start = self._starts.get(labels)
+        if start is None:
+            operation, provider, _, status, failure = labels
+            if len(self._starts) >= self._most:
+                labels = operation, provider, OTHER, status, failure
+            if len(self._starts) >= 2 * self._most:
+                labels = operation, provider, OTHER, status // 100 * 100, failure
+            start = self._starts.setdefault(labels, len(self._figures))
+            if start == len(self._figures):
+                self._figures.extend(_EMPTY_ROW)
+        return start

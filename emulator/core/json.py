@@ -75,7 +75,7 @@ def parse_json(body: bytes | str) -> JSON:
     """
     value: JSON
     try:
-        value = from_json(body, allow_inf_nan=False, cache_strings="keys")  # texts seldom come again
+        value = from_json(body, allow_inf_nan=False, cache_strings="none")  # a cache of them lies all over the memory
         return value
     except ValueError as error:
         if "recursion limit" not in str(error):

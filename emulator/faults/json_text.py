@@ -81,7 +81,7 @@ def find_ends(data: bytes) -> list[tuple[int, bool]]:
     if place is None:
         return []
     try:
-        from_json(data[slice(*place)], cache_strings="keys")
+        from_json(data[slice(*place)], cache_strings="none")
     except ValueError:  # nested too deeply for it, or no JSON
         return [(found.end - 1, not found.members) for found in scan_objects(data)]
     ends: list[tuple[int, bool]] = []

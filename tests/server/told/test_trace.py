@@ -1,5 +1,6 @@
 """What the journal keeps of an exchange before and after somebody reads it."""
 
+from array import array
 from collections.abc import Callable
 
 import pytest
@@ -87,6 +88,19 @@ async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: 
     (trace,) = running.built.journal.list_calls()
     assert isinstance(trace, Trace)
     assert (len(trace.sent.dues), len(trace.raw or b"")) == (times, 2 * times + 2 if times else 0)
+
+
+async def test_many_times_lie_in_one_piece_of_memory(start: Start) -> None:
+    rule = "rules: [{name: bent, reply: {text: one two three four}, faults: [{type: split, writes: byte}]}]\n"
+    running = await start(rule, vendors=[TOY])
+    body = {"prompt": "Hi", "max": 9, "stream": True}
+    whole = await running.ask("toy", "/chat", body, headers={"x-key": "k"})
+    (trace,) = running.built.journal.list_calls()
+    assert isinstance(trace, Trace)
+    for times in (trace.sent.dues, trace.sent.lateness):
+        assert isinstance(times, array)
+        assert len(times) == len(whole.body)
+    assert len(trace.read().lateness) == len(whole.body)
 
 
 async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
