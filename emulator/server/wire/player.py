@@ -202,11 +202,14 @@ class Player:
         return keep_alive
 
     async def _deliver_body(self, answer: Delivery, sent: Sent, chunked: bool) -> bool:
-        writes = [*join_writes(answer.pieces)]
+        writes = join_writes(answer.pieces)
+        following = next(writes, None)
         dues: list[float] = []
         late: list[float] = []
         sent.dues, sent.lateness = dues, late
-        for number, (due, data, tokens) in enumerate(writes, 1):
+        while following is not None:
+            due, data, tokens = following
+            following = next(writes, None)
             await self._wait(due)
             now = self._clock.now()
             if not sent.events:
@@ -217,7 +220,7 @@ class Player:
             sent.size += len(data)
             sent.tokens = tokens
             sent.reached = due
-            if number == len(writes) and answer.ending is Ending.COMPLETE and (not chunked or answer.end <= due):
+            if following is None and answer.ending is Ending.COMPLETE and (not chunked or answer.end <= due):
                 self._end_of(answer)
             if not await self._write(chunk(data) if chunked else data):
                 return False
