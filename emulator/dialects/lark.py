@@ -18,7 +18,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _HEAD = re.compile(r"^[ \t]*[?!]*(_?[A-Za-z]\w*)(?:\.-?\d+)?[ \t]*:", re.MULTILINE)
+LONGEST_GRAMMAR = 32_768
+"""Characters of a grammar."""
 _MOST_RULES = 500
+_MOST_READ = 50_000  # tokens of rules, each time they are read: some 50 ms
 _LONGEST = 1000  # characters of what stands for one rule in all its forms
 _LONGEST_SHORT = 20_000  # and in its shortest
 _ESCAPED_STRING = r'"(?:[^"\\]|\\.)*"'
@@ -76,6 +79,8 @@ def input_schema(syntax: str, definition: str) -> dict[str, JSON]:
     Raises:
         BadGrammarError: what is wrong with it.
     """
+    if len(definition) > LONGEST_GRAMMAR:
+        raise BadGrammarError(f"it has more than {LONGEST_GRAMMAR} characters")
     if syntax == "lark":
         return {"type": "string", "pattern": f"^(?:{read_lark(definition)})$"}
     try:
@@ -136,6 +141,11 @@ class _Lowering:
 
     def __init__(self, rules: dict[str, list[_Token]]) -> None:
         self._rules = rules
+        self._users: dict[str, set[str]] = {name: set() for name in rules}  # rules that name it
+        for user, tokens in rules.items():
+            for named in {token.text for token in tokens} & rules.keys():
+                self._users[named].add(user)
+        self._left = _MOST_READ
         self._short: dict[str, str] = {}
         self._whole: dict[str, str] = {}
         self._tokens: list[_Token] = []
@@ -144,8 +154,7 @@ class _Lowering:
     def lower(self) -> str:
         if "start" not in self._rules:
             raise BadGrammarError("no rule is named 'start'")
-        while self._shorten():
-            pass
+        self._shorten()
         if "start" not in self._short:
             raise BadGrammarError("the rule 'start' takes no text")
         for _ in range(2):  # a rule that was widened widens those that name it
@@ -155,17 +164,23 @@ class _Lowering:
                     self._whole[name] = whole
         return self._whole.get("start", self._short["start"])
 
-    def _shorten(self) -> bool:
-        """Whether a shorter text was found for any rule."""
-        found = False
-        for name in self._rules:
-            text = self._read(name, shortest=True)
-            if text is not None and len(text) < len(self._short.get(name, " " * _LONGEST_SHORT)):
-                self._short[name] = text
-                found = True
-        return found
+    def _shorten(self) -> None:
+        """Find the shortest text of each rule: one is read again once another that it names got shorter."""
+        stale = {*self._rules}
+        while stale:
+            for name in self._rules:
+                if name not in stale:
+                    continue
+                stale.remove(name)
+                text = self._read(name, shortest=True)
+                if text is not None and len(text) < len(self._short.get(name, " " * _LONGEST_SHORT)):
+                    self._short[name] = text
+                    stale |= self._users[name]
 
     def _read(self, name: str, *, shortest: bool) -> str | None:
+        self._left -= len(self._rules[name])
+        if self._left < 0:
+            raise BadGrammarError("its rules depend on each other too much")
         self._tokens, self._at = self._rules[name], 0
         found = self._choice(shortest)
         if self._at < len(self._tokens):

@@ -67,6 +67,27 @@ def test_what_is_no_grammar(grammar: str, reason: str) -> None:
         read_lark(grammar)
 
 
+def _chain(rules: int, more: str = "") -> str:
+    """Each rule is the next one, and the last a text."""
+    links = "\n".join(f"r{n}: r{n + 1}{more}" for n in range(rules - 1))
+    return f'start: r0\n{links}\nr{rules - 1}: "x"'
+
+
+def test_a_rule_is_read_again_only_where_what_it_names_got_shorter() -> None:
+    assert re.fullmatch(read_lark(_chain(499)), "x")  # each rule once more for each other would be too much
+
+
+def test_rules_that_are_too_much_to_read_are_refused() -> None:
+    with pytest.raises(BadGrammarError, match="depend on each other too much"):
+        read_lark(_chain(499, ' ("a"' + ' | "a"' * 12 + ")"))
+
+
+@pytest.mark.parametrize("syntax", ["lark", "regex"])
+def test_a_grammar_has_an_end(syntax: str) -> None:
+    with pytest.raises(BadGrammarError, match="more than 32768 characters"):
+        input_schema(syntax, "a" * 32_769)
+
+
 def test_what_doubles_at_every_step_stays_short() -> None:
     rules = "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(40))
     with pytest.raises(BadGrammarError, match="takes no text"):  # none that anybody would want to read

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from emulator.core.bounds import DEFAULT, CallBounds
 from emulator.core.errors import LONGEST as ERROR_TEXT
+from emulator.dialects.lark import LONGEST_GRAMMAR
 from emulator.scenario.regex import LONGEST, MOST_STEPS
 from emulator.vendors.openvino.reader import DEEPEST
 
@@ -45,6 +46,7 @@ _REST = f"""
 | of | bound | what is told |
 | --- | --- | --- |
 | a schema to meet | 6,000 steps, 64 KiB of JSON, 96 levels; reading a pattern counts, too | the vendor's refusal: no instance was found within the bound |
+| a grammar of a custom tool | {LONGEST_GRAMMAR:,} characters, 500 rules, each read again only so often | the vendor's refusal: the grammar is not valid |
 | levels of a body of JSON | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | what the vendor says of a body that is no JSON, or is too deep |
 | a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
 | a text that an error repeats, a value of the request or a name in it | {ERROR_TEXT:,} characters | its beginning |

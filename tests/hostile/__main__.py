@@ -21,6 +21,7 @@ _OWN = (  # what vendors themselves say
     (503, "mindie POST /v1/load_lora_adapter"),  # where it was started for no adapters
     (500, "mindie POST /v1/load_lora_adapter"),  # to a name that is no text
     (500, "mindie POST /v1/unload_lora_adapter"),
+    (503, "mindie POST /v1/unload_lora_adapter"),  # to a name of other characters
 )
 _FRESH = 40.0  # MiB above what it had at first, after which a new one is started
 
