@@ -21,9 +21,15 @@ def make_bomb(vendor: str) -> bytes:
     return b"".join([*(packer.compress(bytes(2**20)) for _ in range(200)), packer.flush()])
 
 
+def _write_tool(grammar: str) -> JSON:
+    asked: JSON = {"type": "grammar", "grammar": {"definition": grammar, "syntax": "lark"}}
+    return {"type": "custom", "custom": {"name": "t", "format": asked}}
+
+
 _BARE: JSON = {"type": "function", "function": {"name": "f"}}
 _PATTERNS = {f"^[a-z]{{{n % 50},100}}{n}$": {"type": "string"} for n in range(2000)}
 _MANY = [{"type": "string", "pattern": f"^a{n}"} for n in range(3000)]
+_CHAIN = "start: r0\n" + "".join(f'r{n}: r{n + 1} ("a" | "b" | "c" | "d")\n' for n in range(498)) + 'r498: "a"\n'
 BODIES: dict[str, Callable[[str], bytes]] = {
     "tools without parameters and nobody who asks": lambda vendor: chat(vendor, messages=[], tools=[_BARE]),
     "tools that must be called and nobody who asks": lambda vendor: chat(
@@ -44,6 +50,10 @@ BODIES: dict[str, Callable[[str], bytes]] = {
     "3,000 alternatives": lambda vendor: _schema(vendor, {"properties": {"a": {"oneOf": _MANY}}, "required": ["a"]}),
     "2,000 patterns": lambda vendor: _schema(
         vendor, {"type": "object", "minProperties": 50, "patternProperties": _PATTERNS}
+    ),
+    "a grammar of 499 rules": lambda vendor: chat(vendor, tools=[_write_tool(_CHAIN)]),
+    "a grammar of 20 MB": lambda vendor: chat(
+        vendor, tools=[_write_tool('start: "' + "iVBORw0KGgo" * 1_900_000 + '"')]
     ),
     "an array of thousands": lambda vendor: _schema(
         vendor, {"type": "array", "minItems": 2000, "items": {"type": "string", "format": "email"}}
