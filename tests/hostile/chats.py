@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,15 +22,11 @@ def make_bomb(vendor: str) -> bytes:
     return b"".join([*(packer.compress(bytes(2**20)) for _ in range(200)), packer.flush()])
 
 
-def _write_tool(grammar: str) -> JSON:
-    asked: JSON = {"type": "grammar", "grammar": {"definition": grammar, "syntax": "lark"}}
-    return {"type": "custom", "custom": {"name": "t", "format": asked}}
-
-
 _BARE: JSON = {"type": "function", "function": {"name": "f"}}
 _PATTERNS = {f"^[a-z]{{{n % 50},100}}{n}$": {"type": "string"} for n in range(2000)}
 _MANY = [{"type": "string", "pattern": f"^a{n}"} for n in range(3000)]
 _CHAIN = "start: r0\n" + "".join(f'r{n}: r{n + 1} ("a" | "b" | "c" | "d")\n' for n in range(498)) + 'r498: "a"\n'
+_GRAMMARS = {"a grammar of 499 rules": _CHAIN, "a grammar of 20 MB": 'start: "' + "iVBORw0KGgo" * 1_900_000 + '"'}
 BODIES: dict[str, Callable[[str], bytes]] = {
     "tools without parameters and nobody who asks": lambda vendor: chat(vendor, messages=[], tools=[_BARE]),
     "tools that must be called and nobody who asks": lambda vendor: chat(
@@ -50,10 +47,6 @@ BODIES: dict[str, Callable[[str], bytes]] = {
     "3,000 alternatives": lambda vendor: _schema(vendor, {"properties": {"a": {"oneOf": _MANY}}, "required": ["a"]}),
     "2,000 patterns": lambda vendor: _schema(
         vendor, {"type": "object", "minProperties": 50, "patternProperties": _PATTERNS}
-    ),
-    "a grammar of 499 rules": lambda vendor: chat(vendor, tools=[_write_tool(_CHAIN)]),
-    "a grammar of 20 MB": lambda vendor: chat(
-        vendor, tools=[_write_tool('start: "' + "iVBORw0KGgo" * 1_900_000 + '"')]
     ),
     "an array of thousands": lambda vendor: _schema(
         vendor, {"type": "array", "minItems": 2000, "items": {"type": "string", "format": "email"}}
@@ -89,6 +82,10 @@ _PACKED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "zstd that is none": ("zstd", lambda body: b"\x28\xb5\x2f\xfd" * 250_000),
     "a gzip head that goes on": ("gzip", lambda body: b"\x1f\x8b\x08\x08" + b"\0" * 4 + b"\0\xff" + b"n" * 5_000_000),
 }
+_RESPONSES = [
+    ("azure", "/openai/v1/responses", "gpt-5"),
+    ("databricks", "/serving-endpoints/responses", "databricks-gpt-5"),
+]
 _HEADERS = {
     "forty faults in one header": "x-emulator-fault: " + ", ".join(["extra_fields"] * 40),
     "sixteen times twice as much": "\r\n".join(["x-emulator-fault: duplicate"] * 16),
@@ -108,6 +105,19 @@ def list_chats() -> Iterator[Row]:
             yield Row(vendor, name, sending(vendor, partial(_pack, target, pack, chat(vendor), line)))
         for name, line in _HEADERS.items():
             yield Row(vendor, name, sending(vendor, partial(write, "POST", target, chat(vendor, max_tokens=900), line)))
+
+
+def list_grammars() -> Iterator[Row]:
+    """Of custom tools."""
+    for name, definition in _GRAMMARS.items():
+        tool = {
+            "type": "custom",
+            "name": "t",
+            "format": {"type": "grammar", "definition": definition, "syntax": "lark"},
+        }
+        for vendor, target, model in _RESPONSES:
+            body = json.dumps({"model": model, "input": "Hi", "tools": [tool]}).encode()
+            yield Row(vendor, name, sending(vendor, partial(write, "POST", target, body)))
 
 
 def _write(vendor: str, make: Callable[[], bytes]) -> bytes:
