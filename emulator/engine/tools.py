@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from emulator.core.call import ChatAsk, Tool
 from emulator.core.json import JSON, parse_json
@@ -30,6 +31,7 @@ _IN_ENGLISH = {
     "buche": "book", "kalender": "calendar",
 }  # fmt: skip
 _MOST_CALLS = 4
+_MOST_TRIALS = 100  # values of the prompt that are tried, each with all of the schema
 _QUOTED = 200  # characters of a tool's result an answer repeats
 
 
@@ -116,7 +118,7 @@ def write_arguments(tool: Tool, prompt: str, key: bytes, turn: int = 0) -> str:
         return _write_text(tool.parameters, prompt, key)
     arguments = _generated(tool.parameters, key)
     if isinstance(arguments, dict):
-        for name, values in listed_values(tool.parameters, prompt).items():
+        for name, values in islice(listed_values(tool.parameters, prompt).items(), _MOST_TRIALS):
             trial = {**arguments, name: values[min(turn, len(values) - 1)]}
             if is_instance(tool.parameters, trial):
                 arguments = trial

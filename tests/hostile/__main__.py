@@ -9,7 +9,7 @@ import time
 
 from emulator.vendors import VENDORS
 from tests.fuzz.server import Server
-from tests.hostile.chats import list_chats, list_grammars
+from tests.hostile.chats import list_chats, list_grammars, list_searched
 from tests.hostile.clients import list_clients
 from tests.hostile.control import list_control
 from tests.hostile.giants import list_giants
@@ -107,7 +107,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     only = re.compile(options.only)
     giants = [row for vendor in VENDORS for row in list_giants(vendor, every=options.every)]
-    rows = [*list_chats(), *list_grammars(), *list_control(), *list_clients(), *giants]
+    rows = [*list_chats(), *list_grammars(), *list_searched(), *list_control(), *list_clients(), *giants]
     chosen = [row for row in rows if only.search(f"{row.vendor} {row.name}")]
     try:
         for row in chosen:

@@ -86,6 +86,19 @@ _RESPONSES = [
     ("azure", "/openai/v1/responses", "gpt-5"),
     ("databricks", "/serving-endpoints/responses", "databricks-gpt-5"),
 ]
+_CALLS = [
+    ("azure", "/openai/v1/chat/completions", "gpt-4o"),
+    ("databricks", "/serving-endpoints/chat/completions", "databricks-meta-llama-3-3-70b-instruct"),
+]
+_TEXT: JSON = {"type": "string"}
+_SEARCHED: dict[str, tuple[str, dict[str, JSON]]] = {
+    "a word of 60,000 letters that is no address": ("_" * 60_000, {"email": _TEXT}),
+    "30,000 words with dots that are no address": ("a." * 30_000, {"email": _TEXT}),
+    "20,000 words before no place": ("在" * 20_000, {"city": _TEXT}),
+    "600 places in 8,000": ("in A " * 8000, {f"city{n}": _TEXT for n in range(600)}),
+    "2,500 members that may be meant": ("x " * 10_000, {"a": {"enum": [f"v{n}" for n in range(2500)]}}),
+    "20,000 numbers for 500": ("1 " * 20_000, {f"n{n}": {"type": "number"} for n in range(500)}),
+}
 _HEADERS = {
     "forty faults in one header": "x-emulator-fault: " + ", ".join(["extra_fields"] * 40),
     "sixteen times twice as much": "\r\n".join(["x-emulator-fault: duplicate"] * 16),
@@ -117,6 +130,17 @@ def list_grammars() -> Iterator[Row]:
         }
         for vendor, target, model in _RESPONSES:
             body = json.dumps({"model": model, "input": "Hi", "tools": [tool]}).encode()
+            yield Row(vendor, name, sending(vendor, partial(write, "POST", target, body)))
+
+
+def list_searched() -> Iterator[Row]:
+    """Prompts in which the values of a tool's parameters are looked for."""
+    for name, (prompt, properties) in _SEARCHED.items():
+        function = {"name": "f", "parameters": {"type": "object", "properties": properties, "required": [*properties]}}
+        for vendor, target, model in _CALLS:
+            messages = [{"role": "user", "content": prompt}]
+            asked = {"tools": [{"type": "function", "function": function}], "tool_choice": "required"}
+            body = json.dumps({"model": model, "messages": messages, **asked}, ensure_ascii=False).encode()
             yield Row(vendor, name, sending(vendor, partial(write, "POST", target, body)))
 
 

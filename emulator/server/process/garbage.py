@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
-from emulator.core.room import forget_all
+import yarl._url
+
+from emulator.core.room import forget_all, forget_with_all
 
 _YOUNG = 20_000  # objects that came and stayed until they are looked through, once
 _NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
@@ -30,6 +32,17 @@ def begin() -> None:
     gc.freeze()
     gc.set_threshold(_YOUNG, _NEVER, _NEVER)
     gc.enable()
+
+
+def _forget_urls() -> None:
+    """The framework remembers the latest URLs with all that was read of them, and has no word for forgetting them."""
+    for name in ("encode_url", "pre_encoded_url", "build_pre_encoded_url"):
+        remembered = getattr(yarl._url, name, None)
+        if remembered is not None:
+            remembered.cache_clear()
+
+
+forget_with_all(_forget_urls)
 
 
 class Garbage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,8 +14,6 @@ from emulator.scenario.match import Match, Verdict
 from emulator.server.wire.pump import Sent
 
 TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
-_NUMBER = 8  # bytes of a time
-_FEW = 8  # times that take no more room in a list than packed
 AROUND = 1024  # bytes of what holds all this
 _LONGEST_TRACEPARENT = 64  # characters; one of the known version has 55
 _PAIR = 2 * 49  # bytes of two texts beside their letters
@@ -160,7 +157,7 @@ class Trace:
     def cut(self) -> None:
         """Keep of bodies what there is room for, and no credential; say how large that is."""
         wire, most = self.wire, self.most
-        self.sent.dues, self.sent.lateness = _pack(self.sent.dues), _pack(self.sent.lateness)
+        times = self.sent.pack()
         if not most:
             self._empty()
             return
@@ -179,7 +176,6 @@ class Trace:
         if self.raw is not None:
             self.raw = self.raw[:most]
             said += len(self.raw)
-        times = (len(self.sent.dues) + len(self.sent.lateness)) * _NUMBER
         self.size = AROUND + said + times + len(wire.body) + size_of(wire.headers)
         if wire.query:
             self.size += size_of(wire.query)
@@ -282,11 +278,6 @@ class Trace:
         kept.request_cut, kept.size = self.request_cut, self.size
         kept.response_cut |= self.response_cut
         return kept
-
-
-def _pack(times: Sequence[float]) -> Sequence[float]:
-    """The same in a quarter of the room, and in one piece of memory."""
-    return times if len(times) <= _FEW else array("d", times)
 
 
 def keep(wire: WireRequest, headers: Headers, body: bytes | None, choice: Choice | None, most: int) -> Kept:

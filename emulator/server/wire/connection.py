@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import yarl._url
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMethod, BadStatusLine, InvalidURLError, LineTooLong
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from emulator.core.bounds import LIGHT
 from emulator.core.reasons import reason_phrase
-from emulator.core.room import forget_with_all
 from emulator.server.short.known import Flowing, Head, Name
 from emulator.server.short.lane import Lane, is_bare, read_frame
 from emulator.server.wire.outbox import Outbox
@@ -33,17 +31,6 @@ _WHY: tuple[tuple[type[BaseException], int, str], ...] = (  # never in the clien
     (BaseException, 400, "its head or the framing of its body is broken"),
 )
 _BUG = b"The emulator itself failed; its log has the traceback.\n"
-
-
-def _forget_urls() -> None:
-    """The framework remembers the latest URLs with all that was read of them, and has no word for forgetting them."""
-    for name in ("encode_url", "pre_encoded_url", "build_pre_encoded_url"):
-        remembered = getattr(yarl._url, name, None)
-        if remembered is not None:
-            remembered.cache_clear()
-
-
-forget_with_all(_forget_urls)
 
 
 class Connection(RequestHandler):

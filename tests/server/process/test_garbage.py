@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import yarl._url
 
+from emulator.core.room import forget_all
 from emulator.server.process.garbage import Garbage, _collect
 
 
@@ -106,3 +108,10 @@ def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
         over.set()
         sys.setswitchinterval(switched)
     assert len(made[0]) == 3_000
+
+
+def test_urls_are_forgotten_too() -> None:
+    yarl.URL.build(path="/a", query_string="key=secret", encoded=True)
+    assert yarl._url.build_pre_encoded_url.cache_info().currsize
+    forget_all()
+    assert not yarl._url.build_pre_encoded_url.cache_info().currsize

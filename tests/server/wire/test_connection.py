@@ -10,10 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import yarl._url
 from aiohttp import web
 
-from emulator.core.room import forget_all
 from emulator.scenario.load import load_text
 from emulator.server.tls.authority import keep_authority
 from emulator.server.tls.leaf import make_context
@@ -298,10 +296,3 @@ async def test_a_second_order_to_end_does_not_wait() -> None:
         while served.listeners.clients():
             await asyncio.sleep(0)
         writer.close()
-
-
-def test_urls_are_forgotten_too() -> None:
-    yarl.URL.build(path="/a", query_string="key=secret", encoded=True)
-    assert yarl._url.build_pre_encoded_url.cache_info().currsize
-    forget_all()
-    assert not yarl._url.build_pre_encoded_url.cache_info().currsize
