@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.record import record
 
+NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""What a field of a number says; however long it is, it is read once."""
 _BOUNDARY = re.compile(r'boundary="?([^";,]+)"?')
 _NAME = re.compile(r'\bname="([^"]*)"')
 _FILE = re.compile(r'\bfilename="([^"]*)"')

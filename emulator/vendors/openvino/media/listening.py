@@ -6,7 +6,6 @@ Source: model_server, src/audio/speech_to_text/s2t_calculator.cc, s2t_servable.c
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 
 from emulator.core.call import CompletionAsk, Sampling
@@ -18,14 +17,13 @@ from emulator.dialects.floats import format_float
 from emulator.dialects.walk import Run, last_due
 from emulator.vendors.openvino.decoder import promote, quote_long
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.forms import Form
+from emulator.vendors.openvino.media.forms import NUMBER, Form
 from emulator.vendors.openvino.media.sounds import is_wav, measure_mp3, measure_wav
 from emulator.vendors.openvino.request import Accepted
 from emulator.vendors.openvino.text.stream import cut_with_lag
 
 _LANGUAGE = 3  # letters at most
 _TOKENS_A_SECOND = 4
-_NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -174,7 +172,7 @@ def _read_granularities(accepted: Accepted, form: Form) -> set[str]:
 
 def _check_temperature(form: Form, *, ranged: bool) -> None:
     text = form.text("temperature")
-    if text and not _NUMBER.fullmatch(text):
+    if text and not NUMBER.fullmatch(text):
         raise refusal("Invalid temperature type.")
     if text and ranged and not 0.0 <= float(text) <= 2.0:
         raise refusal("Temperature out of range(0.0, 2.0)")

@@ -13,7 +13,7 @@ from emulator.core.digits import read_whole
 from emulator.core.json import JSON, Object
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.forms import Form
+from emulator.vendors.openvino.media.forms import NUMBER, Form
 from emulator.vendors.openvino.release import Release
 
 TEXTS = ("prompt_2", "prompt_3", "negative_prompt", "negative_prompt_2", "negative_prompt_3")
@@ -103,7 +103,7 @@ def take_text(form: Form, name: str, kind: str) -> JSON:
         return text or None
     value: JSON = None
     if kind == "float":
-        value = float(text) if re.fullmatch(r"-?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?", text) else None
+        value = float(text) if NUMBER.fullmatch(text) else None
     elif _WHOLE.fullmatch(text):
         number = read_whole(text)
         value = number if _FITS[kind](number) else None
