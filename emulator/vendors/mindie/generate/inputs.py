@@ -21,6 +21,7 @@ from emulator.vendors.mindie.decoder import count_shown, count_units, refusal, s
 MAX_MEDIA = 20
 MAX_TOTAL = 1000  # megabytes of all media together
 MAX_URL = 4096
+_SLICE = 1 << 20  # characters of base64 that are decoded at once; a multiple of four
 TOO_LONG = (  # goes after what a route calls them
     " must be necessary and data type must be string and length in (0, {most}], but the length of inputs is {length}"
 )
@@ -189,7 +190,7 @@ def _fetch_sound(part: Mapping[str, JSON]) -> int:
     data, form = given.get("data"), given.get("format", "")
     if not isinstance(data, str) or not data or f".{form}".lower() not in _EXTENSIONS["audio_url"]:
         raise _download_refusal(_BAD_SOUND)
-    return _count_decoded(data)
+    return _count_decoded(data, 0, len(data))
 
 
 def _fetch(kind: str, part: Mapping[str, JSON]) -> int:
@@ -225,15 +226,15 @@ def _check_url(kind: str, url: str) -> None:
 
 def _measure(kind: str, value: str) -> int:
     """Bytes of a medium in base64, plain (pictures only) or in a data URL."""
-    encoded = value
+    start, end = 0, len(value)
     if value.startswith("data:"):
         match = _DATA_URL.search(value)
         if match is None:
             raise _download_refusal("Expected format: data:<mime_type>/<subtype>;base64,<base64_data>")
-        encoded = match[1]
+        start, end = match.span(1)
     elif kind != "image_url":
         raise _download_refusal(f"Input type {kind} does not match the mm type.")
-    size = _count_decoded(encoded)
+    size = _count_decoded(value, start, end)
     if not size:
         raise _download_refusal("Invalid image content, check the input image", "RuntimeError")
     if size > _MEGABYTES[kind] * 1024**2:
@@ -241,11 +242,18 @@ def _measure(kind: str, value: str) -> int:
     return size
 
 
-def _count_decoded(encoded: str) -> int:
+def _count_decoded(text: str, start: int, end: int) -> int:
+    """Bytes of base64 that is part of a text, decoded piece by piece; what is padded is in the last."""
+    size, padded = 0, text.find("=", start, end)
+    full = end if padded < 0 else padded
     try:
-        return len(base64.b64decode(encoded, validate=True))
+        while start + 2 * _SLICE <= full:
+            size += len(base64.b64decode(text[start : start + _SLICE], validate=True))
+            start += _SLICE
+        size += len(base64.b64decode(text[start:end], validate=True))
     except (binascii.Error, ValueError):
         raise _download_refusal("Invalid base64 url") from None
+    return size
 
 
 def _download_refusal(text: str, exception: str = "ValueError") -> EmulatedError:
