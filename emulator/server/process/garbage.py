@@ -11,7 +11,7 @@ from emulator.core.room import forget_all, forget_with_all
 
 _YOUNG = 20_000  # objects that came and stayed until they are looked through, once
 _NEVER = 1_000_000  # looking through all takes a second at ten thousand streams: :class:`Garbage` says when
-_QUIET, _OVERDUE = 15, 40  # times that young ones were looked through since
+_QUIET, _OVERDUE = 15, 60  # times that young ones were looked through since; 10,000 streams that begin are some 45
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # as mallopt(3) numbers what it sets
 _LARGE = 256 * 1024  # bytes
 _SPARE = 16 * 1024**2  # bytes at the heap's end that it keeps for what comes next

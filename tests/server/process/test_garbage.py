@@ -21,8 +21,8 @@ from emulator.server.process.garbage import Garbage, _collect
         pytest.param(14, False, 0, id="little is new"),
         pytest.param(15, False, 1, id="much is new, and nobody waits"),
         pytest.param(15, True, 0, id="somebody would wait"),
-        pytest.param(39, True, 0, id="somebody still would"),
-        pytest.param(40, True, 1, id="too much is new"),
+        pytest.param(59, True, 0, id="somebody still would"),
+        pytest.param(60, True, 1, id="too much is new"),
     ],
 )
 def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) -> None:
@@ -74,11 +74,11 @@ def measure() -> int:
 
 
 def test_where_much_stays_much_may_come() -> None:
-    counts, looked = iter([40, 49, 50]), []
+    counts, looked = iter([60, 74, 75]), []
 
     def collect() -> int:
         looked.append(1)
-        return 1_000_000
+        return 1_500_000
 
     garbage = Garbage(lambda: True, lambda: next(counts), collect)
     for looks in (1, 1, 2):
