@@ -83,8 +83,7 @@ class Histogram:
 
 # A series is one row of numbers in a table: an object for each, made now and then and kept for good, would hold the
 # memory around it. A row: calls, prompt tokens, sent tokens; then of each histogram its counts and its sum.
-_SUMS = 3
-_DURATION_AT = _SUMS
+_DURATION_AT = 3
 _FIRST_TOKEN_AT = _DURATION_AT + len(DURATIONS) + 2
 _PER_TOKEN_AT = _FIRST_TOKEN_AT + len(FIRST_TOKENS) + 2
 _EMPTY_ROW = array("d", bytes(array("d").itemsize * (_PER_TOKEN_AT + len(PER_TOKEN) + 2)))

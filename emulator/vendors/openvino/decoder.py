@@ -12,7 +12,7 @@ from emulator.core.json import JSON, TooMuch, dump_json, dump_string
 from emulator.core.room import remember
 from emulator.core.wire import WireRequest
 from emulator.dialects.usual import has_each_key_once
-from emulator.vendors.openvino.reader import DEEPEST, TooDeepError, has_big_numbers, read_json
+from emulator.vendors.openvino.reader import TooDeepError, has_big_numbers, read_json
 from emulator.vendors.openvino.release import Release
 
 _LONGEST_ODD = 8 * 1024**2  # bytes
@@ -50,7 +50,7 @@ def load_body(request: WireRequest, limit: int = 0) -> JSON:
     if not odd and not (limit and text.count(b"{") + text.count(b"[") > limit):
         return body
     try:
-        return read_json(text, limit or DEEPEST)
+        return read_json(text, limit)
     except TooDeepError:
         raise body_refusal("JSON body exceeds maximum nesting depth" if limit else "Cannot parse JSON body") from None
     except ValueError:

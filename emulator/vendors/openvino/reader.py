@@ -30,7 +30,7 @@ _EXACT = 0x1FFFFF_FFFFFFFF  # up to there digits of a fraction count one by one
 _SIGNIFICANT = 17  # digits
 _LONG = 300  # digits: from there on a whole number may be too big
 DEEPEST = 20_000
-"""Levels of a body where the server knows no limit: its stack is one."""
+"""Levels of a body where the server's release knows no limit: its stack is one."""
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _MANY = b"0" * _LONG
 
@@ -49,7 +49,7 @@ def has_big_numbers(text: bytes) -> bool:
 
 
 def read_json(body: bytes, limit: int = 0) -> JSON:
-    """One document; ``limit``: of the levels, 0 for none.
+    """One document; ``limit``: of the levels, 0 for :data:`DEEPEST`.
 
     Raises:
         ValueError: it is none; :class:`TooDeepError` where the levels are too many.
@@ -57,7 +57,7 @@ def read_json(body: bytes, limit: int = 0) -> JSON:
     text = body.partition(b"\0")[0].decode("utf-8", "replace")
     if text.startswith("\ufeff"):
         raise ValueError("Error: Invalid value. Offset: 0")
-    return _Reader(limit).read(text)
+    return _Reader(limit or DEEPEST).read(text)
 
 
 class _Reader:
@@ -140,7 +140,7 @@ class _Reader:
         self._expected, self._empty = "after", False
         if opened is not None:
             self._open.append(opened)
-            if self._limit and len(self._open) > self._limit:
+            if len(self._open) > self._limit:
                 raise TooDeepError
             self._expected, self._empty = "key" if found == "{" else "value", True
         return True

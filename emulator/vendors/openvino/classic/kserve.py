@@ -33,7 +33,7 @@ from emulator.vendors.openvino.classic.tensors import (
 from emulator.vendors.openvino.decoder import is_int32, is_uint32
 from emulator.vendors.openvino.errors import name_asked
 from emulator.vendors.openvino.habits import REFUSED, OvmsService
-from emulator.vendors.openvino.reader import DEEPEST, TooDeepError, read_json
+from emulator.vendors.openvino.reader import TooDeepError, read_json
 from emulator.vendors.openvino.request import ADD_PACKET
 
 _INPUT = "Could not parse input content. Not valid ndarray detected"
@@ -124,7 +124,7 @@ def load_object(text: bytes, request: WireRequest, service: OvmsService) -> Obje
     limit = service.settings.release.nesting_limit
     try:
         check_json(text, request.most_values, request.most_text)
-        body = read_json(text, limit or DEEPEST)
+        body = read_json(text, limit)
     except TooDeepError as error:
         if limit:
             raise status_refusal("JSON nesting depth exceeds the allowed limit", status=500) from None
