@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 from emulator.core.json import JSON, Object
@@ -50,12 +51,12 @@ def listed_values(parameters: JSON, prompt: str) -> dict[str, list[JSON]]:
     """
     found: dict[str, list[JSON]] = {}
     prompt = prompt[:_PROMPT]
-    known: dict[frozenset[str], list[str]] = {}
+    find = cache(lambda kind: kind.find(prompt))  # once of each kind, however many parameters want it
     numbers = [float(n[0]) if "." in n[0] else int(n[0]) for n in islice(_NUMBER.finditer(prompt), _MOST_NUMBERS)]
     for name, schema in properties_of(parameters).items():
         if not isinstance(schema, dict):
             continue
-        values = _texts_for(name, schema, prompt, known)
+        values = _texts_for(name, schema, prompt, find)
         if not values and (number := _take_number(schema, numbers)) is not None:
             values = [number]
         if values:
@@ -83,8 +84,7 @@ def _take_number(schema: Object, numbers: list[int | float]) -> int | float | No
     return None
 
 
-def _texts_for(name: str, schema: Object, prompt: str, known: dict[frozenset[str], list[str]]) -> list[JSON]:
-    """``known``: what the prompt has of each kind, as far as it was looked for."""
+def _texts_for(name: str, schema: Object, prompt: str, find: Callable[[Kind], list[str]]) -> list[JSON]:
     members = schema.get("enum")
     if isinstance(members, list):
         texts = [member for member in members[:_MOST_MEMBERS] if isinstance(member, str) and member]
@@ -93,11 +93,8 @@ def _texts_for(name: str, schema: Object, prompt: str, known: dict[frozenset[str
         return []
     words = {word.lower() for word in _WORDS.findall(name)} | {str(schema.get("format", ""))}
     for kind in _KINDS:
-        if kind.words & words:
-            if kind.words not in known:
-                known[kind.words] = kind.find(prompt)
-            if known[kind.words]:
-                return [value.replace("'", "") for value in known[kind.words]]
+        if kind.words & words and (values := find(kind)):
+            return [value.replace("'", "") for value in values]
     return []
 
 

@@ -19,7 +19,7 @@ quantile_of_normal = NormalDist().inv_cdf
 
 def draw_uniforms(key: bytes, size: int) -> list[float]:
     """``size`` numbers strictly between 0 and 1, of 52 bits; fewer are the beginning of more."""
-    words = Struct(f">{size}Q").unpack(shake_128(key).digest(8 * size))
+    words = Struct(f">{size}Q").unpack(shake_128(key).digest(8 * size))  # struct.unpack remembers each form
     return [((word >> 12) + 0.5) * 2.0**-52 for word in words]
 
 
