@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from emulator.core.bounds import DEFAULT, CallBounds
 from emulator.core.errors import LONGEST as ERROR_TEXT
 from emulator.dialects.lark import LONGEST_GRAMMAR
+from emulator.engine.arguments import _MOST_MEMBERS, _MOST_NUMBERS, _PROMPT
+from emulator.engine.tools import _MOST_TRIALS
+from emulator.scenario.outcomes import _MOST_FAULTS
+from emulator.scenario.reader import _DEEPEST
 from emulator.scenario.regex import LONGEST, MOST_STEPS
 from emulator.vendors.openvino.reader import DEEPEST
 
@@ -48,6 +52,8 @@ _REST = f"""
 | a schema to meet | 6,000 steps, 64 KiB of JSON, 96 levels; reading a pattern counts, too | the vendor's refusal: no instance was found within the bound |
 | a grammar of a custom tool | {LONGEST_GRAMMAR:,} characters, 500 rules, each read again only so often | the vendor's refusal: the grammar is not valid |
 | levels of a body of JSON | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | what the vendor says of a body that is no JSON, or is too deep |
+| values of a prompt that a tool's parameters may take | the first {_PROMPT:,} characters of the prompt, {_MOST_MEMBERS} members of an enumeration, {_MOST_NUMBERS} numbers, {_MOST_TRIALS} parameters | values of our own |
+| faults of one rule | {_MOST_FAULTS} | `emulator check` and `PUT` name the line |
 | a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
 | a text that an error repeats, a value of the request or a name in it | {ERROR_TEXT:,} characters | its beginning |
 | a prompt | one beyond 1 MiB of text is taken to go on as it begins when its tokens are counted | |
@@ -57,7 +63,7 @@ _REST = f"""
 | a clock's scale | 0.000001 to 1,000,000 | the same |
 | a deployment's dimensions | 65,536 | the same |
 | a limit's amount | 10^15 | the same |
-| a file of a scenario | 50,000 values and 8 MiB of text once aliases are written out, 500 levels | the same |
+| a file of a scenario | 50,000 values and 8 MiB of text once aliases are written out, {_DEEPEST} levels | the same |
 | a file of a scenario, or of an answer beside it | 16 MiB; all answers together 64 Mi characters | the same |
 | credentials of a scenario | 1,000 | the same |
 | mistakes of a scenario or a control request | the first 200 are told one by one | how many more there are |
