@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from emulator.core.duration import parse_duration
@@ -82,3 +82,6 @@ Size = Annotated[int, BeforeValidator(_read_size), WithJsonSchema(SIZE_SCHEMA)]
 
 Whole = Annotated[int, BeforeValidator(_read_whole)]
 """An integer; ``1e3`` is one too."""
+
+HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
+"""The value of a header: it has no line break and no other control character but the tab."""

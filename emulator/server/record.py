@@ -123,7 +123,7 @@ class Recorder:
             exchange.match,
             bool(self._emulator.rules) and exchange.match is not None,
             exchange.error,
-            exchange.hint,
+            exchange.hint and self._emulator.tokens.cut(exchange.hint),
             exchange.limits,
             usage,
             exchange.planned_ttft,

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from emulator.core.bounds import DEFAULT, CallBounds
+from emulator.core.bounds import DEFAULT, CallBounds, is_long
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling, Tool
 from emulator.core.delivery import Delivery, Piece
 from emulator.core.errors import EmulatedError, ErrorKind
@@ -199,3 +199,12 @@ def test_what_is_nested_beyond_the_fast_reader_is_short() -> None:
     deep = b"[" * 300 + b'"%b"' % (b"a" * 5_000_000) + b"]" * 300
     with pytest.raises(ValueError, match="nested too deeply"):
         parse_json(deep)
+
+
+def test_vectors_that_a_scenario_fixes_are_counted_as_they_are() -> None:
+    two, three = EmbeddingAsk(inputs=("a",) * 2), EmbeddingAsk(inputs=("a",) * 3, dimensions=1)
+    _SMALL.check_vectors(two, 8)
+    _SMALL.check_vectors(three, 0)
+    with pytest.raises(EmulatedError, match="24 numbers in vectors are asked for, and one call may have 16"):
+        _SMALL.check_vectors(three, 8)
+    assert [is_long(two, _DEPLOYMENT, fixed) for fixed in (0, 32_768, 40_000)] == [False, False, True]

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import NamedTuple, TextIO
@@ -24,8 +25,8 @@ _DIM, _GREEN, _YELLOW, _RED = "2", "32", "33", "31"
 
 
 def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> bool:
-    """Set up the ``emulator`` logger; true if lines are JSON (``auto``: text on a terminal)."""
-    as_json = form == "json" or (form == "auto" and not stream.isatty())
+    """Set up the ``emulator`` logger; true if lines are JSON."""
+    as_json = writes_json(form, stream)
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_JsonFormatter() if as_json else _TextFormatter("%(levelname)s %(message)s"))
     for name in ("emulator", *_OTHERS):
@@ -34,6 +35,16 @@ def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> boo
         logger.setLevel(logging.ERROR if name in _OTHERS else level.upper())
         logger.propagate = False
     return as_json
+
+
+def writes_json(form: str, stream: TextIO) -> bool:
+    """Whether lines are JSON (``auto``: text on a terminal)."""
+    return form == "json" or (form == "auto" and not stream.isatty())
+
+
+def write_row(message: str, fields: Mapping[str, object]) -> str:
+    """A line of JSON of this moment, with more than its message."""
+    return _dump({"time": _stamp(time.time()), "level": "info", "message": message, **fields})
 
 
 def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
@@ -67,13 +78,21 @@ def _stamp(seconds: float) -> str:
 
 
 class AccessLog:
-    """Collects one line per journal entry and writes them in batches; ``colour``: of text, as the terminal wants it."""
+    """Collects one line per journal entry and writes them in batches.
 
-    def __init__(self, *, as_json: bool, stream: TextIO = sys.stderr, colour: bool | None = None) -> None:
+    Args:
+        colour: of text, as the terminal wants it.
+        folds: text goes on below where a line of a terminal ends; elsewhere a call is one line, for ``grep``.
+    """
+
+    def __init__(
+        self, *, as_json: bool, stream: TextIO = sys.stderr, colour: bool | None = None, folds: bool | None = None
+    ) -> None:
         coloured = wants_colour(stream) if colour is None else colour
+        folded = stream.isatty() if folds is None else folds
 
         def as_text(entry: Entry, nearest: str) -> str:
-            return _as_text(entry, nearest, coloured=coloured)
+            return (_fold if folded else _as_line)(entry, nearest, coloured=coloured)
 
         self._form: Callable[[Entry, str], str] = _as_json if as_json else as_text
         self._stream = stream
@@ -112,7 +131,18 @@ class _Part(NamedTuple):
     style: str = ""
 
 
-def _as_text(entry: Entry, nearest: str, *, coloured: bool) -> str:
+def _as_line(entry: Entry, nearest: str, *, coloured: bool) -> str:
+    """All that is said of a call, on one line."""
+    parts = [*_parts(entry), *(_Part(escape(sentence), _YELLOW) for sentence in _sentences(entry, nearest))]
+    return _GAP.join(_paint(part, coloured) for part in parts)
+
+
+def _sentences(entry: Entry, nearest: str) -> Iterator[str]:
+    """What explains a call."""
+    yield from filter(None, (entry.hint, nearest and f"no rule matched. {nearest}"))
+
+
+def _fold(entry: Entry, nearest: str, *, coloured: bool) -> str:
     """As many words on a line as fit; what is explained stands on lines of its own below."""
     lines: list[list[_Part]] = [[]]
     left = _WIDTH
@@ -123,7 +153,7 @@ def _as_text(entry: Entry, nearest: str, *, coloured: bool) -> str:
         lines[-1].append(part)
         left -= len(part.text) + len(_GAP)
     written = [_GAP.join(_paint(part, coloured) for part in line) for line in lines]
-    for sentence in filter(None, (entry.hint, nearest and f"no rule matched. {nearest}")):
+    for sentence in _sentences(entry, nearest):
         written += [_paint(_Part(line, _YELLOW), coloured) for line in _wrap(sentence)]
     return f"\n{_INDENT}".join(written)
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from emulator.control.entry import Attempts, Entry, Evidence, Explainer, Kept, LimitCheck, find_p99, thin
 from emulator.core.plan import Choice, Usage
-from emulator.core.secret import cut_body, cut_call, cut_credentials
+from emulator.core.redaction.values import cut_head
 from emulator.core.wire import NOTHING, Headers, WireRequest
 from emulator.faults import Strike
 from emulator.scenario.match import Match, Verdict
+from emulator.scenario.tokens import NO_TOKENS
+from emulator.server.told.kept import is_telling, keep
 from emulator.server.wire.pump import Sent
 
 TOKEN = 24  # bytes that a token takes in an answer, with its time; its text is shared by all who say it
@@ -155,7 +157,7 @@ class Trace:
         return 0 if self.usage is None else self.usage.completion_tokens
 
     def cut(self) -> None:
-        """Keep of bodies what there is room for, and no credential; say how large that is."""
+        """Keep of bodies what there is room for, and no credential of the head; say how large that is."""
         wire, most = self.wire, self.most
         times = self.sent.pack()
         if not most:
@@ -163,13 +165,8 @@ class Trace:
             return
         wire.forget_json()
         wire.documents = NOTHING  # what is kept is bounded where it is kept
-        cut_credentials(wire)
+        cut_head(wire)
         self._shorten(most)
-        cut = cut_body if self.operation is None else cut_call
-        wire.body = cut(wire.body)
-        self.body = None if self.body is None else cut(self.body)
-        if self.raw is not None and cut(self.raw) != self.raw:
-            self.raw = None
         said = 0 if self.choice is None else self.choice.count * TOKEN
         if self.body is not None:
             said += min(most, len(self.body))
@@ -269,8 +266,9 @@ class Trace:
         return self.traceparent or read_traceparent(self.wire.headers)
 
     def _keep(self) -> Kept:
-        kept = keep(self.wire, (*self.headers, *self.extra), self.body, self.choice, self.most)
-        if self.raw is not None:
+        tokens = NO_TOKENS if self.explainer is None else self.explainer.tokens
+        kept = keep(self.wire, (*self.headers, *self.extra), self.body, self.choice, self.most, tokens)
+        if self.raw is not None and not is_telling(self.raw, tokens):
             kept.raw = self.raw[: self.sent.size]
             kept.strikes = tuple([strike for strike in self.strikes if strike.at <= self.sent.size])
         if self.stream or self.raw is not None:
@@ -278,19 +276,6 @@ class Trace:
         kept.request_cut, kept.size = self.request_cut, self.size
         kept.response_cut |= self.response_cut
         return kept
-
-
-def keep(wire: WireRequest, headers: Headers, body: bytes | None, choice: Choice | None, most: int) -> Kept:
-    """Request and answer, each body up to ``most`` bytes."""
-    kept = Kept(wire, headers)
-    if body is not None:
-        kept.body = body[:most]
-    if choice is not None:
-        text = choice.said.text if len(choice.spans) == 1 else choice.text()
-        kept.text, kept.tool_calls = text[:most], choice.tool_calls
-        kept.response_cut = len(text) > most
-    kept.response_cut |= body is not None and len(body) > most
-    return kept
 
 
 def read_traceparent(headers: Mapping[str, str]) -> str | None:

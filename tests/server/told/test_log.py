@@ -21,7 +21,7 @@ MOMENT = datetime(2026, 1, 1, 12, 30, 15, 250_000, tzinfo=UTC).timestamp()
 async def log(start: Start, *prompts: str, as_json: bool) -> list[str]:
     toy = await start(RULES, vendors=[TOY])
     stream = io.StringIO()
-    access = AccessLog(as_json=as_json, stream=stream, colour=False)
+    access = AccessLog(as_json=as_json, stream=stream, colour=False, folds=True)
     toy.built.journal.listeners.append(access)
     for prompt in prompts:
         await toy.ask("toy", "/chat", {"prompt": prompt, "max": 3}, headers={"x-key": "k"})
@@ -31,7 +31,7 @@ async def log(start: Start, *prompts: str, as_json: bool) -> list[str]:
 
 async def write(entry: Entry, *, colour: bool = False) -> list[str]:
     stream = io.StringIO()
-    access = AccessLog(as_json=False, stream=stream, colour=colour)
+    access = AccessLog(as_json=False, stream=stream, colour=colour, folds=True)
     access(entry)
     access.flush()
     return stream.getvalue().splitlines()
@@ -111,7 +111,7 @@ async def test_the_words_of_a_line(fields: dict[str, object], says: str) -> None
 @pytest.mark.parametrize("field", ["path", "deployment", "principal", "hint", "method", "error", "rule"])
 async def test_a_client_can_neither_end_a_line_nor_move_the_cursor(field: str, as_json: bool, letter: str) -> None:
     stream = io.StringIO()
-    access = AccessLog(as_json=as_json, stream=stream, colour=False)
+    access = AccessLog(as_json=as_json, stream=stream, colour=False, folds=True)
     access(make_entry(**{field: f"a{letter}b"}))
     access.flush()
     written = stream.getvalue()
@@ -202,3 +202,18 @@ class Terminal(io.StringIO):
 )
 def test_colours_are_for_terminals(stream: io.StringIO, environment: Mapping[str, str], colour: bool) -> None:
     assert wants_colour(stream, environment) is colour
+
+
+async def test_elsewhere_than_on_a_terminal_a_call_is_one_line(start: Start) -> None:
+    toy = await start(RULES, vendors=[TOY])
+    stream = io.StringIO()
+    access = AccessLog(as_json=False, stream=stream)
+    toy.built.journal.listeners.append(access)
+    await toy.ask("toy", "/chat", {"prompt": "Bye", "max": 3}, headers={"x-key": "k"})
+    access(make_entry(path="/" + "a" * 47, hint="a hint " * 30, rule="b" * 60, faults=("truncate",) * 5))
+    access.flush()
+    unmatched, long = stream.getvalue().splitlines()
+    assert unmatched.startswith("00:00:00.000  200  POST  /chat  toy toy  default")
+    assert "  no rule matched. The nearest is 'greets'" in unmatched
+    assert len(long) > 300
+    assert long.endswith("a hint ")

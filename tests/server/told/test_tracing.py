@@ -62,7 +62,8 @@ async def test_a_server_sends_its_traces_to_a_collector(tmp_path: Path) -> None:
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"}
     ports = tmp_path / "ports.json"
-    command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--port-file", str(ports)]
+    flags = ["--port", "0", "--port-file", str(ports), "--log-format", "text"]
+    command = [sys.executable, "-m", "emulator", "serve", *flags]
     process = await asyncio.create_subprocess_exec(*command, env=environ, stderr=asyncio.subprocess.PIPE)
     assert process.stderr is not None
     try:

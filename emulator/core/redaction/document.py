@@ -1,0 +1,246 @@
+"""JSON with every credential in it cut, whole or not: where it was cut, or is no JSON after all, the rest is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from emulator.core.redaction.names import Place, is_secret_name, list_words, split_name
+
+Secret = Callable[[str, str], str]
+Value = Callable[[Place, str, str], str]
+
+_NAME = re.compile(r'"([^"\\]*)\\*"\s*:')
+_SUSPECTS = tuple(  # each by itself, as an expression that begins with one character is quick
+    map(
+        re.compile,
+        (
+            r"\\u00",
+            r":\\*/\\*/",
+            r'[?&;][^?&;=\s"]{1,128}=',
+            r'\[\s*\[\s*\\*"',
+            r"[{\[,:]\s*'",
+            r'[{,]\s*[^\s"{}\[\],:]+\s*:',
+        ),
+    )
+)
+_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)("|\\?\Z)|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+_NUMBER = re.compile(r"-?\d[\d.eE+-]{3,}")
+_LITERALS = ("true", "false", "null")
+_ASSIGNED = re.compile(r"\s*([\w.-]{1,128})(\s*[:=]\s*)(.*)", re.DOTALL)
+
+_PLACES: dict[str, Place] = {
+    **dict.fromkeys(("headers", "header", "httpheaders", "extraheaders", "requestheaders", "defaultheaders"), "header"),
+    **dict.fromkeys(
+        ("env", "environ", "environment", "environmentvars", "environmentvariables", "envvars"), "variable"
+    ),
+    **dict.fromkeys(("query", "queryparams", "queryparameters", "searchparams", "form"), "field"),
+}
+_NAMES = list_words("name key header headername field variable")  # of a pair: it says what the value is
+_VALUES = list_words("value val default secretvalue values")
+_KINDS = list_words("type kind authtype authenticationtype credentialtype scheme")
+_ABOUT = _KINDS | {"name", "in", "domain", "path", "description", "title", "expires", "format"}
+_SCHEMA = list_words("$ref anyOf oneOf allOf enum const description additionalProperties")
+_TYPES = list_words("string object array number integer boolean null")
+_EXAMPLES = list_words("default const example examples enum")
+# Beside a token or in it: it is a piece of text.
+_PIECE = list_words("logprob bytes top_logprobs special text score")
+
+
+@dataclass(slots=True)
+class _Node:
+    """A value: ``kind`` is its first character, ``0`` of what is neither text nor container.
+
+    Fields:
+        name: of the member that it is.
+        closed: it is whole; of what was cut nobody knows what else it had.
+    """
+
+    kind: str
+    start: int
+    end: int
+    name: str = ""
+    closed: bool = False
+    nodes: list[_Node] = field(default_factory=list)
+
+
+def redact_document(text: str, redact_secret: Secret, redact: Value) -> str:
+    """Cut every credential of a document; what is JSON stays JSON of the same shape."""
+    if not _may_hold(text):
+        return text
+    parts, at = [], 0
+    for start, end, shown in sorted(_Redaction(text, redact_secret, redact).find()):
+        parts += [text[at:start], shown]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _may_hold(text: str) -> bool:
+    """Cheaper than reading it, which most documents need not be."""
+    if any(suspect.search(text) for suspect in _SUSPECTS):
+        return True
+    return any(map(_is_telling, {*_NAME.findall(text)}))
+
+
+def _is_telling(name: str) -> bool:
+    if is_secret_name("member", name):
+        return True
+    joined = _join(name)
+    return joined in _PLACES or joined in _VALUES or joined == "key"
+
+
+def _join(name: str) -> str:
+    return "".join(split_name(name))
+
+
+def _read(text: str) -> _Node:
+    """The tree of a text that may have been cut, or is no JSON."""
+    root = _Node("[", 0, len(text))
+    stack, name = [root], ""
+    for found in _TOKEN.finditer(text):
+        top, first = stack[-1], found[0][0]
+        if first in "{[":
+            stack.append(_Node(first, found.start(), len(text), name))
+            top.nodes.append(stack[-1])
+            name = ""
+        elif first in "}],":
+            if first != "," and len(stack) > 1:
+                stack.pop().closed = True
+            name = ""
+        elif first == ":":
+            name = name or _take_name(text, top)
+        else:
+            quoted = first == '"'
+            start, end = found.span(1) if quoted else found.span()
+            top.nodes.append(_Node(first if quoted else "0", start, end, name))
+    return root
+
+
+def _take_name(text: str, top: _Node) -> str:
+    """What stands before a colon in an object."""
+    is_name = top.kind == "{" and bool(top.nodes) and top.nodes[-1].kind in '"0'
+    return _decode(text, top.nodes.pop()) if is_name else ""
+
+
+def _decode(text: str, node: _Node) -> str:
+    """What a text says; an escape that was cut, or is none, as far as it goes."""
+    raw = text[node.start : node.end]
+    if "\\" not in raw:
+        return raw
+    raw = re.sub(r"\\(?:u[0-9a-fA-F]{0,3})?\Z", "", raw) if re.search(r"(?<!\\)(?:\\\\)*\\(?:u.{0,3})?\Z", raw) else raw
+    for attempt in (raw, re.sub(r"\\(?![\"\\/bfnrtu])", r"\\\\", raw)):
+        try:
+            said: str = json.loads(f'"{attempt}"', strict=False)
+            return said
+        except ValueError:
+            continue
+    return raw
+
+
+def _encode(said: str) -> str:
+    has_surrogates = any("\ud800" <= letter <= "\udfff" for letter in said)
+    return json.dumps(said, ensure_ascii=has_surrogates)[1:-1]
+
+
+class _Redaction:
+    """What is to be put in place of what, in one text."""
+
+    def __init__(self, text: str, redact_secret: Secret, redact: Value) -> None:
+        self._text = text
+        self._redact_secret = redact_secret
+        self._redact = redact
+
+    def find(self) -> Iterator[tuple[int, int, str]]:
+        """Start, end and what is shown of each part that changes."""
+        waiting: list[tuple[_Node, Place, str]] = [(_read(self._text), "member", "")]
+        while waiting:
+            node, place, secret = waiting.pop()
+            judge = self._judge_members if node.kind == "{" else self._judge_items
+            for inner, inner_place, inner_secret in judge(node, place, secret):
+                if inner.kind in "{[":
+                    waiting.append((inner, inner_place, inner_secret))
+                elif (shown := self._show(inner, inner_place, inner_secret)) is not None:
+                    yield inner.start, inner.end, shown
+
+    def _judge_items(self, node: _Node, place: Place, secret: str) -> Iterator[tuple[_Node, Place, str]]:
+        """Of a list; ``[["Cookie", "a=b"]]`` is a list of pairs."""
+        for item in node.nodes:
+            pair = item.nodes
+            if item.kind == "[" and [inner.kind for inner in pair] == ['"', '"']:
+                name = _decode(self._text, pair[0])
+                yield pair[0], "member", secret
+                yield pair[1], place, secret or (name if is_secret_name("variable", name) else "")
+            else:
+                yield item, place, secret
+
+    def _judge_members(self, node: _Node, place: Place, secret: str) -> Iterator[tuple[_Node, Place, str]]:
+        """Of an object, each with the name of the credential that it is, if it is one."""
+        paired, keyed = self._find_pair(node), self._is_key_of_kind(node)
+        for member in node.nodes:
+            joined = _join(member.name)
+            held = "" if joined in _ABOUT else secret
+            if self._is_secret(member, node, place) or (keyed and joined == "key"):
+                held = held or member.name
+            elif paired and joined in _VALUES:
+                held = held or paired
+            if held and node.name == "properties" and self._is_schema(member):
+                yield from self._judge_schema(member, held)
+                continue
+            yield member, _PLACES.get(joined, place if member.kind not in "{[" else "member"), held
+
+    def _judge_schema(self, node: _Node, secret: str) -> Iterator[tuple[_Node, Place, str]]:
+        """The schema of an argument that will be a credential is none, but what it gives for example may be one."""
+        for member in node.nodes:
+            yield member, "member", secret if member.name in _EXAMPLES else ""
+
+    def _is_secret(self, member: _Node, node: _Node, place: Place) -> bool:
+        if not is_secret_name(place, member.name) and not is_secret_name("member", member.name):
+            return False
+        if member.name != "token":
+            return True
+        around = member.nodes if member.kind == "{" else node.nodes
+        return _PIECE.isdisjoint(inner.name for inner in around)
+
+    def _find_pair(self, node: _Node) -> str:
+        """The name of a credential that ``{"name": …, "value": …}`` has; empty: it has none."""
+        for member in node.nodes:
+            if member.kind == '"' and _join(member.name) in _NAMES:
+                name = _decode(self._text, member)
+                return name if is_secret_name("variable", name) else ""
+        return "" if node.closed else "value"
+
+    def _is_key_of_kind(self, node: _Node) -> bool:
+        """``{"type": "ApiKey", "key": …}``."""
+        kinds = [member for member in node.nodes if member.kind == '"' and _join(member.name) in _KINDS]
+        said = any(is_secret_name("member", _decode(self._text, kind)) for kind in kinds)
+        return said or not (kinds or node.closed)
+
+    def _is_schema(self, node: _Node) -> bool:
+        if node.kind != "{":
+            return False
+        types = [inner for inner in node.nodes if inner.name == "type" and inner.kind == '"']
+        if types:
+            return _decode(self._text, types[0]) in _TYPES
+        return any(inner.name in _SCHEMA for inner in node.nodes)
+
+    def _show(self, node: _Node, place: Place, secret: str) -> str | None:
+        """What takes the place of a value; ``None``: it stays."""
+        if node.kind == "0":
+            return self._show_bare(self._text[node.start : node.end]) if secret else None
+        said = _decode(self._text, node)
+        if secret:
+            shown = self._redact_secret(secret, said)
+        elif place != "member" and not node.name and (given := _ASSIGNED.fullmatch(said)):
+            shown = f"{given[1]}{given[2]}{self._redact(place, given[1], given[3])}"
+        else:
+            shown = self._redact(place, "", said)  # its name was looked at before
+        return None if shown == said else _encode(shown)
+
+    def _show_bare(self, said: str) -> str | None:
+        if said in _LITERALS:
+            return None
+        if _NUMBER.fullmatch(said):
+            return "0"
+        return None if said.strip("-").isdigit() else "…"
