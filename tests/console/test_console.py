@@ -77,7 +77,7 @@ def test_a_call_is_opened_read_and_closed_by_keyboard_alone(look: Open, emulator
     assert "#2 POST" in text
     assert "'greets': prompt does not hold" in text
     assert "Bearer dapi…" in text
-    assert '-H "authorization: Bearer $TOKEN"' in text
+    assert "-H 'authorization: Bearer '\"$TOKEN\"" in text
     assert "dapi-search-secret" not in page.content()
     page.keyboard.press("Escape")
     detail.wait_for(state="detached")

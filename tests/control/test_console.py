@@ -1,6 +1,8 @@
 """The console's page as it is served; `tests/console` opens it in a browser."""
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 
 import pytest
 
@@ -23,6 +25,9 @@ async def test_the_console_is_one_page_that_asks_only_its_own_host(toy: Running,
     assert (answer.status, answer.header("Content-Type")) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in (answer.header("Content-Security-Policy") or "")
     page = answer.body.decode()
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in (answer.header("Content-Security-Policy") or "")
     assert page.startswith("<!doctype html>")
     assert not re.search(r"(src|href)=[\"'](?!data:|#)|@import|https?://(?!www\.w3\.org|127\.0\.0\.1:4010/)", page)
 
@@ -34,7 +39,11 @@ async def test_a_report_is_the_page_with_the_calls_inside(toy: Running) -> None:
         asked = {"title": "run", **({} if session is None else {"session": session})}
         answer = await control(toy, "POST", "/report", asked)
         assert (answer.status, answer.header("Content-Type")) == (200, "text/html; charset=utf-8")
-        run = read_run(answer.body.decode())
+        page = answer.body.decode()
+        policy = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; script-src'
+        assert policy in page
+        assert "connect-src 'none'" in page
+        run = read_run(page)
         assert (run["title"], len(as_array(run["calls"]))) == ("run", count)
         views = {"/scenario", "/rules", "/limits", "/deployments", "/status", "/timing"}
         assert set(as_object(run["answers"])) == views

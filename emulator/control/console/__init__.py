@@ -1,20 +1,46 @@
 """The console: one page that loads nothing but what the control plane says."""
 
+import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 
-PAGE_HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Cache-Control": "no-store",
-    # Whatever a page of ours were made to say, the browser asks nobody else.
-    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+_META = '<meta charset="utf-8">\n'
 
 
 @cache
 def read_page() -> bytes:
     """The page as it is served."""
-    return files(__name__).joinpath("console.html").read_bytes()
+    folder = files(__name__)
+    return folder.joinpath("console.html").read_bytes().replace(b"/*curl.js*/", folder.joinpath("curl.js").read_bytes())
+
+
+@cache
+def page_headers() -> dict[str, str]:
+    """The headers of the page."""
+    return {
+        "Content-Type": "text/html; charset=utf-8",
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": f"{_word_policy('self')}; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+@cache
+def read_alone() -> str:
+    """The page for a file, which has no headers: it says itself what it may do, and asks nobody."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{_word_policy("none")}">\n'
+    return read_page().decode().replace(_META, _META + policy, 1)
+
+
+def _word_policy(asked: str) -> str:
+    """Whatever the page were made to say, the browser runs the page's own script alone, and asks nobody else."""
+    (script,) = _SCRIPT.findall(read_page())
+    digest = b64encode(sha256(script).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        f"connect-src '{asked}'; base-uri 'none'; form-action 'none'"
+    )
