@@ -1,13 +1,57 @@
-"""How commands speak to an emulator of this machine."""
+"""Whose certificate commands accept. What a probe needs of this is imported with it, and nothing else."""
+
+from __future__ import annotations
 
 import ssl
 
+TYPE_CHECKING = False  # as in probe.py
+if TYPE_CHECKING:
+    from emulator.settings import Settings
 
-def trust_all(url: str) -> ssl.SSLContext | None:
-    """Whoever answers is taken for it: its certificate is our own. ``None``: the URL needs no TLS."""
-    if not url.lower().startswith("https:"):
-        return None
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine, whoever runs the network: a loopback address, ``localhost`` or below."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    from ipaddress import IPv6Address, ip_address
+
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def trust_all() -> ssl.SSLContext:
+    """Return what accepts any certificate; for loopback alone, and where no secret is sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def choose_trust(url: str, settings: Settings, *, has_token: bool = False) -> ssl.SSLContext | None:
+    """Return whom to trust behind a URL; absent: it needs no TLS.
+
+    On loopback any certificate will do, unless a token is sent; elsewhere one of the system's authorities, of
+    ``SSL_CERT_FILE``, of the user's local authority or the one that the settings serve.
+
+    Raises:
+        ValueError: the URL is none.
+    """
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if parts.scheme.lower() != "https":
+        return None
+    if is_loopback(parts.hostname or "") and not has_token:
+        return trust_all()
+    from emulator.server.tls.tls import find_authority
+
+    context = ssl.create_default_context()
+    for file in (find_authority(settings), settings.tls_cert):
+        if file is not None and file.is_file():
+            context.load_verify_locations(file)
     return context

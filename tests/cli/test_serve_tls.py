@@ -26,7 +26,8 @@ from tests.wire import Running
 @contextmanager
 def serving_tls(folder: Path, *arguments: str) -> Iterator[tuple[dict[str, str], Path]]:
     """Base URLs, and the file that the banner says clients should trust; the authority lies in ``folder / "tls"``."""
-    with serving(folder, "--tls", "--tls-dir", str(folder / "tls"), *arguments) as (process, urls):
+    flags = ["--log-format", "text", "--tls", "--tls-dir", str(folder / "tls"), *arguments]
+    with serving(folder, *flags) as (process, urls):
         assert process.stderr is not None
         line = next(line for line in process.stderr if "SSL_CERT_FILE=" in line)
         yield urls, Path(line.split("SSL_CERT_FILE=")[1].strip())

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from emulator.server.tls.authority import Authority, key_usage
+from emulator.server.tls.authority import Authority
+from emulator.server.tls.signing import key_usage
 
 _DAY = datetime.timedelta(days=1)
 _SESSIONS = ".localhost"

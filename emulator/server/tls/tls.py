@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
-import re
-import socket
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulator.server.process.complain import explain_certificate, explain_file
+from emulator.server.tls.names import can_be_named, find_own_names
 from emulator.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from emulator.server.tls.authority import Authority
 
-_NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*", re.IGNORECASE)
 _ALWAYS = ("localhost", "*.localhost", "127.0.0.1", "::1")
 
 
@@ -50,11 +47,14 @@ def open_tls(settings: Settings) -> Tls:
         except OSError as error:
             reason = explain_certificate(settings.tls_cert, settings.tls_key, error)
             raise SettingsError(f"--tls-cert, --tls-key: {reason}") from None
+    names = find_names(settings.host, settings.tls_name)
     authority = open_authority(settings)
     try:
+        from emulator.server.tls.constraints import find_uncovered
         from emulator.server.tls.leaf import make_context
 
-        return Tls(make_context(authority, find_names(settings.host, settings.tls_name)), authority)
+        outside = find_uncovered(authority.certificate, names)  # a machine that has another name by now
+        return Tls(make_context(authority, [name for name in names if name not in outside]), authority)
     except OSError as error:
         raise SettingsError(f"cannot make a certificate: {explain_file(error)}") from None
 
@@ -82,7 +82,20 @@ def open_authority(settings: Settings) -> Authority:
         raise SettingsError(
             f"a certificate of our own needs the package {error.name}: pip install 'llm-emulator[tls]'"
         ) from None
-    return keep_authority(settings.tls_dir or data_folder() / "tls")
+    return keep_authority(_find_folder(settings), _find_asked(settings))
+
+
+def find_authority(settings: Settings) -> Path | None:
+    """Return the certificate of the user's local authority, if there is one; none is made."""
+    try:
+        file = _find_folder(settings) / "authority" / "ca.pem"
+    except SettingsError:
+        return None
+    return file if file.is_file() else None
+
+
+def _find_folder(settings: Settings) -> Path:
+    return settings.tls_dir or data_folder() / "tls"
 
 
 def data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
@@ -109,15 +122,12 @@ def find_names(host: str, asked: Sequence[str] = ()) -> list[str]:
         SettingsError: what is asked for is no host's name.
     """
     for name in asked:
-        if not _can_be_named(name):
+        if not can_be_named(name):
             raise SettingsError(f"--tls-name takes host names and addresses, not {name!r}")
-    found = filter(_can_be_named, (socket.gethostname(), host))
+    found = [*find_own_names(), *filter(can_be_named, [host])]
     return list(dict.fromkeys([*_ALWAYS, *(name.lower() for name in (*found, *asked))]))
 
 
-def _can_be_named(name: str) -> bool:
-    """Whether a client can ask for it; the address that means every address cannot be."""
-    try:
-        return not ipaddress.ip_address(name).is_unspecified
-    except ValueError:
-        return len(name) <= 253 and _NAME.fullmatch(name) is not None
+def _find_asked(settings: Settings) -> list[str]:
+    """Return the names that an authority has to sign for, whatever this machine is called."""
+    return [name.lower() for name in (settings.host, *settings.tls_name) if can_be_named(name)]

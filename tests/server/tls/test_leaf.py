@@ -18,7 +18,7 @@ from tests.server.shakes import shake, trusting
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return keep_authority(tmp_path_factory.mktemp("tls"))
+    return keep_authority(tmp_path_factory.mktemp("tls"), ["emulator", "llm.test"])
 
 
 @pytest.fixture(scope="module")
