@@ -9,7 +9,7 @@ from typing import Protocol
 
 from multidict import CIMultiDict
 
-from emulator.core.secret import cut_credentials
+from emulator.core.redaction.values import redact_request
 from emulator.core.vendor import AnyEndpoint
 from emulator.core.wire import WireRequest
 from emulator.server.told.trace import read_traceparent, size_of
@@ -118,7 +118,7 @@ class Head:
     def __post_init__(self) -> None:
         self.rest = self.name[3] + END
         whole = WireRequest("POST", self.path, headers=self.headers)
-        cut_credentials(whole)
+        redact_request(whole)
         self._kept = whole.headers
         self.size = size_of(self.headers) + (size_of(self.query) if self.query else 0)
         self.address = Address(self.answers.vendor, self.path, self.session, read_traceparent(self.headers))

@@ -7,7 +7,6 @@ from functools import partial
 from emulator.core.bounds import is_light, is_long, is_open
 from emulator.core.plan import Plan
 from emulator.core.record import record
-from emulator.core.secret import cut_call, cut_credentials
 from emulator.core.state import ATTEMPTS, NearState
 from emulator.core.vendor import AnyService, AnyVendor, Call
 from emulator.core.wire import Foretold, Headers, WireRequest, WireResponse, WireStream
@@ -21,7 +20,7 @@ from emulator.server.short.known import Flowing, Head, Written
 from emulator.server.short.slip import Said, Slip
 from emulator.server.told.metrics import VendorMetrics
 from emulator.server.told.trace import AROUND, TOKEN
-from emulator.server.wire.head import LAST_CHUNK, chunk, frame, name_answer, word_head
+from emulator.server.wire.head import LAST_CHUNK, check_headers, chunk, frame, name_answer, word_head
 from emulator.server.wire.pump import Pump
 
 
@@ -97,8 +96,13 @@ class Quick:
             return None
         if attempt and known is None:
             self._memo.remember(wire, identity, call)
+        if isinstance(answer, Flow):
+            state.count_now(session, ATTEMPTS, identity)
+            return answer
+        written = self._word_whole(wire, plan, answer)
         state.count_now(session, ATTEMPTS, identity)
-        return answer if isinstance(answer, Flow) else self._finish(head, wire, call, plan, answer, identity)
+        self._record(head, wire, call, plan, answer, identity)
+        return written
 
     def _make(self, head: Head, wire: WireRequest, call: Call, plan: Plan, identity: bytes) -> _Answer | Flow | None:
         late = plan.due > 0.0
@@ -111,11 +115,8 @@ class Quick:
             return answer
         return self._delay(answer, self._enter(head, wire, call, plan, whole, identity)) if answer.goes_on else None
 
-    def _finish(
-        self, head: Head, wire: WireRequest, call: Call, plan: Plan, answer: _Answer, identity: bytes
-    ) -> Written:
-        """An answer with its head; all of it is as good as sent."""
-        self._record(head, wire, call, plan, answer, identity)
+    def _word_whole(self, wire: WireRequest, plan: Plan, answer: _Answer) -> Written:
+        """An answer with its head."""
         headers, goes_on = (*answer.headers, name_answer(wire.key)), answer.goes_on
         opening = word_head(self._vendor, answer.status, headers, answer.framing, plan.created, keep_alive=goes_on)
         return b"".join((opening, *answer.parts)), goes_on
@@ -185,6 +186,7 @@ class Quick:
         """An answer in one piece that takes its time."""
         headers, started, plan = (*answer.headers, *exchange.extra), exchange.started, exchange.plan
         assert plan is not None
+        check_headers(headers)
 
         def word(now: float) -> bytes:
             return b"".join((word_head(self._vendor, answer.status, headers, answer.framing, now), *answer.parts))
@@ -217,8 +219,6 @@ class Quick:
         plan = emulator.decide(call, UNMATCHED, slip.key, slip.started)
         answer = call.codec.stream(plan, wire) if call.stream else call.codec.render(plan, wire)
         slip.head.close(wire)
-        cut_credentials(wire)
-        wire.body = cut_call(wire.body)
         wire.forget_json()
         headers = (*answer.headers, name_answer(slip.key))
         body = answer.body if isinstance(answer, WireResponse) else None

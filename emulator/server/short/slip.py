@@ -14,7 +14,7 @@ from emulator.core.call import Deployment
 from emulator.core.plan import Choice
 from emulator.core.wire import Headers, WireRequest
 from emulator.server.short.known import Address, Head
-from emulator.server.told.trace import keep
+from emulator.server.told.kept import keep
 
 
 @dataclass(slots=True, eq=False)
@@ -229,7 +229,8 @@ class Slip:
     def _keep(self) -> Kept:
         assert self.teller is not None
         said = self.teller.say(self)
-        kept = keep(said.request, said.headers, said.body, said.choice, self.teller.most)
+        tokens = self.teller.explainer.tokens
+        kept = keep(said.request, said.headers, said.body, said.choice, self.teller.most, tokens)
         if self.events:
             kept.writes = thin((0.0,), self.lateness)
         kept.size = self.size

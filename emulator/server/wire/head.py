@@ -9,10 +9,15 @@ from emulator.core.calendar import LAST
 from emulator.core.reasons import reason_phrase
 from emulator.core.vendor import AnyVendor
 from emulator.core.wire import Headers
+from emulator.server.wire.media import is_inert
 
 _PAIR = ": ".join
 LAST_CHUNK = b"0\r\n\r\n"
 WITHOUT_BODY = (204, 304)  # statuses whose answers end with their head
+_TYPE_NAME = len("content-type")
+_EMPTY = "Content-Length: 0\r\n"
+# The control plane has the same origin: a page among the answers of vendors must not run there.
+_ALONE = "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
 
 
 @lru_cache(maxsize=4)
@@ -34,16 +39,51 @@ def word_head(
     """What comes before the body, in the vendor's way; ``modern``: to a client of HTTP/1.1.
 
     ``dated``: a date is among the headers.
+
+    Raises:
+        ValueError: a header would end its line or the head.
     """
     if not modern:  # to HTTP/1.0 the end of the connection may be all that ends the body
         headers = tuple([pair for pair in headers if pair[0].lower() != "connection"])
-    lines = "\r\n".join([*map(_PAIR, headers), ""])
+    pairs = [*map(_PAIR, headers), ""]
+    _check_lines(pairs)
+    lines = "\r\n".join(pairs)
     own = f"{framing}Date: {_date(int(now))}\r\n" if vendor.date and not dated else framing
     if keep_alive != modern and "\nconnection:" not in f"\n{lines}".lower():
         own += "Connection: keep-alive\r\n" if keep_alive else "Connection: close\r\n"
+    if _may_be_page(status, headers, framing):
+        own += _ALONE
     if vendor.lower_case:
         own = own.lower()
     return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}{own}\r\n".encode("utf-8", "surrogateescape")
+
+
+def check_headers(headers: Headers) -> None:
+    """Find out early what :func:`word_head` would raise.
+
+    Raises:
+        ValueError: a header would end its line or the head.
+    """
+    _check_lines([*map(_PAIR, headers)])
+
+
+def _check_lines(lines: list[str]) -> None:
+    text = "".join(lines)
+    if "\n" in text or "\r" in text or "\0" in text:
+        raise ValueError("a header of an answer has a line break or NUL")
+
+
+def _may_be_page(status: int, headers: Headers, framing: str) -> bool:
+    """A browser might take the answer for a page that runs scripts; of several types it may believe any."""
+    if status in WITHOUT_BODY or framing == _EMPTY:
+        return False
+    typed = False
+    for name, value in headers:
+        if len(name) == _TYPE_NAME and name.lower() == "content-type":
+            if typed or not is_inert(value):
+                return True
+            typed = True
+    return not typed
 
 
 def name_answer(key: bytes) -> tuple[str, str]:

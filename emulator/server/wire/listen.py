@@ -13,7 +13,7 @@ from aiohttp.http_exceptions import BadStatusLine
 
 from emulator.control.api import ControlPlane
 from emulator.control.models import Problem
-from emulator.control.problem import problem_response
+from emulator.control.problem import ProblemError, problem_response
 from emulator.server.address import SessionNameError, address
 from emulator.server.process.complain import explain_address
 from emulator.server.short.lane import Lane
@@ -23,6 +23,7 @@ from emulator.server.wire.door import Door
 from emulator.server.wire.patience import Patience, TimeLimits, keep_house
 from emulator.server.wire.player import GO_ON
 from emulator.server.world.runtime import Runtime
+from emulator.server.world.weight import admit
 
 log = logging.getLogger("emulator")
 _BACKLOG = 2048  # connections that wait to be accepted
@@ -30,6 +31,8 @@ _LONGEST_SHAKE = 60.0  # seconds for TLS to begin
 _FAREWELL = 1.0  # seconds for a client to agree that TLS ends; one that rests in a pool does not listen
 DRAIN = 30.0  # seconds that open answers get after SIGTERM
 _CONTROL = "/_emulator"
+MOST_PORTS_OF_ONE = 100  # ports of one session's own
+MOST_PORTS = 1_000  # ports of all sessions' own; each is an open file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,11 +119,27 @@ class Listeners:
             log.warning("%s", error)
 
     async def open_for(self, session: str, vendor: str) -> str:
-        """The base URL of a vendor on a free port that is a session's own, until the session ends."""
+        """The base URL of a vendor on a free port that is a session's own, until the session ends.
+
+        Raises:
+            ProblemError: 429, as there are too many.
+        """
         key = (session, vendor)
         if key not in self._own:
+            admit(self.runtime.sessions, session)
+            self._check_ports(session)
             self._own[key] = await self._listen(Port(self, vendor, session), 0)
+            self.runtime.sessions.keep(session)
         return self._url(self._own[key].port)
+
+    def _check_ports(self, session: str) -> None:
+        of_session = sum(owner == session for owner, _ in self._own)
+        for count, most, whose in (
+            (of_session, MOST_PORTS_OF_ONE, "this session"),
+            (len(self._own), MOST_PORTS, "sessions"),
+        ):
+            if count >= most:
+                raise ProblemError(429, "Too many ports", f"{count:,} ports of {whose} are open, which is the most.")
 
     def _end(self, session: str) -> None:
         """A session has ended; its ports are closed."""
@@ -245,7 +264,7 @@ class Port:
 
 def _visible(host: str) -> str:
     """An address that a client on this machine can use."""
-    if host in ("0.0.0.0", "::", ""):
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104  # nothing is bound here
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 

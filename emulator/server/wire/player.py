@@ -47,9 +47,6 @@ GO_ON = Played(keep_alive=True)
 END = Played(keep_alive=False)
 
 
-_COPIED = 16 * 1024  # bytes of a body that is small enough to be joined with its head
-
-
 class Player:
     """The answer of one exchange on its connection.
 
@@ -253,10 +250,7 @@ class Player:
         transport = self._http.transport
         if transport is None or transport.is_closing():
             return False
-        if len(more) > _COPIED:
-            transport.writelines((data, more))
-        else:
-            transport.write(data + more)
+        transport.write(data + more)  # no `writelines`: before Python 3.12.9 and 3.13.2 it never pauses (gh-127655)
         if transport.get_write_buffer_size() > MOST_UNSENT:
             try:
                 await self._http.writer.drain()

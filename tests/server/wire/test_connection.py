@@ -27,6 +27,7 @@ from tests.server.toy import TOY
 SECRET = b"dapi-never-to-be-told"
 HEAD = b"Host: x\r\nAuthorization: Bearer " + SECRET + b"\r\n"
 POST = b"POST /chat HTTP/1.1\r\nx-key: k\r\n" + HEAD
+_BOUND = 30  # seconds that a test waits for what must happen; it takes milliseconds
 LIMITS = TimeLimits(head=30, body=120, idle=600)
 
 
@@ -55,11 +56,12 @@ class Served:
 
     async def until(self, phase: Phase) -> Connection:
         """The one connection, once it does that."""
-        while True:
-            await asyncio.sleep(0)
-            clients = self.listeners.clients()
-            if clients and clients[0].phase is phase:
-                return clients[0]
+        async with asyncio.timeout(_BOUND):
+            while True:
+                await asyncio.sleep(0)
+                clients = self.listeners.clients()
+                if clients and clients[0].phase is phase:
+                    return clients[0]
 
     def wait(self, seconds: float) -> None:
         self._patience.look(self.listeners.clients())
@@ -204,9 +206,10 @@ async def test_one_that_does_not_read_its_answer_ends() -> None:
         request = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
         await asyncio.get_running_loop().sock_sendall(sock, request * 16)
         await served.until(Phase.UNREAD)
-        while served.listeners.clients():
-            served.wait(600)
-            await asyncio.sleep(0)
+        async with asyncio.timeout(_BOUND):
+            while served.listeners.clients():
+                served.wait(600)
+                await asyncio.sleep(0)
         sock.close()
 
 
@@ -293,6 +296,7 @@ async def test_a_second_order_to_end_does_not_wait() -> None:
         await asyncio.sleep(0)
         ending.cancel()
         await asyncio.gather(ending, return_exceptions=True)
-        while served.listeners.clients():
-            await asyncio.sleep(0)
+        async with asyncio.timeout(_BOUND):
+            while served.listeners.clients():
+                await asyncio.sleep(0)
         writer.close()
