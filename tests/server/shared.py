@@ -8,6 +8,7 @@ from emulator.scenario.load import load_text
 from emulator.server.replicas.join import joined
 from emulator.server.wire.listen import Listeners
 from emulator.server.world.build import build
+from emulator.state import Loss
 from tests.parsed import JSON
 from tests.server.toy import TOY
 from tests.wire import Answer, Running
@@ -17,10 +18,12 @@ TOYS: Vendors = {"toy": TOY}
 PLAIN = "version: 1\nname: plain\n"
 
 
-async def open_replica(stack: AsyncExitStack, url: str, scenario: str = PLAIN, vendors: Vendors = TOYS) -> Running:
+async def open_replica(
+    stack: AsyncExitStack, url: str, scenario: str = PLAIN, vendors: Vendors = TOYS, loss: Loss = "refuse"
+) -> Running:
     """One more of them, until the stack is closed."""
-    built = build(load_text(scenario, "shared"), vendors=vendors, state_url=url)
-    await stack.enter_async_context(joined(built.runtime))
+    built = build(load_text(scenario, "shared"), vendors=vendors, state_url=url, state_loss=loss)
+    await stack.enter_async_context(joined(built.runtime, is_patient=loss == "local"))
     listeners = Listeners(built.runtime, built.control)
     await listeners.open("127.0.0.1", {"front": 0, **dict.fromkeys(vendors, 0)})
     stack.push_async_callback(listeners.close)

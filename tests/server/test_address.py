@@ -107,3 +107,36 @@ def test_the_path_is_kept_for_links() -> None:
 def test_a_name_that_cannot_be_one_is_refused(path: str, headers: dict[str, str]) -> None:
     with pytest.raises(SessionNameError, match="no session's name"):
         address(path, CIMultiDict(headers))
+
+
+ENTRA = "Zk28Q~" + "dEf.SECRET_REST-of~AzureADClient0123"[:34]
+
+
+@pytest.mark.parametrize("length", [31, 32, 33, 34, 35])
+@pytest.mark.parametrize("written", ["Bearer {}", "{}", "ApiKey {}"])
+@pytest.mark.parametrize("name", ["Authorization", "api-key", "x-api-key"])
+def test_a_real_credential_with_a_tilde_is_never_taken_apart(name: str, written: str, length: int) -> None:
+    secret = "Zk28Q~" + ("aB.~_-9" * 6)[: length - 1] + "z"
+    headers = {name: written.format(secret)}
+    found = address("/", CIMultiDict(headers))
+    assert (found.session, dict(found.headers), found.key_suffix) == ("", headers, "")
+
+
+def test_nor_is_it_as_a_password() -> None:
+    headers = {"Authorization": basic(ENTRA)}
+    found = address("/", CIMultiDict(headers))
+    assert (found.session, dict(found.headers)) == ("", headers)
+
+
+@pytest.mark.parametrize(
+    ("key", "session", "rest"),
+    [
+        pytest.param(f"{ENTRA}~a", "a", ENTRA, id="a real one with a session behind it"),
+        pytest.param("dapi-x~a", "a", "dapi-x", id="a key"),
+        pytest.param("abc8Q~short", "short", "abc8Q", id="one that only begins as one"),
+        pytest.param("abcdQ~" + "a" * 34, "a" * 34, "abcdQ", id="without the digit"),
+    ],
+)
+def test_other_keys_still_name_a_session(key: str, session: str, rest: str) -> None:
+    found = address("/", CIMultiDict({"api-key": key}))
+    assert (found.session, found.headers["api-key"]) == (session, rest)

@@ -283,7 +283,7 @@ async def test_a_reply_says_of_the_request_what_it_is_told_to(start: Start) -> N
     running = await start(f"rules: [{{name: r, reply: {{template: true, text: '{text}'}}}}]", vendors=[TOY])
     headers = {"x-key": "k", "x-emulator-session": "s"}
     bodies = [(await running.ask("toy", "/chat", {"prompt": "Hi"}, headers=headers)).body for _ in range(2)]
-    said = "s: Hi to toy, {} by k at 2026-01-01T00:00:00.000Z"
+    said = "s: Hi to toy, {} by … at 2026-01-01T00:00:00.000Z"
     assert bodies == [said.format(1).encode(), said.format(2).encode()]
 
 

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -43,9 +44,12 @@ class PortFile:
         if self._path.exists() and not self._path.is_file():
             raise OSError(errno.EINVAL, "not a file")
         text = json.dumps(urls, indent=1) + "\n"
-        partial = self._path.with_name(self._path.name + ".partial")
+        descriptor, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
+        partial = Path(name)  # new, so that no link leads elsewhere
         try:
-            partial.write_text(text, encoding="utf-8")
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            partial.chmod(0o666 & ~_read_umask())
             partial.replace(self._path)
         except OSError:
             partial.unlink(missing_ok=True)
@@ -56,6 +60,12 @@ class PortFile:
         with suppress(OSError):
             if self._path is not None and self._path.is_file() and self._path.read_text(encoding="utf-8") == self._text:
                 self._path.unlink()
+
+
+def _read_umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def allow_connections() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from emulator.control.guard import Guard
 from emulator.control.models import ReportAsked
-from emulator.control.report import write_report
+from emulator.control.reporting import write_report
 from emulator.core.duration import parse_duration
 from emulator.core.state import StoreLostError
 from emulator.latency import Latency
@@ -25,6 +25,7 @@ from emulator.server.process.lifetime import stop_signals
 from emulator.server.process.warm import warm_up
 from emulator.server.process.watch import Stamps, Watcher, read_stamps
 from emulator.server.replicas.join import end_tasks, joined
+from emulator.server.replicas.reach import await_store
 from emulator.server.tls.tls import Tls, open_tls
 from emulator.server.told.log import AccessLog, configure_logging
 from emulator.server.told.spans import Spans
@@ -32,11 +33,12 @@ from emulator.server.wire.listen import Listeners, PortInUse
 from emulator.server.wire.patience import TimeLimits
 from emulator.server.world.build import Built, build
 from emulator.server.world.serving import with_vendor_mistakes
-from emulator.settings import Settings, SettingsError
-from emulator.state import StoreError
+from emulator.settings import Settings, SettingsError, variable
+from emulator.state import StoreError, show_url
 from emulator.vendors import VENDORS
 
 log = logging.getLogger("emulator")
+_STATE_URL = f"--state-url ({variable('state_url')})"
 Announce = Callable[[Mapping[str, str]], None]
 """Tells whoever waits that everything listens, at these base URLs; may raise SettingsError."""
 
@@ -56,7 +58,7 @@ class Prepared:
         try:
             return loop.run(work)
         except StoreLostError as error:
-            raise SettingsError(f"--state-url: {error}") from None
+            raise SettingsError(f"{_STATE_URL}: {error}") from None
         except PortInUse as error:
             print(f"emulator: error: {error}", file=sys.stderr)
             return 2
@@ -87,7 +89,7 @@ def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
             spans=spans,
         )
     except StoreError as error:
-        raise SettingsError(f"--state-url: {error}") from None
+        raise SettingsError(f"{_STATE_URL}: {error}") from None
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return None
@@ -113,7 +115,10 @@ async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce
         built.journal.listeners.append(access)
     limits = TimeLimits(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
     listeners = Listeners(built.runtime, built.control, settings.drain, limits, shares_ports=shares_ports)
-    async with stop_signals() as stops, joined(built.runtime):
+    counts_alone = settings.state_loss == "local"
+    if not counts_alone:  # before signals are caught, as the first that comes ends the wait
+        await await_store(built.runtime, show_url(settings.state_url), settings.state_wait)
+    async with stop_signals() as stops, joined(built.runtime, is_patient=counts_alone):
         names = (*settings.allow_host, *settings.tls_name)
         built.control.guard = Guard(tuple(map(str.lower, names)), settings.control_token)
         if tls.authority is not None:

@@ -14,7 +14,7 @@ from emulator.server.process.lifetime import PortFile, allow_connections, stoppa
 from emulator.server.process.process import Announce, Prepared, prepare, serve
 from emulator.server.process.supervisor import Supervisor, reserved
 from emulator.server.tls.tls import Tls
-from emulator.server.told.log import configure_logging
+from emulator.server.told.log import configure_logging, write_row, writes_json
 from emulator.server.told.spans import Spans
 from emulator.server.told.tracing import open_spans
 from emulator.server.wire.listen import PortInUse, number_ports
@@ -77,11 +77,27 @@ def _announcing(prepared: Prepared, port_file: PortFile) -> Announce:
             port_file.write(urls)
         except OSError as error:
             raise SettingsError(f"--port-file: cannot write {settings.port_file}: {explain_file(error)}") from None
-        for line in banner(prepared.loaded, prepared.built, urls, prepared.tls):
-            print(escape(line), file=sys.stderr)
-        sys.stderr.flush()
+        if writes_json(settings.log_format, sys.stderr):
+            lines = [write_row("listening", _describe(prepared, urls))]
+        else:
+            lines = [escape(line) for line in banner(prepared.loaded, prepared.built, urls, prepared.tls)]
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
 
     return announce
+
+
+def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, object]:
+    """What the banner says, for a machine."""
+    loaded, authority = prepared.loaded, prepared.tls.authority
+    return {
+        "version": __version__,
+        "scenario": loaded.scenario.name,
+        "sources": [str(source) for source in loaded.sources],
+        "seed": prepared.built.emulator.seed,
+        "urls": dict(urls),
+        "console": f"{urls['front']}/_emulator/",
+        "ca": None if authority is None else str(authority.path),
+    }
 
 
 def banner(loaded: LoadedScenario, built: Built, urls: Mapping[str, str], tls: Tls) -> Iterator[str]:

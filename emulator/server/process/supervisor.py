@@ -10,25 +10,24 @@ import pickle
 import signal
 import socket
 import sys
-import tempfile
 import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from emulator.server.process.complain import explain_address
 from emulator.server.process.lifetime import stop_signals
 from emulator.server.wire.listen import PortInUse
 from emulator.settings import Settings
 from emulator.state import is_memory
-from emulator.state.hub import serve_hub
+from emulator.state.hub import HUB, hub_folder, serve_hub
 
 log = logging.getLogger("emulator")
 _PAUSE = 0.1  # real seconds until the place of one that died is taken; each time in a row twice as long
 _LONGEST_PAUSE = 5.0
 _STEADY = 10.0  # real seconds after which one that dies did not die at once
+_WORKER = "emulator.server.process.worker"
 _MARGIN = 5.0  # real seconds beside the drain that one gets to end
 
 
@@ -90,8 +89,8 @@ class Supervisor:
 
     async def run(self) -> int:
         """Until told to stop, or until one cannot begin: what the process ends with."""
-        with tempfile.TemporaryDirectory() as folder:
-            hub = Path(folder) / "hub"
+        with hub_folder() as folder:
+            hub = folder / HUB
             async with serve_hub(hub), stop_signals() as stops:
                 if is_memory(self._settings.state_url):
                     self._settings = replace(self._settings, state_url=f"hub://{hub}")
@@ -139,9 +138,8 @@ class Supervisor:
 
     async def _work(self, number: int) -> int:
         """One worker from its beginning to its end. It ends when this process does: what it reads from is gone then."""
-        command = (sys.executable, "-m", "emulator.server.process.worker")
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, process_group=0)
+        process = await asyncio.create_subprocess_exec(*_name_command(), stdin=pipe, stdout=pipe, process_group=0)
         self._running[number] = process
         if self._stopping.is_set():
             process.terminate()
@@ -160,6 +158,13 @@ class Supervisor:
         if not self._announced and len(self._ready) == self._settings.workers:
             self._announced = True
             self._announce(urls)
+
+
+def _name_command() -> tuple[str, ...]:
+    """Return what runs a worker: it imports from where this process does, and never from the current folder."""
+    paths = [path for path in sys.path if path]  # an empty one is the current folder, as ``python -c`` has it
+    run = f"import runpy, sys; sys.path[:] = {paths!r}; runpy.run_module({_WORKER!r}, run_name='__main__')"
+    return (sys.executable, "-P", "-c", run)
 
 
 def _name(code: int) -> str:

@@ -1,4 +1,4 @@
-"""One of several workers: ``python -m emulator.server.process.worker``, which ``supervisor.py`` starts."""
+"""One of several workers, which ``supervisor.py`` starts."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ from emulator.settings import SettingsError
 
 def main() -> int:
     """Serve until told to stop, or until whoever gave the orders is gone."""
-    orders: Orders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))
+    orders: Orders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe
     settings = orders.settings if orders.number == 0 else replace(orders.settings, report=None)
     with open_spans(os.environ) as spans:
         prepared = prepare(settings, spans)

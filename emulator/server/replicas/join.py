@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 
-from emulator.core.state import Store, StoreLostError
+from emulator.core.state import ApartError, Store, StoreLostError
 from emulator.server.replicas.replica import Replica
 from emulator.server.replicas.tail import SharedJournal
 from emulator.server.world.runtime import Runtime
@@ -14,21 +14,26 @@ _AGAIN = 0.1  # real seconds until a task that goes on is cancelled once more
 
 
 @asynccontextmanager
-async def joined(runtime: Runtime) -> AsyncIterator[None]:
+async def joined(runtime: Runtime, *, is_patient: bool = False) -> AsyncIterator[None]:
     """Meanwhile the scenario began when it began for the others, and they know that this process lives.
 
+    Args:
+        is_patient: a store that is away is joined once it is there.
+
     Raises:
-        StoreLostError: the store cannot be reached.
+        StoreLostError: the store cannot be reached, and nobody is patient.
+        ApartError: its clock is far from this machine's.
     """
-    store, active = runtime.store, runtime.active
-    active.emulator.started = await store.begin(active.world, active.emulator.started)
+    store = runtime.store
     tasks = []
     if store.commons is not None and isinstance(runtime.journal, SharedJournal):
         runtime.steering = replica = Replica(runtime, store.commons, runtime.journal)
-        await replica.enter()
+        await _enter(replica, is_patient)
         work = (_tend(store, replica), replica.run(), runtime.journal.run())
         tasks = [asyncio.create_task(each) for each in work]
         await store.tend()
+    else:
+        await runtime.begin()
     try:
         yield
     finally:
@@ -37,6 +42,16 @@ async def joined(runtime: Runtime) -> AsyncIterator[None]:
                 await runtime.journal.send()
         await end_tasks(tasks)
         await store.close()
+
+
+async def _enter(replica: Replica, is_patient: bool) -> None:
+    try:
+        await replica.enter()
+    except ApartError:
+        raise
+    except StoreLostError:
+        if not is_patient:
+            raise
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -18,7 +18,7 @@ from emulator.scenario.load import load_shipped
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.schema import Clock as WantedClock
 from emulator.server.replicas.tail import SharedJournal
-from emulator.server.replicas.travel import read_clock, read_scenario, write_world
+from emulator.server.replicas.travel import read_beginning, read_clock, read_scenario, write_world
 from emulator.server.world.active import ActiveScenario, Beginning
 from emulator.server.world.clocks import make_clock
 from emulator.server.world.runtime import Runtime
@@ -52,11 +52,13 @@ class Replica(Steering):
 
     async def enter(self) -> None:
         """Become one of them, with every world as it is for the others."""
-        self._birth, worlds = await self._commons.enter()
+        await self._here.begin()
+        birth, worlds = await self._commons.enter()
         for session, world in worlds.items():
             self._adopt(session, world)
         if "" not in worlds:
             await self._tell("", self._write(self._here.active, self._here.active.emulator.clock))
+        self._birth = birth
 
     async def _tell(self, session: str, document: JSON) -> None:
         """Let a world be known that nobody else has told of."""
@@ -64,11 +66,11 @@ class Replica(Steering):
 
     async def run(self) -> None:
         """Do what the others do, until cancelled; after the store was away, not before it is known what was missed."""
-        is_in = True
+        is_in = bool(self._birth)
         while True:
             try:
                 if not is_in:
-                    await self._enter_again()
+                    await (self._enter_again() if self._birth else self.enter())
                     is_in = True
                 heard = await self._commons.hear()
                 if heard is not None:
@@ -87,6 +89,7 @@ class Replica(Steering):
             planned = self._here.plan(loaded, session, seed)
             return {"op": "put"}, self._write(planned, self._own_clock(planned, session), era=os.urandom(6).hex())
 
+        self._admit(session, loaded)
         await self._change(session, make)
 
     async def reset(self, session: str = "") -> None:
@@ -95,6 +98,7 @@ class Replica(Steering):
             clock, now = self._own_clock(active, session), active.emulator.clock.now()
             return {"op": "reset"}, self._write(active, clock, started=now, era=os.urandom(6).hex())
 
+        self._admit(session)
         await self._change(session, make)
 
     async def advance(self, seconds: float, session: str = "") -> None:
@@ -104,6 +108,7 @@ class Replica(Steering):
             clock.advance(seconds)
             return {"op": "advance", "seconds": seconds}, self._write(active, clock)
 
+        self._admit(session)
         await self._change(session, make, keeps=True)
 
     async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
@@ -111,6 +116,7 @@ class Replica(Steering):
             active = self._here.of(session)
             return {"op": "clock"}, self._write(active, make_clock(wanted, active.emulator.clock.now()))
 
+        self._admit(session)
         await self._change(session, make, keeps=True)
 
     async def end_session(self, session: str) -> bool:
@@ -242,9 +248,9 @@ class Replica(Steering):
                 self._begin(session, as_object(change["world"]))
                 await here.follow()
             case "reset" if session:
-                here.reset_session(session, _read_beginning(as_object(change["world"])))
+                here.reset_session(session, read_beginning(as_object(change["world"])))
             case "reset":
-                here.reset(_read_beginning(as_object(change["world"])))
+                here.reset(read_beginning(as_object(change["world"])))
             case "advance":
                 here.advance(as_number(change["seconds"]), session)
             case "clock":
@@ -269,7 +275,7 @@ class Replica(Steering):
             LookupError: it was not sent, and is not here.
         """
         clock = document["clock"]
-        beginning = _read_beginning(document)
+        beginning = read_beginning(document)
         if clock is not None:
             beginning = Beginning(read_clock(as_object(clock), self._commons.now()), beginning.started, beginning.era)
         self._here.put(self._find(document), session, as_integer(document["seed"]), beginning)
@@ -292,7 +298,3 @@ class Replica(Steering):
         """The clock of a world; ``None``: a session's that is the server's."""
         clock = active.emulator.clock
         return None if session and clock is self._here.active.emulator.clock else clock
-
-
-def _read_beginning(document: Mapping[str, JSON]) -> Beginning:
-    return Beginning(None, as_number(document["started"]), as_text(document["era"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from emulator.control.keys import hide_keys, show_text, with_keys
@@ -14,9 +14,8 @@ from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.locations import KeyPath, Location, Locations
 from emulator.scenario.schema import Scenario
-from emulator.server.world.active import ActiveScenario
-
-_TELLING = 6  # letters that are hardly anything but a credential
+from emulator.scenario.tokens import TELLING
+from emulator.server.world.active import ActiveScenario, Beginning
 
 
 def write_world(
@@ -51,7 +50,7 @@ def write_scenario(loaded: LoadedScenario) -> Object:
     shown = hide_keys(loaded.data)
     text = dump_text(shown)
     for position, key in enumerate(keys):
-        if len(key.token) >= _TELLING and key.token in text:
+        if len(key.token) >= TELLING and key.token in text:
             what = "it stands elsewhere in the scenario, too, where a shared store would keep it; name the principal"
             raise ScenarioError([loaded.row(("keys", position, "token"), what)])
     places = [loaded.locations.values.get(("keys", position, "token")) for position in range(len(keys))]
@@ -115,3 +114,8 @@ def read_clock(document: Object, wall: float) -> Clock:
             return InstantClock(now)
         case _:
             return FrozenClock(now)
+
+
+def read_beginning(document: Mapping[str, JSON]) -> Beginning:
+    """Return how a world begins that others have at work; its clock is read apart."""
+    return Beginning(None, as_number(document["started"]), as_text(document["era"]))

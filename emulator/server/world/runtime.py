@@ -28,6 +28,7 @@ from emulator.server.world.overrides import Overrides
 from emulator.server.world.serving import with_vendor_mistakes
 from emulator.server.world.sessions import IDLE, Session, Sessions
 from emulator.server.world.steering import Steering, list_sessions
+from emulator.server.world.weight import weigh
 from emulator.state import open_store
 
 
@@ -70,6 +71,11 @@ class Runtime:
         self.timing.hold(loaded.scenario.timing.invalid_above)
         self.steering: Steering = Steering(self)
         self.tellers: dict[str, Teller] = {"sessions": lambda about: list_sessions(self)}
+
+    async def begin(self) -> None:
+        """Have the scenario begin when it began for those who share the store."""
+        active = self.active
+        active.emulator.started = await self.store.begin(active.world, active.emulator.started)
 
     @property
     def uptime(self) -> float:
@@ -205,7 +211,7 @@ class Runtime:
         active = self.of(session)
         if session and active.emulator.clock is self.active.emulator.clock:
             active = self._with_clock(active, active.emulator.clock.fork())
-            self.sessions.use(session).world = active
+            self.sessions.keep(session, weigh(active.loaded)).world = active
         active.emulator.clock.advance(seconds)
 
     def change_clock(self, clock: Clock, session: str = "") -> None:
@@ -241,7 +247,7 @@ class Runtime:
             active.emulator.clock.retire()
 
     def _replace(self, session: str, active: ActiveScenario) -> None:
-        record = self.sessions.use(session)
+        record = self.sessions.keep(session, weigh(active.loaded))
         before, record.world = record.world, active
         self._retire(before, active)
         self._change(session)

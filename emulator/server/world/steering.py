@@ -13,6 +13,11 @@ from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.schema import Clock as WantedClock
 from emulator.server.world.active import ActiveScenario
 from emulator.server.world.clocks import make_clock
+from emulator.server.world.weight import Crowded, admit, weigh
+
+
+class _Sessions(Crowded, Iterable[SessionRecord], Protocol):
+    """Those that exist, and whether there can be more."""
 
 
 class Steered(Protocol):
@@ -22,7 +27,7 @@ class Steered(Protocol):
     def tellers(self) -> Mapping[str, Teller]: ...
 
     @property
-    def sessions(self) -> Iterable[SessionRecord]: ...
+    def sessions(self) -> _Sessions: ...
 
     def of(self, session: str) -> ActiveScenario: ...
 
@@ -50,19 +55,32 @@ class Steering:
     def __init__(self, runtime: Steered) -> None:
         self._runtime = runtime
 
+    def _admit(self, session: str, loaded: LoadedScenario | None = None) -> None:
+        """Refuse a scenario or clock of its own to a session where there is no room.
+
+        Raises:
+            ProblemError: 429.
+        """
+        if session:
+            admit(self._runtime.sessions, session, weigh(loaded or self._runtime.peek(session).loaded))
+
     async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+        self._admit(session, loaded)
         self._runtime.put(loaded, session, seed)
 
     async def reset(self, session: str = "") -> None:
         if session:
+            self._admit(session)
             self._runtime.reset_session(session)
         else:
             self._runtime.reset()
 
     async def advance(self, seconds: float, session: str = "") -> None:
+        self._admit(session)
         self._runtime.advance(seconds, session)
 
     async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
+        self._admit(session)
         now = self._runtime.of(session).emulator.clock.now()
         self._runtime.change_clock(make_clock(wanted, now), session)
 

@@ -42,7 +42,7 @@ def test_files_that_do_not_fit(tmp_path: Path, certificate: str, key: str, says:
     for name in ("a", "b"):
         made = keep_authority(tmp_path / name).path.parent
         (made / "ca.pem").rename(tmp_path / name / "emulator-cert.pem")
-        (made / "ca.key").rename(tmp_path / name / "emulator-key.pem")
+        (tmp_path / name / "private" / "ca.key").rename(tmp_path / name / "emulator-key.pem")
     (tmp_path / "junk.pem").write_text("junk")
     (tmp_path / "locked.pem").write_text(
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n"

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import resource
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +44,22 @@ def test_it_goes_with_whatever_ends_the_process(tmp_path: Path) -> None:
         file.write(URLS)
         raise SystemExit
     assert not path.exists()
+
+
+def test_it_is_written_through_no_link_and_others_may_read_it(tmp_path: Path) -> None:
+    path, kept = tmp_path / "ports.json", tmp_path / "kept"
+    kept.write_text("mine")
+    for name in ("ports.json.partial", ".ports.json.partial"):
+        (tmp_path / name).symlink_to(kept)
+    mask = os.umask(0o022)
+    try:
+        with PortFile(path) as file:
+            file.write(URLS)
+            assert not path.is_symlink()
+            assert path.stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(mask)
+    assert kept.read_text() == "mine"
 
 
 def test_one_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
@@ -90,6 +105,7 @@ def test_nobody_wants_one() -> None:
 
 
 def test_as_many_connections_as_the_user_may_have() -> None:
+    resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, before[1]), before[1]))
@@ -100,21 +116,22 @@ def test_as_many_connections_as_the_user_may_have() -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
-def test_an_end_lets_what_has_begun_tidy_up(name: signal.Signals) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_an_end_lets_what_has_begun_tidy_up(name: str) -> None:
     tidied = []
-    before = signal.getsignal(name)
+    number = signal.Signals[name]
+    before = signal.getsignal(number)
     code = None
     try:
         with stoppable():
             try:
-                os.kill(os.getpid(), name)
+                os.kill(os.getpid(), number)
             finally:
                 tidied.append(True)
     except SystemExit as ended:
         code = ended.code
     assert (code, tidied) == (0, [True])
-    assert signal.getsignal(name) is before
+    assert signal.getsignal(number) is before
 
 
 @pytest.mark.usefixtures("terminal")

@@ -1,5 +1,6 @@
 """Several workers on the same ports, as processes."""
 
+import ast
 import json
 import os
 import re
@@ -26,6 +27,8 @@ from tests.state.servers import running as running_store
 CALL = "/databricks/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
 SAID = b"version: 1\nrules: [{name: said, reply: {text: put}}]\n"
 LIMITED = "version: 1\nlimits: [{unit: requests, amount: 6, window: 1h, strategy: sliding}]\n"
+ROOT = Path(__file__).parents[3]
+_STARTS = r"subprocess\.\w+|asyncio\.create_subprocess_\w+|os\.(system|popen|exec\w+|spawn\w+|posix_spawnp?)"
 _PATIENCE = 60.0  # real seconds
 
 
@@ -62,11 +65,17 @@ class Group:
 
 
 @contextmanager
-def running(folder: Path, *flags: str, workers: int = 2) -> Iterator[Group]:
+def running(folder: Path, *flags: str, workers: int = 2, started_in: Path | None = None) -> Iterator[Group]:
+    """``started_in``: the current folder of the process, from which it imports nothing."""
     file = folder / "ports.json"
-    command = [sys.executable, "-m", "emulator", "serve", "--workers", str(workers), "--port", "0"]
+    python = [sys.executable, "-m"] if started_in is None else [sys.executable, "-P", "-m"]
+    command = [*python, "emulator", "serve", "--workers", str(workers), "--port", "0"]
     process = subprocess.Popen(
-        [*command, "--port-file", str(file), "--log-level", "error", *flags], stderr=subprocess.PIPE, text=True
+        [*command, "--port-file", str(file), "--log-level", "error", *flags],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=started_in,
+        env=os.environ if started_in is None else {**os.environ, "PYTHONPATH": str(ROOT)},
     )
     try:
         ends = time.monotonic() + _PATIENCE
@@ -100,6 +109,32 @@ def test_control_journal_and_metrics_are_whole_over_workers(tmp_path: Path) -> N
         assert [len(group.steer("GET", "/requests")["requests"]) for _ in range(4)] == [0] * 4
         refused = group.steer("PUT", "/scenario", LIMITED.encode())
         assert "workers need a store" in refused["detail"]
+
+
+def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    (folder / "emulator").mkdir(parents=True)
+    for name in ("token.py", "yaml.py", "numpy.py", "orjson.py", "sitecustomize.py", "emulator/__init__.py"):
+        (folder / name).write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write(__name__)\nraise SystemExit(3)\n")
+    with running(tmp_path, started_in=folder) as group:
+        assert group.process.poll() is None, group.process.stderr and group.process.stderr.read()
+        assert group.chat("Hi")[0] == 200
+    assert not (tmp_path / "imported").exists()
+
+
+def test_whatever_starts_python_keeps_the_current_folder_out() -> None:
+    """A process that the package starts is Python with ``-P``, or a command that somebody gave."""
+    started, pythons = set(), []
+    for file in sorted((ROOT / "emulator").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        assert "multiprocessing" not in text, file
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and re.fullmatch(_STARTS, ast.unparse(node.func)):
+                started.add(file.name)
+            if isinstance(node, ast.Tuple) and ast.unparse(node).startswith("(sys.executable, '-P', "):
+                pythons.append(file.name)
+        assert text.count("sys.executable") == pythons.count(file.name), file
+    assert started == {"supervisor.py", "process.py"}  # ``process.py`` runs the command that it is given
 
 
 @needs_proc

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.core.json import dump_json
-from emulator.server.world.sessions import IDLE, Session, Sessions
+from emulator.server.world.sessions import IDLE, Room, Session, Sessions
 from tests.conftest import FROZEN, Start
 from tests.parsed import JSON
 from tests.server.toy import TOY
@@ -252,7 +252,7 @@ def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
 
 def test_the_least_recently_used_go_past_the_bound() -> None:
     gone: list[str] = []
-    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, most=2)
+    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, Room(most=2))
     for name in ("a", "b", "a", "c"):
         sessions.use(name)
     assert gone == ["b"]
