@@ -25,15 +25,19 @@ the scenario language, which win over the files"""
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("emulator", "LLM vendors, emulated")
     group.addoption("--emulator-url", metavar="URL", help="the front of an emulator that runs; default: one is started")
+    group.addoption("--emulator-command", metavar="COMMAND", help='starts the emulator, such as "uvx llm-emulator"')
     group.addoption("--emulator-token", metavar="TOKEN", help="what it takes to steer it [EMULATOR_CONTROL_TOKEN]")
     group.addoption("--emulator-log", metavar="FILE", help="a line for each call, of an emulator that is started")
     group.addoption("--emulator-artifacts", metavar="DIR", help="a page of HTML for each test that fails")
     group.addoption("--emulator-report", metavar="FILE", help="one page of HTML with the calls of all tests")
+    parser.addini("emulator_command", "starts the emulator, in an environment of its own", default="")
     parser.addini("emulator_scenario", "files of the scenario that tests begin with", type="paths", default=[])
     parser.addini("emulator_strict", "fail tests that make calls which no rule takes", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--emulator-url") and config.getoption("--emulator-command"):
+        raise pytest.UsageError("--emulator-url names an emulator that runs, --emulator-command starts one: give one")
     config.addinivalue_line("markers", " ".join(_MARKER.split()))
     if config.getoption("--emulator-report"):
         from emulator.control.report import Report
@@ -56,18 +60,31 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def emulator_server(pytestconfig: pytest.Config) -> Iterator[EmulatorClient]:
     """The emulator that all tests of this process share, started by the first that asks; no session."""
-    url = pytestconfig.getoption("--emulator-url")
+    url, token = pytestconfig.getoption("--emulator-url"), pytestconfig.getoption("--emulator-token")
+    command = pytestconfig.getoption("--emulator-command") or pytestconfig.getini("emulator_command")
+    paths, strict = _read_ini(pytestconfig)
+    log = pytestconfig.getoption("--emulator-log")
     if url:
         from emulator.client import EmulatorClient
 
-        with EmulatorClient(url, via="path", token=pytestconfig.getoption("--emulator-token")) as client:
+        with EmulatorClient(url, via="path", token=token) as client:
             yield client
-        return
-    from emulator import start
+    elif command:
+        from emulator.client import EmulatorClient
+        from emulator.client.process import run_command, split_command
 
-    paths, strict = _read_ini(pytestconfig)
-    with start(*paths, strict=strict or None, log=pytestconfig.getoption("--emulator-log")) as client:
-        yield client
+        with (
+            run_command(split_command(command), Path(log) if log else None) as front,
+            EmulatorClient(front, token=token) as client,
+        ):
+            if paths or strict:
+                client.load(*paths, strict=strict or None)
+            yield client
+    else:
+        from emulator import start
+
+        with start(*paths, strict=strict or None, log=log) as client:
+            yield client
 
 
 @pytest.fixture

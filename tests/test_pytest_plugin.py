@@ -1,6 +1,7 @@
 """The emulator as users of pytest have it."""
 
 import os
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from emulator import start
 from emulator.control.guard import Guard
+from tests.docs.blocks import find_blocks
 from tests.saved import read_details
 from tests.wire import Running
 
@@ -293,3 +295,37 @@ def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
     off = installed.runpytest_subprocess(*arguments, "-p", "no:emulator")
     off.assert_outcomes(passed=1, errors=1)
     off.stdout.fnmatch_lines(["*fixture 'emulator' not found"])
+
+
+def test_the_settings_that_the_page_shows_work(suite: pytest.Pytester) -> None:
+    blocks = [block.text for block in find_blocks() if block.page == "testing.md" and block.language == "toml"]
+    settings = "\n".join(dict.fromkeys(line for block in blocks for line in block.splitlines()))
+    assert "uvx llm-emulator" in settings
+    suite.makepyprojecttoml(settings.replace("uvx llm-emulator", f"{sys.executable} -m emulator"))
+    source = """
+        from emulator.in_process import LocalEmulator
+
+        def test_it(emulator, emulator_server, request):
+            assert ask(emulator.url("databricks")) == 200
+            emulator.assert_called(times=1)
+            assert not isinstance(emulator_server, LocalEmulator)
+            assert not request.config.pluginmanager.has_plugin("faker")
+    """
+    run(suite, source, "--strict-config").assert_outcomes(passed=1)
+
+
+def test_a_command_begins_with_the_scenario_of_the_settings(suite: pytest.Pytester) -> None:
+    (suite.path / "busy.yaml").write_text(f"rules: {RULES}\n")
+    suite.makeini("[pytest]\nemulator_scenario = busy.yaml\nemulator_strict = true\n")
+    source = """
+        def test_it(emulator):
+            assert ask(emulator.url("databricks")) == 429
+            assert emulator.scenario().strict
+    """
+    run(suite, source, "--emulator-command", f"{sys.executable} -m emulator").assert_outcomes(passed=1)
+
+
+def test_a_url_and_a_command_are_one_too_many(suite: pytest.Pytester) -> None:
+    ran = run(suite, "def test_it(): ...", "--emulator-url", "http://127.0.0.1:1", "--emulator-command", "x")
+    assert ran.ret == pytest.ExitCode.USAGE_ERROR
+    ran.stderr.fnmatch_lines(["*--emulator-url names an emulator that runs, --emulator-command starts one: give one"])

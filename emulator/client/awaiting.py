@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from emulator.client import steps
 from emulator.client.bound import Bound
+from emulator.client.exposure import warn_of_exposure_beside
 from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
-from emulator.client.steps import Via, World
+from emulator.client.world import Via, World
 
 if TYPE_CHECKING:
     import aiohttp
@@ -105,6 +106,7 @@ class _Connections:
         self._tls = tls
         self._headers = headers
         self._http: aiohttp.ClientSession | None = None
+        self._is_checked = not headers
 
     async def send(self, request: Request) -> Reply:
         """The answer.
@@ -114,6 +116,9 @@ class _Connections:
         """
         import aiohttp  # slow to import, and of no use to code that blocks
 
+        if not self._is_checked:
+            await warn_of_exposure_beside(self._url)
+            self._is_checked = True
         if self._http is None:
             self._http = aiohttp.ClientSession()
         try:
@@ -124,6 +129,7 @@ class _Connections:
                 headers=self._headers,
                 timeout=aiohttp.ClientTimeout(request.timeout),
                 ssl=self._tls or True,
+                allow_redirects=False,  # the token is for this server alone
             ) as response:
                 return Reply(response.status, await response.read())
         except aiohttp.ClientConnectionError as error:

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from emulator.client import steps
 from emulator.client.bound import Bound
+from emulator.client.exposure import warn_of_exposure
 from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
-from emulator.client.steps import Via, World
+from emulator.client.world import Via, World
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -100,6 +101,7 @@ class _Connections:
         self._tls = tls
         self._headers = headers
         self._resting: list[HTTPConnection] = []
+        self._is_checked = not headers
 
     def send(self, request: Request) -> Reply:
         """The answer.
@@ -107,6 +109,9 @@ class _Connections:
         Raises:
             ConnectionError: there is nobody to answer.
         """
+        if not self._is_checked:
+            warn_of_exposure(self._url)
+            self._is_checked = True
         while self._resting:
             connection = self._resting.pop()
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Self
 
-from emulator.client.steps import Via, World
+from emulator.client.world import Via, World
 
 
 class Bound:
@@ -34,6 +34,6 @@ class Bound:
     def session(self, name: str) -> Self:
         """A client bound to a session; to close it is to end the session."""
         bound = copy(self)
-        bound._world = World(self.front, name, self._world.via)
+        bound._world = World(self.front, name, self._world.via, known=self._world.known)
         bound._is_part = True
         return bound

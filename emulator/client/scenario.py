@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emulator.control.models import Problem
-from emulator.core.json import JSON, Object, as_object, dump_json
+from emulator.client.request import Request, Steps
+from emulator.control.models import Parsed, Place, Problem
+from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
 from emulator.scenario.answers import read_answers
 from emulator.scenario.document import Document, join_documents
 from emulator.scenario.errors import ScenarioError
-from emulator.scenario.locations import format_path, look_up
+from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.mistakes import Row
-from emulator.scenario.reader import parse_document
 
 Value = JSON
 Source = str | Path | Mapping[str, Value]
@@ -22,21 +22,23 @@ _WRITTEN_HERE = "<given>"  # in place of a file's name
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "test") -> Document:
+def compose(sources: Sequence[Source], keys: Mapping[str, JSON], name: str = "test") -> Steps[Document]:
     """One scenario: sources join as files do; keys win over them, and their lists come first.
 
-    ``version`` and ``name`` may be missing.
+    ``version`` and ``name`` may be missing. The emulator parses YAML, so that the client needs no parser.
 
     Raises:
         ScenarioError: what is not YAML, or set twice and differently.
         OSError: a file that cannot be read.
     """
-    documents = [_read(source) for source in sources]
+    documents = []
+    for source in sources:
+        documents.append((yield from _read(source)))
     given = {key: value for key, value in keys.items() if value is not None}
     for document in documents:
         if isinstance(document.data, dict):
             document.data = {key: value for key, value in document.data.items() if _stays(value, given.get(key))}
-    joined = join_documents([_read(given), *documents])
+    joined = join_documents([_locate(given), *documents])
     rows = [*joined.rows, *_inline_answers(joined)]
     if rows:
         raise ScenarioError([_forget_place(row) for row in rows])
@@ -64,12 +66,37 @@ def _stays(value: JSON, given: JSON) -> bool:
     return given is None or (isinstance(value, list) and isinstance(given, list | tuple))
 
 
-def _read(source: Source) -> Document:
+def _read(source: Source) -> Steps[Document]:
     if isinstance(source, Mapping):
-        return parse_document(dump_json(source), _WRITTEN_HERE)
+        return _locate(source)
     if isinstance(source, Path) or _is_path(source):
-        return parse_document(Path(source).read_bytes(), str(source))
-    return parse_document(source, _WRITTEN_HERE)
+        return (yield from _parse(Path(source).read_bytes(), str(source)))
+    return (yield from _parse(source.encode("utf-8", "surrogatepass"), _WRITTEN_HERE))
+
+
+def _locate(source: Mapping[str, Value]) -> Document:
+    """A mapping as a document, each part of it in line 1: it has no text."""
+    document = Document(parse_json(dump_json(source)))
+    waiting: list[tuple[KeyPath, JSON]] = [((), document.data)]
+    while waiting:
+        path, value = waiting.pop()
+        document.locations.values[path] = Location(_WRITTEN_HERE, 1, 1, path)
+        if isinstance(value, dict):
+            waiting.extend(((*path, key), item) for key, item in value.items())
+        elif isinstance(value, list):
+            waiting.extend(((*path, number), item) for number, item in enumerate(value))
+    return document
+
+
+def _parse(text: bytes, file: str) -> Steps[Document]:
+    parsed = (yield Request("POST", "/_emulator/parse", text)).read(Parsed)
+    locations = Locations(_place(parsed.values, file), _place(parsed.keys, file))
+    rows = [Row(**{**dict(row), "file": file}) for row in parsed.errors]
+    return Document(parsed.document, locations, rows)
+
+
+def _place(places: Sequence[Place], file: str) -> dict[KeyPath, Location]:
+    return {(*place.path,): Location(file, place.line, place.column, (*place.path,)) for place in places}
 
 
 def _is_path(text: str) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from emulator.client.request import EmulatorError, Reply, Steps, ask
 from emulator.client.scenario import Source, complete, compose, explain_refusal
+from emulator.client.world import Via, World
 from emulator.control.models import (
     ClockState,
     Listening,
@@ -25,37 +24,7 @@ from emulator.core.json import JSON
 from emulator.scenario.document import Document
 from emulator.vendors import environment_of
 
-Via = Literal["port", "path", "root"]
 _ALL = 10_000  # entries, as many as a journal keeps
-_AT_HOME = ("127.0.0.1", "localhost", "::1")
-
-
-@dataclass(slots=True)
-class World:
-    """Whose calls a client is about.
-
-    Fields:
-        url: of the emulator's front.
-        session: empty: the server's own.
-        via: which way vendors are reached; ``None``: as it suits the session.
-    """
-
-    url: str
-    session: str = ""
-    via: Via | None = None
-    ports: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def query(self) -> Mapping[str, JSON]:
-        return {"session": self.session} if self.session else {}
-
-    def reach(self, url: str) -> str:
-        """A URL as the server knows it, as it can be reached from here."""
-        ours, theirs = urlsplit(self.url).hostname or "", urlsplit(url)
-        if theirs.hostname not in _AT_HOME or ours in _AT_HOME:
-            return url
-        host = f"[{ours}]" if ":" in ours else ours
-        return theirs._replace(netloc=f"{host}:{theirs.port}").geturl()
 
 
 def url(world: World, /, vendor: str, via: Via | None = None) -> Steps[str]:
@@ -64,9 +33,10 @@ def url(world: World, /, vendor: str, via: Via | None = None) -> Steps[str]:
     Args:
         via: ``port``: one that is the session's own, opened when it is first asked for; ``path``: on the front, the
             session in the path; ``root``: the port of the vendor, for clients that name their session themselves.
-            Default: ``port`` where there is a session, else ``root``.
+            Default: ``port`` where there is a session, else ``root``; where the front is reached at another port than
+            the server's own, other ports lead elsewhere or nowhere, and the default is ``path``.
     """
-    way = via or world.via or ("port" if world.session else "root")
+    way = via or world.via or (yield from _find_way(world))
     if way == "path":
         return (yield from _find_path(world, vendor))
     if way == "root" or not world.session:
@@ -75,6 +45,14 @@ def url(world: World, /, vendor: str, via: Via | None = None) -> Steps[str]:
         reply = yield from ask("POST", f"/sessions/{world.session}/listen", body={"vendor": vendor})
         world.ports[vendor] = world.reach(reply.read(Listening).url)
     return world.ports[vendor]
+
+
+def _find_way(world: World) -> Steps[Via]:
+    if not world.known:
+        world.known.update((yield from ask("GET", "/ready")).read(Ready).urls)
+    if not world.is_at(world.known["front"]):
+        return "path"
+    return "port" if world.session else "root"
 
 
 def _find_path(world: World, vendor: str) -> Steps[str]:
@@ -113,7 +91,8 @@ def load(world: World, /, *sources: Source, **keys: JSON) -> Steps[ScenarioState
     Raises:
         ScenarioError: it has mistakes; the one before stays.
     """
-    return (yield from _put(world, compose(sources, keys)))
+    document = yield from compose(sources, keys)
+    return (yield from _put(world, document))
 
 
 def add_rule(world: World, /, rule: Mapping[str, JSON], first: bool = True) -> Steps[ScenarioState]:

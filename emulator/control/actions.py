@@ -8,7 +8,7 @@ from emulator.control.ease import at_ease
 from emulator.control.keys import hide_keys, restore_keys, show_text
 from emulator.control.look import LookActions
 from emulator.control.openapi import dump_openapi
-from emulator.control.problem import ProblemError
+from emulator.control.problem import ProblemError, show_file
 from emulator.control.requests import RequestActions
 from emulator.control.timing import Errors, Quantiles
 from emulator.core.bounds import LIGHT
@@ -21,6 +21,7 @@ from emulator.core.work import aside
 from emulator.scenario.load import load_shipped
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.mistakes import nearest
+from emulator.scenario.tokens import list_tokens
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +43,7 @@ class Actions(RequestActions, LookActions):
             strict=emulator.strict,
             vendors=list(active.apps),
             rules=[rule.name for rule in scenario.rules],
-            sources=[escape(str(path)) for path in loaded.sources],
+            sources=[escape(show_file(str(path))) for path in loaded.sources],
             document=document,
             text=text,
         )
@@ -173,7 +174,7 @@ def _join(one: models.SessionState | None, other: models.SessionState) -> models
 
 
 def _show(loaded: LoadedScenario) -> tuple[JSON, str]:
-    return hide_keys(loaded.data), show_text(loaded)
+    return list_tokens(loaded.scenario).cut_value(hide_keys(loaded.data)), show_text(loaded)
 
 
 def _check_vendor(name: str, served: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 """``/_emulator/``: what a test asks of the emulator itself; never touched by a scenario."""
 
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from emulator import __version__
 from emulator.control import models
-from emulator.control.console import PAGE_HEADERS, read_page
+from emulator.control.console import page_headers, read_page
 from emulator.control.ease import at_ease
 from emulator.control.entry import Entry
 from emulator.control.events import stream_events
@@ -18,7 +19,7 @@ from emulator.control.merging import add_metrics, join_metrics
 from emulator.control.metrics import METRICS_TYPE
 from emulator.control.pieces import send_pieces
 from emulator.control.problem import ProblemError, problem_response, scenario_problem, tell_mistakes
-from emulator.control.report import ReportActions
+from emulator.control.reporting import ReportActions
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
@@ -34,6 +35,7 @@ from emulator.scenario.regex import Expressions
 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"
+_LINE_END = re.compile(r"[\r\n\0]")
 MOST_VALUES = 10_000  # in a request that is no scenario
 _MOST_TEXT = 4 * 1024**2  # bytes of its texts
 _METRICS, _EACH = "/metrics", "/replicas/metrics"
@@ -63,6 +65,16 @@ class ControlPlane:
     async def serve(self, http: web.BaseRequest) -> web.StreamResponse:
         """One request under ``/_emulator/``."""
         try:
+            return _check_headers(await self._answer_or_refuse(http))
+        except ConnectionError:
+            raise
+        except Exception:
+            log.exception("bug in the control plane: %s %s", http.method, http.path)
+            text = "The emulator itself failed; its log has the traceback.\n"
+            return web.Response(status=500, text=text, headers={"x-emulator-bug": "1"})
+
+    async def _answer_or_refuse(self, http: web.BaseRequest) -> web.StreamResponse:
+        try:
             return await self._answer(http)
         except ProblemError as error:
             return problem_response(error.problem, error.headers)
@@ -71,11 +83,6 @@ class ControlPlane:
         except StoreLostError as error:
             detail = f"The store that replicas share does not answer: {error}"
             return problem_response(models.Problem(title="No store", status=503, detail=detail))
-        except ConnectionError:
-            raise
-        except Exception:
-            log.exception("bug in the control plane: %s %s", http.method, http.path)
-            return web.Response(status=500, text="The emulator itself failed; its log has the traceback.\n")
 
     async def serve_unknown(self, http: web.BaseRequest, session: str, path: str) -> web.StreamResponse:
         """A path of no vendor that is served; the journal has it all the same."""
@@ -113,7 +120,7 @@ class ControlPlane:
         if isinstance(query, models.EventsQuery):
             return await stream_events(http, self._target, query)
         if not route.path:
-            return web.Response(body=read_page(), headers=PAGE_HEADERS)
+            return web.Response(body=read_page(), headers=page_headers())
         if route.path == "/health":
             return _json(self._health())
         if route.path == "/ready":
@@ -151,7 +158,7 @@ class ControlPlane:
 
     def _admit(self, http: web.BaseRequest) -> tuple[Route, str]:
         """What is asked for, by somebody who may."""
-        self.guard.check_browser(http.headers, http.raw_path)
+        self.guard.check_browser(http.headers, http.raw_path, _find_local(http))
         route, name = find_route(http.method, http.path.removeprefix(_ROOT).rstrip("/"))
         if not route.is_open:
             self.guard.check_caller(http.headers, http.remote)
@@ -170,6 +177,23 @@ class ControlPlane:
             detail = "This server has no authority of its own: it speaks plain HTTP or was given its certificate."
             raise ProblemError(404, "No authority", detail)
         return web.Response(body=self.authority, content_type=route.media)
+
+
+def _check_headers(answer: web.StreamResponse) -> web.StreamResponse:
+    """The same answer.
+
+    Raises:
+        ValueError: a header would end its line or the head; the framework would hang up without a word.
+    """
+    if any(_LINE_END.search(text) for pair in answer.headers.items() for text in pair):
+        raise ValueError("a header of an answer has a line break or NUL")
+    return answer
+
+
+def _find_local(http: web.BaseRequest) -> str | None:
+    """The address that the connection reached."""
+    name = None if http.transport is None else http.transport.get_extra_info("sockname")
+    return str(name[0]) if isinstance(name, tuple) else None
 
 
 async def _send(http: web.BaseRequest, result: Result, media: str) -> web.StreamResponse:

@@ -14,6 +14,7 @@ from emulator.core.json import JSON
 from emulator.scenario.comparisons import compile_condition
 from emulator.scenario.conditions import Condition
 from emulator.scenario.facets import ABSENT, Absent, Check, Facts, compile_when, count_searches
+from emulator.scenario.redacted import redact_wanted
 from emulator.scenario.regex import takes_long
 
 
@@ -76,7 +77,9 @@ class Pattern:
         self._asked = tuple(check for check in checks if check.name not in _RECORDED)
         self._known: dict[int, int] = {}
         self._searches = count_searches(checks)
-        self.facets: Sequence[tuple[str, Condition | JSON]] = [(check.name, check.wanted) for check in checks]
+        self.facets: Sequence[tuple[str, Condition | JSON]] = [
+            (check.name, redact_wanted(check.name, check.wanted)) for check in checks
+        ]
 
     def holds(self, entry: Entry) -> bool:
         """All facets hold of a call."""
@@ -107,7 +110,7 @@ class Pattern:
         findings = self._find_asked(entry)
         for check in self._recorded:
             value = _RECORDED[check.name](entry)
-            findings.append(Finding(check.name, check.wanted, value, check.holds(value)))
+            findings.append(Finding(check.name, redact_wanted(check.name, check.wanted), value, check.holds(value)))
         return sorted(findings, key=lambda finding: self._order[finding.name])
 
     def _find_asked(self, entry: Entry) -> list[Finding]:
@@ -118,7 +121,8 @@ class Pattern:
         findings = []
         for check in self._asked:
             value = ABSENT if entry.vendor is None else _extract(check, kept, facts)
-            findings.append(Finding(check.name, check.wanted, value, value is not UNKEPT and check.holds(value)))
+            holds = value is not UNKEPT and check.holds(value)
+            findings.append(Finding(check.name, redact_wanted(check.name, check.wanted), value, holds))
         return findings
 
 

@@ -11,6 +11,7 @@ from emulator.control.explain import describe_nearest
 from emulator.core.wire import LONGEST_PATH, Headers, WireRequest
 from emulator.faults import Strike
 from emulator.scenario.match import Facts, Match, Verdict
+from emulator.scenario.tokens import Tokens
 
 UNTAKEN = "No rule takes it."
 _FORGOTTEN = "No rule takes it; the request is no longer kept."
@@ -58,6 +59,7 @@ class Explainer(Protocol):
     """
 
     held: int
+    tokens: Tokens
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         """What each rule said to the request, up to the one that took it."""
@@ -145,9 +147,8 @@ class Kept:
 
     def measure(self) -> None:
         """Say how large it is, once it is whole."""
-        request = self.request
-        said = len(self.body or b"") + len(self.text or "")
-        self.size = said + len(request.body) + sum(map(len, (*request.headers.values(), *request.query.values())))
+        said = len(self.request.body) + len(self.body or b"") + len(self.text or "")
+        self.size = said + sum(map(len, (*self.request.headers.values(), *self.request.query.values())))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -274,8 +275,7 @@ class Entry:
 
     def explain(self) -> tuple[Verdict, ...]:
         """What each rule said, up to the one that took the call."""
-        evidence = self.evidence
-        if evidence is None:
+        if (evidence := self.evidence) is None:
             return ()
         return evidence.verdicts or (() if evidence.explainer is None else evidence.explainer.explain(self))
 

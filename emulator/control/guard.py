@@ -36,19 +36,21 @@ class Guard:
     token: str | None = None
     machine: str = field(default_factory=socket.gethostname)
 
-    def check_browser(self, headers: Headers, target: str = "/") -> None:
+    def check_browser(self, headers: Headers, target: str = "/", local: str | None = None) -> None:
         """Refuse what a page of another origin makes a browser send, also under a name that was bound to us later.
 
         Args:
             target: as it stands in the first line; a whole URL names a host, too (RFC 9112, section 3.2.2).
+            local: the address that the connection reached; ``None``: nobody knows, and it counts as loopback.
 
         Raises:
             ProblemError: 403.
         """
-        if target[:1] != "/" and not self._knows(_name_of(target)):
+        reached = _read_address(local or "")
+        if target[:1] != "/" and not self._knows(_name_of(target), reached):
             raise _forbidden("It was asked for by a URL of a name that others may own; --allow-host lets it in.")
         for host in headers.getall("Host", ()):
-            if _NO_HOST.search(host) or not self._knows(_name_of(f"//{host}")):
+            if _NO_HOST.search(host) or not self._knows(_name_of(f"//{host}"), reached):
                 raise _forbidden(f"It was asked for as {host!r}, a name that others may own; --allow-host lets it in.")
         origins = headers.getall("Origin", ())
         if any(self._allows(origin) for origin in origins):
@@ -66,7 +68,7 @@ class Guard:
             ProblemError: 401 or 403.
         """
         if self.token is None:
-            if remote and not _is_private(remote):
+            if remote and not _is_own(remote):
                 raise _forbidden(f"{remote} is a public address; with --control-token it may ask with the token.")
             return
         given = (headers.get("x-emulator-token"), _read_bearer(headers.get("Authorization", "")))
@@ -74,14 +76,23 @@ class Guard:
             detail = "It takes the token of --control-token, as Authorization: Bearer or as x-emulator-token."
             raise ProblemError(401, "Unauthorized", detail, {"WWW-Authenticate": 'Bearer realm="emulator"'})
 
-    def _knows(self, name: str | None) -> bool:
-        """A name that nobody can have bound to us: an address of one's own network, or a name of it."""
+    def _knows(self, name: str | None, reached: Address | None) -> bool:
+        """A name that nobody can have bound to the address that was reached.
+
+        A network hands out names without a dot, by its search domain, and names under ``.local``. On loopback such a
+        name is refused: nobody but this machine itself may have bound it, and this machine has its own names.
+        """
         if name is None:
             return False
-        if _is_private(name) or name == "localhost" or name.endswith(".localhost"):
-            return True
         machine = self.machine.lower()
-        return name in (machine, f"{machine}.local") or ("." not in name and ":" not in name) or self._lists(name)
+        if name in ("localhost", machine) or name.endswith(".localhost") or self._lists(name):
+            return True
+        address = _read_address(name)
+        if reached is None or reached.is_loopback:
+            return address is not None and address.is_loopback
+        if address is not None:
+            return _is_private(address)
+        return name == f"{machine}.local" or ("." not in name and ":" not in name and _is_private(reached))
 
     def _lists(self, name: str) -> bool:
         return any(name == host or (host[:2] == "*." and name.endswith(host[1:])) for host in self.hosts)
@@ -112,15 +123,24 @@ def _is_same(origin: str, host: str) -> bool:
         return False
 
 
-def _is_private(text: str) -> bool:
-    """An address that is not reached from the public internet."""
+def _read_address(text: str) -> Address | None:
+    """An address; one of IPv4 that is written as IPv6 is that of IPv4. ``None``: it is a name."""
     try:
         address: Address = ipaddress.ip_address(text)
     except ValueError:
-        return False
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return address if mapped is None else mapped
+
+
+def _is_private(address: Address) -> bool:
+    """An address that is not reached from the public internet."""
     return address.is_private or address.is_loopback or address.is_link_local
+
+
+def _is_own(text: str) -> bool:
+    address = _read_address(text)
+    return address is not None and _is_private(address)
 
 
 def _read_bearer(authorization: str) -> str:

@@ -12,9 +12,9 @@ from emulator.core.secret import cut
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.loaded import LoadedScenario
 from emulator.scenario.schema import Key
+from emulator.scenario.tokens import list_tokens
 
 _CUT = cut("")  # how every token ends that is not whole
-_TELLING = 6  # letters that are hardly anything but a token
 
 
 def hide_keys(document: JSON) -> JSON:
@@ -53,11 +53,7 @@ def _cut_in_place(lines: list[str], loaded: LoadedScenario, position: int) -> bo
 
 
 def _cut_everywhere(text: str, loaded: LoadedScenario) -> str:
-    """Short tokens may be words that mean something else."""
-    for key in loaded.scenario.keys or ():
-        if len(key.token) >= _TELLING:
-            text = text.replace(key.token, cut(key.token))
-    return text
+    return list_tokens(loaded.scenario).cut(text)
 
 
 def restore_keys(loaded: LoadedScenario, before: LoadedScenario) -> LoadedScenario:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
@@ -20,6 +21,8 @@ from emulator.core.errors import EmulatedError
 from emulator.core.quota import Level
 from emulator.core.state import StoreLostError
 from emulator.core.work import aside, in_turns
+from emulator.scenario.document import Document
+from emulator.scenario.locations import KeyPath, Location
 from emulator.scenario.match import Verdict, find_nearest
 
 _LATEST = 100  # calls whose rules are asked once more
@@ -113,6 +116,8 @@ class LookActions:
                 emptied=target.journal.emptied,
             ),
             sessions=sum(1 for _ in target.sessions),
+            own_sessions=target.sessions.own,
+            forgotten_sessions=target.sessions.forgotten,
             lateness_p99=target.timing.latest.ttft.quantile(0.99),
             valid=target.timing.invalid is None,
         )
@@ -124,6 +129,22 @@ class LookActions:
         errors = [row for severity, row in rows if severity == "error"]
         warnings = [row for severity, row in rows if severity == "warning"]
         return models.Checked(ok=not errors, errors=errors, warnings=warnings)
+
+    async def parse(self, query: models.NoQuery, body: bytes, name: str) -> models.Parsed:
+        from emulator.scenario.reader import parse_document  # YAML is slow to import
+
+        return show_document(await at_ease(body, parse_document, body, ""))
+
+
+def show_document(document: Document) -> models.Parsed:
+    """Return a file of a scenario as the control plane gives it."""
+    errors = [models.MistakeRow.model_validate(row) for row in document.rows[:MOST_MISTAKES]]
+    values, keys = _show_places(document.locations.values), _show_places(document.locations.keys)
+    return models.Parsed(document=document.data, values=values, keys=keys, errors=errors)
+
+
+def _show_places(places: Mapping[KeyPath, Location]) -> list[models.Place]:
+    return [models.Place(path=[*path], line=place.line, column=place.column) for path, place in places.items()]
 
 
 def _show_level(level: Level) -> models.LimitLevel:

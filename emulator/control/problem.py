@@ -1,6 +1,8 @@
 """What the control plane refuses, as RFC 9457 problem details."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from aiohttp import web
 
@@ -34,10 +36,20 @@ def tell_mistakes(rows: Sequence[Row], between: str) -> str:
     return between.join([*told, f"and {more} more"] if more else told)
 
 
+def show_file(name: str) -> str:
+    """Return a file's name without the folders of this machine: from the current folder on, or the last part alone."""
+    path = Path(name)
+    if not path.is_absolute():
+        return name
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
+
+
 def scenario_problem(error: ScenarioError) -> web.Response:
     """Every mistake of a scenario, as text and as rows."""
-    rows = [dict(row.as_json()) for row in error.rows[:MOST_MISTAKES]]
-    detail = tell_mistakes(error.rows, "\n")
+    found = [replace(row, file=show_file(row.file)) for row in error.rows]
+    rows = [dict(row.as_json()) for row in found[:MOST_MISTAKES]]
+    detail = tell_mistakes(found, "\n")
     problem = Problem.model_validate(
         {"title": "The scenario has mistakes", "status": 422, "detail": detail, "errors": rows}
     )

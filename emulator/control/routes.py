@@ -17,8 +17,7 @@ class Route:
         action: the method of :class:`emulator.control.actions.Actions` that does it.
         takes: the body, as JSON; ``None``: no body, or one that is read as it is.
         gives: the answer's body; ``None``: a document of its own.
-        yaml: the body is a scenario.
-        media: content type of an answer without a model.
+        yaml: the body is a scenario; media: content type of an answer without a model.
         is_of_journal: it looks at calls, those of all who answer as one.
         is_open: it takes no token, and strangers may ask: probes, and what tells and changes nothing.
     """
@@ -89,6 +88,15 @@ ROUTES = (
         summary="What is wrong with a scenario, and what may be; it is put to work nowhere.",
         action="check",
         gives=models.Checked,
+        statuses=(413,),
+        yaml=True,
+    ),
+    Route(
+        method="POST",
+        path="/parse",
+        summary="The text of a scenario as JSON, and the line and column of each part; the scenario at work stays.",
+        action="parse",
+        gives=models.Parsed,
         statuses=(413,),
         yaml=True,
     ),
@@ -260,6 +268,7 @@ ROUTES = (
         summary="The certificate of the local authority, which clients trust.",
         media="application/pem-certificate-chain",
         statuses=(404,),
+        is_open=True,
     ),
     Route(method="GET", path="/openapi.json", summary="This document.", action="get_openapi"),
 )

@@ -65,6 +65,18 @@ class SessionRecord(Protocol):
     def calls(self) -> int: ...
 
 
+class SessionRecords(Iterable[SessionRecord], Protocol):
+    """Those that exist."""
+
+    @property
+    def own(self) -> int:
+        """How many have a scenario, clock or port of their own."""
+
+    @property
+    def forgotten(self) -> int:
+        """How many of the others went because there were too many."""
+
+
 class Steering(Protocol):
     """Changes what is at work; it returns once that holds for all who answer as one. The empty session is the server's.
 
@@ -142,7 +154,7 @@ class Target(Protocol):
         """Real seconds since the process began."""
 
     @property
-    def sessions(self) -> Iterable[SessionRecord]: ...
+    def sessions(self) -> SessionRecords: ...
 
     @property
     def worlds(self) -> Iterable[Active]:

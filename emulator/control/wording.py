@@ -6,7 +6,6 @@ from pydantic import BaseModel
 
 from emulator.control.calls import UNKEPT, Finding, Value
 from emulator.core.json import JSON, dump_text
-from emulator.core.secret import cut_credential
 from emulator.scenario.conditions import Bounds, Comparison, Condition
 from emulator.scenario.facets import ABSENT
 
@@ -63,8 +62,6 @@ def word_value(value: Value | Condition, start: int = 0) -> str:
 def word_found(finding: Finding) -> tuple[str, str]:
     """What was wanted and what was found instead; of two long texts the parts where they begin to differ."""
     value, wanted = finding.value, finding.wanted
-    if isinstance(value, str) and finding.name.startswith("header."):
-        value = cut_credential(finding.name.removeprefix("header."), value)
     start = 0
     if isinstance(value, str) and isinstance(wanted, str):
         start = max(0, _count_equal(value, wanted) - _BEFORE)

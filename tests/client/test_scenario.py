@@ -1,14 +1,33 @@
 """A scenario of files, texts, mappings and keys."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from emulator.client.scenario import compose, explain_refusal
-from emulator.control.models import Problem
+from emulator.client.request import Reply
+from emulator.client.scenario import Source, compose, explain_refusal
+from emulator.control.look import show_document
+from emulator.control.models import Problem, dump_model
 from emulator.control.models.base import MistakeRow
-from emulator.core.json import as_array, as_object
+from emulator.core.json import JSON, as_array, as_object
+from emulator.scenario.document import Document
 from emulator.scenario.errors import ScenarioError
+from emulator.scenario.reader import parse_document
+
+
+def compose_here(sources: Sequence[Source], keys: Mapping[str, JSON]) -> Document:
+    """As :func:`compose`, with the answers that the control plane gives."""
+    todo = compose(sources, keys)
+    try:
+        request = next(todo)
+        while True:
+            parsed = show_document(parse_document(request.body, ""))
+            request = todo.send(Reply(200, dump_model(parsed).encode()))
+    except StopIteration as end:
+        document: Document = end.value
+        return document
+
 
 ONE = "version: 1\nname: one\nseed: 4\nrules:\n  - {name: a, pass: true}\n"
 TWO = "rules:\n  - name: b\n    eror: {kind: timeout}\n"
@@ -16,34 +35,34 @@ TWO = "rules:\n  - name: b\n    eror: {kind: timeout}\n"
 
 def test_sources_join_and_keys_win(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(ONE)
-    data = as_object(compose([tmp_path / "one.yaml", TWO], {"seed": 7, "rules": [{"name": "c"}]}).data)
+    data = as_object(compose_here([tmp_path / "one.yaml", TWO], {"seed": 7, "rules": [{"name": "c"}]}).data)
     assert [as_object(rule)["name"] for rule in as_array(data["rules"])] == ["c", "a", "b"]
     assert (data["name"], data["seed"]) == ("one", 7)
 
 
 def test_keys_that_are_none_say_nothing() -> None:
-    assert compose(["seed: 4"], {"seed": None}).data == {"version": 1, "name": "test", "seed": 4}
+    assert compose_here(["seed: 4"], {"seed": None}).data == {"version": 1, "name": "test", "seed": 4}
 
 
 def test_a_value_that_two_sources_set_is_a_mistake() -> None:
     with pytest.raises(ScenarioError, match="seed: set twice, and differently"):
-        compose([{"seed": 1}, {"seed": 2}], {})
+        compose_here([{"seed": 1}, {"seed": 2}], {})
 
 
 def test_answers_in_files_beside_it_are_sent_with_it(tmp_path: Path) -> None:
     (tmp_path / "tides.md").write_text("Twice a {prompt}.\n")
     file = tmp_path / "one.yaml"
     file.write_text("rules:\n  - {name: a, reply: {file: tides.md, template: true}}\n")
-    (rule,) = as_array(as_object(compose([file], {}).data)["rules"])
+    (rule,) = as_array(as_object(compose_here([file], {}).data)["rules"])
     assert as_object(rule)["reply"] == {"template": True, "text": "Twice a {prompt}."}
     (tmp_path / "tides.md").unlink()
     with pytest.raises(ScenarioError, match=r"one\.yaml:2:\d+: rules\[0\]\.reply\.file: there is no file tides\.md"):
-        compose([file], {})
+        compose_here([file], {})
 
 
 def test_a_file_that_is_missing_is_named() -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.yaml"):
-        compose(["none.yaml"], {})
+        compose_here(["none.yaml"], {})
 
 
 @pytest.mark.parametrize(
@@ -59,7 +78,7 @@ def test_a_file_that_is_missing_is_named() -> None:
 def test_a_mistake_is_shown_where_it_was_written(tmp_path: Path, path: str, said: str) -> None:
     (tmp_path / "one.yaml").write_text(ONE)
     (tmp_path / "two.yaml").write_text(TWO)
-    document = compose([tmp_path / "one.yaml", tmp_path / "two.yaml"], {"rules": [{"name": "c"}]})
+    document = compose_here([tmp_path / "one.yaml", tmp_path / "two.yaml"], {"rules": [{"name": "c"}]})
     row = MistakeRow(file="scenario", line=1, column=2, path=path, message="unknown key", suggestion=None)
     problem = Problem(title="", status=422, detail="", errors=[row])
     with pytest.raises(ScenarioError, match=said):

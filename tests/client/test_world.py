@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.client.steps import World
+from emulator.client.world import World
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,18 @@ from emulator.client.steps import World
 )
 def test_a_port_is_reached_where_the_server_is(ours: str, theirs: str, reached: str) -> None:
     assert World(ours).reach(theirs) == reached
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("http://127.0.0.1:4010", "http://127.0.0.1:4010", True),
+        ("http://emulator:4010", "http://127.0.0.1:4010", True),
+        ("http://127.0.0.1:14010", "http://127.0.0.1:4010", False),
+        ("https://127.0.0.1:4010", "http://127.0.0.1:4010", False),
+        ("https://emulator.test", "https://127.0.0.1:443", True),
+        ("http://emulator.test", "http://127.0.0.1:4010", False),
+    ],
+)
+def test_a_front_that_is_mapped_is_known_by_its_port(ours: str, theirs: str, same: bool) -> None:
+    assert World(ours).is_at(theirs) is same

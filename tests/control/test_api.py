@@ -9,6 +9,8 @@ from urllib.parse import quote, urlsplit
 import jsonschema_rs
 import pytest
 
+from emulator.control.guard import Guard, Headers
+from emulator.control.problem import ProblemError, show_file
 from emulator.scenario.load import load_paths
 from tests.conftest import FROZEN, Start
 from tests.control.asking import KEY, ask, control
@@ -400,7 +402,8 @@ async def test_a_large_scenario_is_sent_after_the_server_agrees(toy: Running) ->
     text = b"version: 1\nname: large\n#" + b"x" * 2_000_000
     url = urlsplit(toy.urls["toy"])
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
-    head = f"PUT /_emulator/scenario HTTP/1.1\r\nHost: x\r\nContent-Length: {len(text)}\r\nExpect: 100-continue\r\n\r\n"
+    lines = f"Host: localhost\r\nContent-Length: {len(text)}\r\nExpect: 100-continue\r\n\r\n"
+    head = f"PUT /_emulator/scenario HTTP/1.1\r\n{lines}"
     writer.write(head.encode())
     assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
     writer.write(text)
@@ -420,4 +423,34 @@ async def test_a_scenario_whose_file_has_a_name_that_is_no_text_is_shown(start: 
     assert names == ["caf\\udce9", "default"]
     put = await control(toy, "PUT", f"/scenario?name={quote(names[0])}")
     assert put.status == 200
-    assert put.json()["sources"] == [f"{folder}/caf\\udce9.yaml"]
+    assert put.json()["sources"] == ["caf\\udce9.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("default.yaml", "default.yaml"),
+        ("library/default.yaml", "library/default.yaml"),
+        ("/home/somebody/library/default.yaml", "default.yaml"),
+        (str(Path.cwd() / "library" / "default.yaml"), "library/default.yaml"),
+        ("scenario", "scenario"),
+    ],
+)
+def test_a_file_is_named_without_the_folders_of_the_machine(name: str, shown: str) -> None:
+    assert show_file(name) == shown
+
+
+class _Refuses(Guard):
+    """It words a refusal with a header of its own."""
+
+    def check_browser(self, headers: Headers, target: str = "/", local: str | None = None) -> None:
+        raise ProblemError(403, "Forbidden", "no", {"x-a": self.machine})
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "a\0"])
+async def test_a_header_that_would_be_two_is_a_bug_of_ours(toy: Running, value: str) -> None:
+    toy.built.control.guard = _Refuses(machine=value)
+    answer = await toy.ask("front", "/_emulator/requests")
+    assert (answer.status, answer.header("x-emulator-bug")) == (500, "1")
+    assert (answer.header("Content-Type") or "").startswith("text/plain")
+    assert b"Evil" not in answer.head

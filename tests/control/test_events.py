@@ -30,7 +30,7 @@ class Viewer:
     def __init__(self, running: Running, query: str = "", headers: Mapping[str, str] = NONE) -> None:
         self._url = urlsplit(running.urls["toy"])
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        self._request = f"GET /_emulator/events{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}\r\n"
+        self._request = f"GET /_emulator/events{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{lines}\r\n"
         self.head = ""
 
     async def __aenter__(self) -> Self:
@@ -179,7 +179,7 @@ async def test_what_makes_no_sense_is_refused(toy: Running, query: str, headers:
 async def test_the_head_can_be_had_alone(toy: Running) -> None:
     url = urlsplit(toy.urls["toy"])
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
-    writer.write(b"HEAD /_emulator/events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    writer.write(b"HEAD /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
     assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 200 OK")
     writer.close()
     await writer.wait_closed()
@@ -241,7 +241,7 @@ async def test_who_reads_nothing_keeps_nobody_from_reading(toy: Running) -> None
     url = urlsplit(toy.urls["toy"])
     idle = [await asyncio.open_connection(url.hostname, url.port, limit=1) for _ in range(10)]
     for _, writer in idle:
-        writer.write(b"GET /_emulator/events?since=0 HTTP/1.1\r\nHost: x\r\n\r\n")
+        writer.write(b"GET /_emulator/events?since=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     async with Viewer(toy, "?since=0") as viewer:
         assert [(await viewer.event())[0] for _ in range(250)][-1] == "250"
     for _, writer in idle:

@@ -18,49 +18,107 @@ GUARD = Guard(("emulator.test", "*.svc.test"), machine="Build-7")
 STEERING = [(route.method, route.path) for route in ROUTES]
 
 
-def check(guard: Guard, headers: Mapping[str, str] | list[tuple[str, str]]) -> int:
+LOOPBACK: tuple[str | None, ...] = ("127.0.0.1", "127.0.1.1", "::1", "::ffff:127.0.0.1", None)
+PRIVATE: tuple[str | None, ...] = (
+    "172.18.0.2",
+    "10.0.0.7",
+    "192.168.1.5",
+    "169.254.7.7",
+    "fd00::7",
+    "fe80::1%eth0",
+    "::ffff:10.0.0.1",
+)
+PUBLIC: tuple[str | None, ...] = ("203.1.113.7", "2001:4860:4860::1", "::ffff:203.1.113.7")
+
+
+def check(
+    guard: Guard, headers: Mapping[str, str] | list[tuple[str, str]], local: str | None = "127.0.0.1", target: str = "/"
+) -> int:
     """200, or the status of the refusal."""
     try:
-        guard.check_browser(CIMultiDict(headers))
+        guard.check_browser(CIMultiDict(headers), target, local)
     except ProblemError as error:
         return error.problem.status
     return 200
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "localhost",
-        "LOCALHOST:4010",
-        "localhost.",
-        "a.localhost:4011",
-        "127.0.0.1:4010",
-        "127.9.9.9",
-        "10.0.0.7:4010",
-        "172.16.0.1",
-        "172.31.255.255",
-        "192.168.1.2:80",
-        "169.254.7.7",
-        "[::1]:4010",
-        "[fe80::1]",
-        "[fd12::1]:4010",
-        "[::ffff:127.0.0.1]:4010",
-        "emulator",
-        "emulator:4010",
-        "build-7:4010",
-        "build-7.local",
-        "emulator.test:4010",
-        "a.b.svc.test",
-        "EMULATOR.test.:4010",
-        "[fe80::1%25eth0]:4010",
-        "[::1]",
-        "0.0.0.0:4010",
-        "build-7.",
-    ],
-)
-def test_it_may_be_asked_for_as(host: str) -> None:
-    assert check(GUARD, {"Host": host}) == 200
-    assert check(GUARD, {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}) == 200
+LOCAL_NAMES = [
+    "localhost",
+    "LOCALHOST:4010",
+    "localhost.",
+    "a.localhost:4011",
+    "127.0.0.1:4010",
+    "127.9.9.9",
+    "[::1]:4010",
+    "[::1]",
+    "[::ffff:127.0.0.1]:4010",
+    "build-7:4010",
+    "build-7.",
+    "emulator.test:4010",
+    "a.b.svc.test",
+    "EMULATOR.test.:4010",
+]
+"""Names of loopback, of this machine, and those that the setting lists."""
+ADDRESSES = [
+    "10.0.0.7:4010",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.2:80",
+    "169.254.7.7",
+    "[fe80::1]",
+    "[fd12::1]:4010",
+    "[fe80::1%25eth0]:4010",
+    "[::ffff:10.0.0.1]",
+    "0.0.0.0:4010",
+    "build-7.local",
+]
+"""Names that this machine has on a network of its own."""
+SHORT_NAMES = ["emulator", "emulator:4010", "free-wifi:4010", "x", "wpad", "EMULATOR.:4010"]
+"""Names that whoever runs the network hands out."""
+TOKENS = pytest.mark.parametrize("token", [None, "t"], ids=["no token", "token"])
+
+
+def look(host: str, local: str | None, token: str | None) -> set[int]:
+    """What a host is answered over a connection: asked plainly, by a page of the same origin, and by a whole URL."""
+    guard = Guard(GUARD.hosts, token, GUARD.machine)
+    page = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+    whole = check(guard, {"Host": "localhost"}, local, f"http://{host}/_emulator/reset")
+    return {check(guard, {"Host": host}, local), check(guard, page, local), whole}
+
+
+@TOKENS
+@pytest.mark.parametrize("host", LOCAL_NAMES)
+def test_names_of_loopback_and_of_this_machine_may_be_asked_for(host: str, token: str | None) -> None:
+    for local in (*LOOPBACK, *PRIVATE, *PUBLIC):
+        assert look(host, local, token) == {200}, local
+
+
+@TOKENS
+@pytest.mark.parametrize("host", ADDRESSES)
+def test_private_addresses_may_be_asked_for_where_the_connection_is_not_on_loopback(
+    host: str, token: str | None
+) -> None:
+    for local in (*PRIVATE, *PUBLIC):
+        assert look(host, local, token) == {200}, local
+    for local in LOOPBACK:
+        assert look(host, local, token) == {403}, local
+
+
+@TOKENS
+@pytest.mark.parametrize("host", SHORT_NAMES)
+def test_names_without_a_dot_may_be_asked_for_on_private_addresses_alone(host: str, token: str | None) -> None:
+    for local in PRIVATE:
+        assert look(host, local, token) == {200}, local
+    for local in (*LOOPBACK, *PUBLIC):
+        assert look(host, local, token) == {403}, local
+
+
+@pytest.mark.parametrize("local", [*LOOPBACK, *PRIVATE, *PUBLIC])
+def test_no_name_lets_in_a_page_of_another_origin(local: str | None) -> None:
+    for host in LOCAL_NAMES:
+        for origin in ("http://free-wifi:4010", "http://localhost:3000", "https://evil.example", "null"):
+            assert check(GUARD, {"Host": host, "Origin": origin}, local) == 403, (host, origin)
+        assert check(GUARD, {"Host": host, "Sec-Fetch-Site": "cross-site"}, local) == 403, host
 
 
 @pytest.mark.parametrize(
@@ -102,8 +160,10 @@ def test_it_may_be_asked_for_as(host: str) -> None:
     ],
 )
 def test_a_name_that_others_may_own_is_refused(host: str) -> None:
-    assert check(GUARD, {"Host": host}) == 403
-    assert check(GUARD, {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}) == 403
+    page = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+    for local in (*LOOPBACK, *PRIVATE, *PUBLIC):
+        assert check(GUARD, {"Host": host}, local) == 403
+        assert check(GUARD, page, local) == 403
 
 
 @pytest.mark.parametrize(
@@ -233,12 +293,16 @@ async def send(running: Running, method: str, path: str, headers: str) -> Answer
         writer.close()
 
 
+REBOUND_SHORT = "Host: free-wifi:{port}\r\nOrigin: http://free-wifi:{port}\r\nSec-Fetch-Site: same-origin\r\n"
 REBOUND = "Host: rebound.evil.example:{port}\r\nSec-Fetch-Site: same-origin\r\n"
+OURS = "Host: localhost\r\n"
 FROM_ELSEWHERE = "Host: 127.0.0.1:{port}\r\nOrigin: https://evil.example\r\nSec-Fetch-Site: cross-site\r\n"
 READS_ELSEWHERE = "Host: 127.0.0.1:{port}\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n"
 HERE = "Host: 127.0.0.1:{port}\r\n"
 BROWSERS = {
     "rebound": REBOUND,
+    "rebound by a name without a dot": REBOUND_SHORT,
+    "rebound by mDNS": "Host: free-wifi.local:{port}\r\n",
     "rebound, with a dot": "Host: evil.example.:{port}\r\n",
     "steers": FROM_ELSEWHERE,
     "reads": READS_ELSEWHERE,
@@ -297,15 +361,15 @@ async def test_a_page_of_ours_may_steer(start: Start) -> None:
     assert (await send(toy, "POST", "/_emulator/reset", ours)).status == 200
 
 
-async def test_only_probes_and_the_bare_page_answer_without_the_token(start: Start) -> None:
+async def test_only_probes_the_bare_page_and_the_certificate_answer_without_the_token(start: Start) -> None:
     toy = await start("", vendors=[TOY])
     toy.built.control.guard = Guard(token="t")
     for method, path in STEERING:
-        answer = await send(toy, method, f"/_emulator{path}", "Host: x\r\n")
-        assert answer.status == (200 if path in ("", "/health", "/ready") else 401), path
-    refused = await send(toy, "POST", "/_emulator/reset", "Host: x\r\n")
+        answer = await send(toy, method, f"/_emulator{path}", OURS)
+        assert answer.status == {"": 200, "/health": 200, "/ready": 200, "/ca.pem": 404}.get(path, 401), path
+    refused = await send(toy, "POST", "/_emulator/reset", OURS)
     assert refused.header("WWW-Authenticate") == 'Bearer realm="emulator"'
-    assert (await send(toy, "POST", "/_emulator/reset", "Host: x\r\nx-emulator-token: t\r\n")).status == 200
+    assert (await send(toy, "POST", "/_emulator/reset", f"{OURS}x-emulator-token: t\r\n")).status == 200
 
 
 @pytest.mark.parametrize(
@@ -329,10 +393,10 @@ async def test_only_probes_and_the_bare_page_answer_without_the_token(start: Sta
         "http://127.0.0.1/_emulator/reset",
     ],
 )
-@pytest.mark.parametrize("guarded", [FROM_ELSEWHERE, REBOUND, "Host: x\r\n"], ids=["origin", "rebound", "no token"])
+@pytest.mark.parametrize("guarded", [FROM_ELSEWHERE, REBOUND, OURS], ids=["origin", "rebound", "no token"])
 async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: str, guarded: str) -> None:
     toy = await start("", vendors=[TOY])
-    if guarded == "Host: x\r\n":
+    if guarded == OURS:
         toy.built.control.guard = Guard(token="t")
     before = toy.built.runtime.active
     answer = await send(toy, "POST", path, guarded)
@@ -358,6 +422,8 @@ async def test_no_way_to_write_a_path_leads_past_the_guard(start: Start, path: s
 async def test_a_token_opens_the_control_plane_over_a_port(start: Start, line: str, status: int) -> None:
     toy = await start("", vendors=[TOY])
     toy.built.control.guard = Guard(token="s3cr\u00e9t")
-    answer = await send(toy, "POST", "/_emulator/reset", f"Host: x\r\n{line}\r\n" if line else "Host: x\r\n")
+    answer = await send(
+        toy, "POST", "/_emulator/reset", f"Host: localhost\r\n{line}\r\n" if line else "Host: localhost\r\n"
+    )
     assert answer.status == status
     assert "s3cr" not in str(answer)

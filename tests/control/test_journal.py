@@ -13,6 +13,7 @@ from emulator.control.journal import _FRESH, _SPARE, WORLD, Journal
 from emulator.core.wire import WireRequest
 from emulator.core.work import in_turns
 from emulator.scenario.match import Facts, Match, Verdict
+from emulator.scenario.tokens import NO_TOKENS
 
 
 class Witness:
@@ -20,6 +21,7 @@ class Witness:
 
     def __init__(self) -> None:
         self.held = 0
+        self.tokens = NO_TOKENS
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         return (Verdict(entry.id),)

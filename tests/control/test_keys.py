@@ -1,5 +1,7 @@
 """Credentials of a scenario: shown cut, and whole again when they come back."""
 
+import io
+
 import pytest
 
 from emulator.control.keys import hide_keys, restore_keys, show_text
@@ -7,8 +9,11 @@ from emulator.core.json import JSON, dump_text
 from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
 from emulator.scenario.loaded import LoadedScenario
+from emulator.server.told.log import AccessLog
 from tests.conftest import Start
 from tests.control.asking import KEY, control
+from tests.control.test_events import Viewer
+from tests.saved import read_details
 from tests.server.toy import TOY
 
 Keys = list[tuple[str, str]]
@@ -23,18 +28,21 @@ def tokens(loaded: LoadedScenario) -> list[str]:
     return [key.token for key in loaded.scenario.keys or ()]
 
 
-SAME: Keys = [("dapi-1", "a"), ("dapi-2", "a"), ("dapi-3", "b"), ("x", "c")]
+SAME: Keys = [("dapi-search-1", "a"), ("dapi-search-2", "a"), ("dapi-search-3", "b"), ("x", "c")]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "whole"),
     [
-        pytest.param([("dapi-1", "a")], [("dapi…", "a")], ["dapi-1"], id="one"),
-        pytest.param([("dapi-1", "a")], [("other", "a")], ["other"], id="another"),
-        pytest.param([("dapi-1", "a")], [("dapi…", "a"), ("new", "b")], ["dapi-1", "new"], id="one more"),
-        pytest.param(SAME, [("x…", "c"), ("dapi…", "b")], ["x", "dapi-3"], id="fewer, in another order"),
+        pytest.param([("dapi-search-1", "a")], [("dapi…", "a")], ["dapi-search-1"], id="one"),
+        pytest.param([("dapi-search-1", "a")], [("other", "a")], ["other"], id="another"),
+        pytest.param([("dapi-search-1", "a")], [("dapi…", "a"), ("new", "b")], ["dapi-search-1", "new"], id="one more"),
+        pytest.param(SAME, [("…", "c"), ("dapi…", "b")], ["x", "dapi-search-3"], id="fewer, in another order"),
         pytest.param(
-            SAME, [("dapi…", "a"), ("dapi…", "b"), ("dapi…", "a")], ["dapi-1", "dapi-3", "dapi-2"], id="alike"
+            SAME,
+            [("dapi…", "a"), ("dapi…", "b"), ("dapi…", "a")],
+            ["dapi-search-1", "dapi-search-3", "dapi-search-2"],
+            id="alike",
         ),
     ],
 )
@@ -48,10 +56,10 @@ def test_what_was_shown_is_whole_again(before: Keys, after: Keys, whole: list[st
     ("before", "after"),
     [
         pytest.param([], [("dapi…", "a")], id="there was none"),
-        pytest.param([("dapi-1", "a")], [("dapi…", "b")], id="another principal's"),
-        pytest.param([("dapi-1", "a")], [("dabi…", "a")], id="another beginning"),
+        pytest.param([("dapi-search-1", "a")], [("dapi…", "b")], id="another principal's"),
+        pytest.param([("dapi-search-1", "a")], [("dabi…", "a")], id="another beginning"),
         pytest.param(SAME, [("dapi…", "a")], id="one of two alike"),
-        pytest.param([("dapi-1", "a")], [("dapi…", "a"), ("dapi…", "a")], id="one more alike"),
+        pytest.param([("dapi-search-1", "a")], [("dapi…", "a"), ("dapi…", "a")], id="one more alike"),
     ],
 )
 def test_what_cannot_be_told_is_refused(before: Keys, after: Keys) -> None:
@@ -80,19 +88,21 @@ async def test_no_token_is_shown(start: Start) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        pytest.param("[{token: dapi-1, principal: a}]", "[{token: dapi…, principal: a}]", id="where it stands"),
-        pytest.param("[{token: 'dapi-1', principal: a}]", "[{token: 'dapi…', principal: a}]", id="in quotes"),
-        pytest.param("[{token: k, principal: key}] # k", "[{token: k…, principal: key}] # k", id="a word of others"),
+        pytest.param("[{token: dapi-search-1, principal: a}]", "[{token: dapi…, principal: a}]", id="where it stands"),
+        pytest.param("[{token: 'dapi-search-1', principal: a}]", "[{token: 'dapi…', principal: a}]", id="in quotes"),
+        pytest.param("[{token: k, principal: key}] # k", "[{token: …, principal: key}] # k", id="a word of others"),
         pytest.param(
-            "[{token: dapi-1, principal: a}] # dapi-1", "[{token: dapi…, principal: a}] # dapi…", id="also in a comment"
+            "[{token: dapi-search-1, principal: a}] # dapi-search-1",
+            "[{token: dapi…, principal: a}] # dapi…",
+            id="also in a comment",
         ),
         pytest.param(
-            "[{token: dapi-1, principal: a}, {token: dapi-2, principal: b}]",
+            "[{token: dapi-search-1, principal: a}, {token: dapi-search-2, principal: b}]",
             "[{token: dapi…, principal: a}, {token: dapi…, principal: b}]",
             id="two on a line",
         ),
-        pytest.param('[{token: "\\x64api-1", principal: a}]', '"token": "dapi…"', id="written in another way"),
-        pytest.param("[{token: 'x1', principal: &p b}, {token: *p, principal: a}]", '"token": "b…"', id="an alias"),
+        pytest.param('[{token: "\\x64api-search-1", principal: a}]', '"token": "dapi…"', id="written in another way"),
+        pytest.param("[{token: 'x1', principal: &p b}, {token: *p, principal: a}]", '"token": "…"', id="an alias"),
     ],
 )
 def test_the_text_of_a_scenario_is_shown_with_tokens_cut(text: str, shown: str) -> None:
@@ -100,3 +110,46 @@ def test_the_text_of_a_scenario_is_shown_with_tokens_cut(text: str, shown: str) 
     written = show_text(loaded)
     assert shown in written
     assert tokens(restore_keys(load_text(written), loaded)) == tokens(loaded)
+
+
+TOKEN = "dapi-NEVER-SHOWN-1"
+SAYS = f"""
+description: The key is {TOKEN}.
+keys: [{{token: {TOKEN}, principal: search}}]
+rules:
+  - {{name: "{TOKEN} alone", when: {{header.authorization: Bearer {TOKEN}}}, reply: {{text: "Said {TOKEN}."}}}}
+  - {{name: "dapi… alone", when: {{prompt: never}}, reply: {{text: a}}}}
+  - {{name: near, when: {{prompt: {{contains: "{TOKEN}!"}}}}, reply: {{text: "Said {TOKEN}."}}}}
+  - {{name: "asks for {TOKEN}", when: {{prompt: {{contains: {TOKEN}}}}}, reply: {{text: "Said {TOKEN}."}}}}
+"""
+
+
+async def test_a_token_is_said_nowhere_whatever_the_scenario_says_of_it(start: Start) -> None:
+    toy = await start(SAYS, vendors=[TOY])
+    stream = io.StringIO()
+    log = AccessLog(as_json=True, stream=stream)
+    toy.built.journal.listeners.append(log)
+    answer = await toy.ask(
+        "toy", f"/chat?a={TOKEN}", {"prompt": f"Is it {TOKEN}?"}, headers={"x-key": TOKEN, "x-odd": TOKEN}
+    )
+    assert answer.body.startswith(b"Said dapi-NEVER")  # what a reply says is the author's
+    await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={"x-key": TOKEN})
+    log.flush()
+    for path in ("/scenario", "/rules", "/requests?detail=true", "/requests", "/scenarios", "/metrics", "/sessions"):
+        said = (await control(toy, "GET", path)).body
+        assert b"NEVER-SHOWN" not in said, path
+    report = (await control(toy, "POST", "/report", {})).body.decode()
+    assert "NEVER" not in report + "".join(read_details(report))
+    assert "NEVER" not in stream.getvalue()
+    names = (await control(toy, "GET", "/scenario")).json()["rules"]
+    assert names == ["dapi… alone (2)", "dapi… alone", "near", "asks for dapi…"]
+    assert len({row["name"] for row in (await control(toy, "GET", "/rules")).json()["rules"]}) == 4
+
+
+async def test_no_event_says_a_token(start: Start) -> None:
+    toy = await start(SAYS, vendors=[TOY])
+    async with Viewer(toy, "?since=0") as viewer:
+        await toy.ask("toy", "/chat", {"prompt": f"Is it {TOKEN}?"}, headers={"x-key": TOKEN})
+        _, entry = await viewer.event()
+    assert entry["rule"] == "asks for dapi…"
+    assert "NEVER" not in dump_text(entry)

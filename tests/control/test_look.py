@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from emulator.control.models import Parsed, Place
 from tests.conftest import Start
 from tests.control.asking import ask, control
 from tests.parsed import JSON
@@ -113,6 +114,37 @@ async def test_a_scenario_is_checked_and_put_to_work_nowhere(
     assert (answer.status, found["ok"]) == (200, ok)
     assert [(row["line"], row["suggestion"]) for row in found["errors"]] == errors
     assert [(row["line"], row["suggestion"]) for row in found["warnings"]] == warnings
+    assert (await get(toy, "/scenario"))["name"] == "t"
+
+
+@pytest.mark.parametrize(
+    ("text", "document", "values", "keys", "errors"),
+    [
+        pytest.param(
+            "seed: 4\nrules:\n  - name: a\n",
+            {"seed": 4, "rules": [{"name": "a"}]},
+            {"": (1, 1), "seed": (1, 7), "rules": (3, 3), "rules.0": (3, 5), "rules.0.name": (3, 11)},
+            {"seed": (1, 1), "rules": (2, 1), "rules.0.name": (3, 5)},
+            [],
+            id="values and keys",
+        ),
+        pytest.param("seed: .nan\n", {"seed": None}, {"": (1, 1), "seed": (1, 7)}, {"seed": (1, 1)}, [1], id="NaN"),
+        pytest.param("seed: [\n", None, {}, {}, [2], id="no YAML"),
+        pytest.param("", None, {"": (1, 1)}, {}, [], id="nothing"),
+    ],
+)
+async def test_a_scenario_is_parsed_with_the_place_of_each_part(
+    toy: Running, text: str, document: JSON, values: JSON, keys: JSON, errors: list[int]
+) -> None:
+    answer = await control(toy, "POST", "/parse", text)
+    parsed = Parsed.model_validate_json(answer.body)
+
+    def show(places: list[Place]) -> JSON:
+        return {".".join(map(str, place.path)): (place.line, place.column) for place in places}
+
+    assert (answer.status, parsed.document) == (200, document)
+    assert (show(parsed.values), show(parsed.keys)) == (values, keys)
+    assert [row.line for row in parsed.errors] == errors
     assert (await get(toy, "/scenario"))["name"] == "t"
 
 

@@ -54,7 +54,7 @@ async def look(running: Running) -> asyncio.StreamWriter:
     """Be a viewer, until that is closed."""
     url = urlsplit(running.urls["front"])
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
-    writer.write(b"GET /_emulator/events HTTP/1.1\r\nHost: x\r\n\r\n")
+    writer.write(b"GET /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     await asyncio.wait_for(reader.readuntil(b"as they come"), 10)
     return writer
 

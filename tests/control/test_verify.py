@@ -376,7 +376,7 @@ SEEDED = [
 
 @pytest.mark.parametrize(("facet", "wanted", "mark", "found"), SEEDED)
 async def test_a_mismatch_names_the_facet(toy: Running, facet: str, wanted: JSON, mark: str, found: str) -> None:
-    headers = {**KEY, "Authorization": "Bearer dapi-search"}
+    headers = {**KEY, "Authorization": "Bearer dapi-search-1"}
     await toy.ask("toy", "/chat", {"prompt": RIVERS, "max": 3}, headers=headers)
     await toy.ask("toy", "/nowhere", headers=headers)
     _, made, head, facets, *_ = await mismatch(toy, calls={**RIGHT, facet: wanted})

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from emulator.control.models.base import Given, MistakeRow, SessionName, Taken
+from emulator.core.json import JSON
 
 
 class LimitLevel(Given):
@@ -66,6 +67,8 @@ class Status(Given):
     servers: list[ServerLoad] = Field(description="Deployments with `load` that are busy.")
     journal: JournalState
     sessions: int
+    own_sessions: int = Field(description="Sessions with a scenario, clock or port of their own, which no others end.")
+    forgotten_sessions: int = Field(description="Sessions without, which were forgotten as there were too many.")
     lateness_p99: float = Field(description="Real seconds that 99 % of first tokens were late at most, since reset.")
     valid: bool = Field(description="The bound of `timing` was kept.")
 
@@ -74,6 +77,19 @@ class Checked(Given):
     ok: bool = Field(description="It can be served.")
     errors: list[MistakeRow]
     warnings: list[MistakeRow]
+
+
+class Place(Given):
+    path: list[str | int] = Field(description="Of a value in the document.")
+    line: int = Field(description="From 1.")
+    column: int
+
+
+class Parsed(Given):
+    document: JSON = Field(description="The text as JSON; null where it is not YAML.")
+    values: list[Place] = Field(description="Where each value begins.")
+    keys: list[Place] = Field(description="Where the key of each value begins.")
+    errors: list[MistakeRow] = Field(description="What cannot be read.")
 
 
 class ReportAsked(Taken):

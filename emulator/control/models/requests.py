@@ -129,9 +129,12 @@ class RequestShown(Given):
     """What the client sent."""
 
     query: dict[str, str]
-    headers: dict[str, str] = Field(description="Names in lower case; credentials are cut to four characters.")
+    headers: dict[str, str] = Field(description="Names in lower case; of credentials four characters, or none.")
     body: JSON = Field(description="Parsed where it is JSON, else text, else base64; null: none, or it is not kept.")
-    encoding: Literal["base64"] | None = Field(description="How the body is written, where it is no text.")
+    raw: str | None = Field(default=None, description="The text of a body of JSON, where `body` may not give it back.")
+    encoding: Literal["base64"] | None = Field(
+        default=None, description="How the body is written, where it is no text."
+    )
     bytes: int = Field(description="Of the body as it came.")
     cut: bool = Field(description="The body was longer than what is kept of it.")
     kept: bool = Field(description="false: query, headers and body are not kept, or no longer.")

@@ -27,7 +27,7 @@ class ScenarioState(Given):
     strict: bool
     vendors: list[str] = Field(description="Those that are served.")
     rules: list[str] = Field(description="Names, in order.")
-    sources: list[str] = Field(description="Files it was read from.")
+    sources: list[str] = Field(description="Files it was read from, without the folders of the machine.")
     document: JSON = Field(description="The scenario as it was written; tokens of `keys` are cut.")
     text: str = Field(description="The same as text to edit; tokens of `keys` are cut.")
 

@@ -1,0 +1,53 @@
+"""Which emulator a client asks, which session of it, and which way vendors are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import SplitResult, urlsplit
+
+from emulator.core.json import JSON
+
+Via = Literal["port", "path", "root"]
+_AT_HOME = ("127.0.0.1", "localhost", "::1")
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(slots=True)
+class World:
+    """Whose calls a client is about.
+
+    Fields:
+        url: of the emulator's front.
+        session: empty: the server's own.
+        via: which way vendors are reached; ``None``: as it suits the session.
+        ports: base URLs of ports that are the session's own.
+        known: base URLs as the server knows them, once its front was asked for.
+    """
+
+    url: str
+    session: str = ""
+    via: Via | None = None
+    ports: dict[str, str] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self) -> Mapping[str, JSON]:
+        return {"session": self.session} if self.session else {}
+
+    def reach(self, url: str) -> str:
+        """A URL as the server knows it, as it can be reached from here."""
+        ours, theirs = urlsplit(self.url).hostname or "", urlsplit(url)
+        if theirs.hostname not in _AT_HOME or ours in _AT_HOME:
+            return url
+        host = f"[{ours}]" if ":" in ours else ours
+        return theirs._replace(netloc=f"{host}:{theirs.port}").geturl()
+
+    def is_at(self, front: str) -> bool:
+        """Whether the server's front is at the port that it says itself: no port is mapped and no balancer between."""
+        return _name_place(urlsplit(self.url)) == _name_place(urlsplit(front))
+
+
+def _name_place(url: SplitResult) -> tuple[str, int]:
+    return url.scheme, url.port or _PORTS.get(url.scheme, 0)
