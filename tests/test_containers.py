@@ -4,14 +4,15 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
+from emulator import __version__
 from emulator.cli import build_parser
+from emulator.cli.probe import VARIABLE
 from emulator.core.duration import parse_duration
-from emulator.server.tls.authority import CERTIFICATE, PLACE
+from emulator.server.tls.authority import CERTIFICATE, PLACE, PRIVATE
 from emulator.settings import FRONT_PORT, load_settings
 from emulator.vendors import VENDORS
 
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 SERVICE = COMPOSE["services"]["emulator"]
+IMAGES = dict(re.findall(r"^(\w+)=(.+)$", (ROOT / "deploy" / "images.env").read_text(encoding="utf-8"), re.MULTILINE))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ENVIRONMENT = dict(re.findall(r"\b(EMULATOR_\w+)=([^\s\\]+)", DOCKERFILE))
 USER = re.findall(r"^USER (\S+)$", DOCKERFILE, re.MULTILINE)[-1]
@@ -39,15 +41,20 @@ def test_the_entry_point_is_the_console_script() -> None:
 
 def test_the_image_serves_its_scenarios_to_everyone() -> None:
     options = build_parser().parse_args(instruction(r"\nCMD"))
-    settings = load_settings(vars(options), {})
+    settings = load_settings(vars(options), ENVIRONMENT)
     assert (settings.host, settings.port, settings.paths) == ("0.0.0.0", FRONT_PORT, (Path("/scenarios"),))
+    other = build_parser().parse_args(["serve", "--scenario", "throttled-tenant"])
+    assert load_settings(vars(other), ENVIRONMENT).host == "0.0.0.0"  # another command is reached, too
     assert (ROOT / "scenarios" / "default.yaml").is_file()
 
 
-@pytest.mark.parametrize("command", [instruction("-retries=3 CMD"), SERVICE["healthcheck"]["test"][1:]])
-def test_the_health_command_is_one_of_ours(command: list[str]) -> None:
-    assert command[0] == "emulator"
-    assert build_parser().parse_args(command[1:]).verb == "health"
+def test_the_health_command_is_the_one_that_takes_little() -> None:
+    assert instruction("-retries=3 CMD") == ["emulator", "health"]
+    assert VARIABLE in ENVIRONMENT
+    assert "healthcheck" not in SERVICE  # it is the image's
+    times = dict(re.findall(r"--([a-z-]+)=(\d+)s", re.findall(r"HEALTHCHECK (.+)", DOCKERFILE)[0]))
+    assert int(times["interval"]) >= 10
+    assert int(times["start-period"]) >= load_settings({}, {}).state_wait
 
 
 def test_every_port_is_open() -> None:
@@ -62,9 +69,17 @@ def test_the_environment_of_the_service_is_known() -> None:
 def test_the_authority_outlives_the_container() -> None:
     folder = load_settings({}, ENVIRONMENT).tls_dir
     user = USER.partition(":")[0]
-    assert f"install -d -o {user} -g {user} {folder}\n" in DOCKERFILE
-    assert f"authority:{folder}" in SERVICE["volumes"]
-    assert "authority" in COMPOSE["volumes"]
+    assert f"install -d -o {user} -g {user} {folder} {folder}/{PLACE} " in DOCKERFILE
+    assert f"install -d -o {user} -g {user} -m 0700 {folder}/{PRIVATE}\n" in DOCKERFILE
+    for name, place in (("authority", PLACE), ("private", PRIVATE)):
+        assert f"{name}:{folder}/{place}" in SERVICE["volumes"]
+        assert name in COMPOSE["volumes"]
+
+
+def test_documented_services_name_the_image() -> None:
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for name in re.findall(r"image: (\S*emulator\S*)", page.read_text(encoding="utf-8")):
+            assert re.fullmatch(r"(ghcr\.io/llm-emulator/)?llm-emulator(:[\w.]+)?", name), page.name
 
 
 def test_the_documented_service_with_tls_fits_the_image() -> None:
@@ -73,17 +88,42 @@ def test_the_documented_service_with_tls_fits_the_image() -> None:
     services = documented["services"]
     settings = load_settings({}, services["emulator"]["environment"])
     assert (settings.tls, settings.tls_name, settings.unknown) == (True, ("emulator",), ())
-    assert services["emulator"]["volumes"] == ["authority:/tls"]
-    assert services["app"]["environment"]["SSL_CERT_FILE"] == f"/tls/{PLACE}/{CERTIFICATE}"
-    assert list(documented["volumes"]) == ["authority"]
+    assert services["emulator"]["volumes"] == [f"authority:/tls/{PLACE}", f"private:/tls/{PRIVATE}"]
+    assert services["app"]["volumes"] == ["authority:/authority:ro"]
+    assert services["app"]["environment"]["SSL_CERT_FILE"] == f"/authority/{CERTIFICATE}"
+    assert list(documented["volumes"]) == ["authority", "private"]
+
+
+def test_no_application_sees_the_key_of_the_authority() -> None:
+    """In every service of the documentation, and of the repository, that is no emulator."""
+    texts = [(ROOT / "docker-compose.yml").read_text(encoding="utf-8")]
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        texts += re.findall(r"```ya?ml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    seen = 0
+    for text in texts:
+        documents = [each for each in yaml.safe_load_all(text) if isinstance(each, dict)] if "services:" in text else []
+        for services in (each["services"] for each in documents if isinstance(each.get("services"), dict)):
+            for service in services.values():
+                volumes = [str(volume) for volume in service.get("volumes", ())]
+                if "emulator" not in str(service.get("image")):
+                    assert not [
+                        each for each in volumes if each.startswith("private:") or each.startswith("authority:/tls:")
+                    ]
+                seen += any(each.startswith("authority:") for each in volumes)
+    assert seen >= 2
+
+
+def test_no_page_fetches_the_certificate_without_looking() -> None:
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        assert not re.search(r"curl [^\n`]*(-k\b|--insecure)", page.read_text(encoding="utf-8")), page.name
 
 
 def test_nothing_runs_as_root_or_writes_to_the_image() -> None:
     user, group = USER.split(":")
     assert user.isdecimal()
     assert int(user) > 0
-    assert f"useradd --system --uid {user} --user-group" in DOCKERFILE
-    assert group == user
+    assert f"groupadd --system --gid {group} emulator" in DOCKERFILE
+    assert f"useradd --system --uid {user} --gid {group} " in DOCKERFILE
     assert SERVICE["read_only"] is True
 
 
@@ -106,19 +146,37 @@ def test_health_is_asked_where_the_server_listens_whatever_its_flags_say() -> No
     file = load_settings({}, ENVIRONMENT).port_file
     assert file is not None
     assert file.parent == Path("/dev/shm")  # can be written to even where the root cannot
-    options = build_parser().parse_args(SERVICE["healthcheck"]["test"][2:])
+    options = build_parser().parse_args(instruction("-retries=3 CMD")[1:])
     assert (options.url, options.port, options.port_file) == (None, None, None)
 
 
-def test_the_base_is_pinned_by_its_release() -> None:
-    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
-    assert bases == ["python:${PYTHON}"] * 2
-    assert re.search(r"^ARG PYTHON=3\.\d+\.\d+-slim-\w+$", DOCKERFILE, re.MULTILINE)
+def test_the_base_is_pinned_by_its_release_and_digest() -> None:
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON}"] * 2
+    assert re.search(r"^ARG PYTHON=python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}$", DOCKERFILE, re.MULTILINE)
+    assert f"\nARG PYTHON=python:{IMAGES['PYTHON_TAG']}\n" in DOCKERFILE
+
+
+@pytest.mark.parametrize("name", ["PYTHON", "VALKEY", "HAPROXY"])
+def test_compose_takes_the_tags_of_the_pinned_images(name: str) -> None:
+    tag, _, digest = IMAGES[f"{name}_TAG"].partition("@")
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}", digest)
+    services = COMPOSE["services"]
+    images = [services["store"]["image"], services["balancer"]["image"], SERVICE["build"]["args"]["PYTHON"]]
+    assert sum(image.endswith(f":${{{name}_TAG:-{tag}}}") for image in images) == 1
+
+
+def test_nothing_can_be_installed_at_run_time() -> None:
+    final = DOCKERFILE.rpartition("\nFROM ")[2]
+    assert "pip uninstall --yes --quiet --root-user-action ignore pip " in final
+    assert "pip install" not in final
+    assert "deploy/prune.py /install" in DOCKERFILE
 
 
 def test_everything_that_is_installed_is_checked_by_its_hash() -> None:
     installs = re.findall(r"pip install [^&\n]+", DOCKERFILE)
-    assert [("--require-hashes" in line or line.endswith("--prefix /install .")) for line in installs] == [True] * 3
+    assert [
+        ("--require-hashes" in line or line.rstrip(" \\").endswith("--prefix /install .")) for line in installs
+    ] == [True] * 3
     assert all("--no-deps" in line for line in installs)
     assert "--no-build-isolation" in installs[-1]
 
@@ -173,11 +231,18 @@ def test_the_lowest_releases_are_tried() -> None:
     lowest = names["list_lowest"]()  # type: ignore[operator]  # it is a function
     assert "aiohttp==3.14.4" in lowest
     assert all(re.fullmatch(r"[A-Za-z0-9-]+==[0-9.]+(; .+)?", line) for line in lowest)
-    assert {"redis==5.0.1", "opentelemetry-sdk==1.27"} <= set(lowest)
+    assert {"redis==6", "opentelemetry-sdk==1.27"} <= set(lowest)
     extras = PROJECT["optional-dependencies"]
     kept = [name for name in extras if name not in ("test", "browser", "conformance")]  # these are for us
     assert len(lowest) == len(PROJECT["dependencies"]) + sum(len(extras[name]) for name in kept)
-    assert "\n.ci/lowest\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(r"^step .+ \.ci/lowest ", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_image_says_which_release_and_where_it_comes_from() -> None:
+    assert f"\nARG VERSION={__version__}\n" in DOCKERFILE
+    home = "https://github.com/llm-emulator/llm-emulator"
+    for label in ("url", "source"):
+        assert f'org.opencontainers.image.{label}="{home}"' in DOCKERFILE
 
 
 @pytest.mark.parametrize(
@@ -201,28 +266,3 @@ def test_the_build_gets_what_it_copies_and_nothing_else() -> None:
 @pytest.mark.parametrize("file", re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE))
 def test_what_is_copied_is_there(file: str) -> None:
     assert all((ROOT / name).exists() for name in file.split())
-
-
-def test_replicas_share_a_store_and_stand_behind_one_balancer() -> None:
-    services = COMPOSE["services"]
-    replica, balancer = services["replica"], services["balancer"]
-    settings = load_settings({}, replica["environment"])
-    assert settings.unknown == ()
-    assert urlsplit(settings.state_url).hostname in services
-    assert {name for name, service in services.items() if service.get("profiles") == ["replicas"]} == {
-        "replica",
-        "store",
-        "balancer",
-    }
-    assert balancer["ports"] == [f"127.0.0.1:4110-{LAST_PORT + 100}:{FRONT_PORT}-{LAST_PORT}"]
-    words = COMPOSE["configs"]["balancer"]["content"]
-    assert f"bind :{FRONT_PORT}-{LAST_PORT}" in words
-    assert f"server-template replica {replica['deploy']['replicas']} replica" in words
-
-
-@pytest.mark.parametrize("name", ["replica", "store", "balancer"])
-def test_every_service_has_few_rights(name: str) -> None:
-    service = COMPOSE["services"][name]
-    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
-    assert service["security_opt"] == ["no-new-privileges:true"]
-    assert "mem_limit" in service

@@ -32,7 +32,7 @@ STORES: Mapping[str, Callable[[SplitResult, Room], Store]] = {
 }
 
 
-__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "Room", "StoreError", "is_memory", "open_store"]
+__all__ = ["DEFAULT", "HUB", "STORES", "Loss", "Room", "StoreError", "is_memory", "open_store", "show_url"]
 
 
 class StoreError(ValueError):
@@ -65,6 +65,16 @@ def open_store(url: str = DEFAULT, loss: Loss = "refuse", room: Room = USUAL) ->
 def is_memory(url: str) -> bool:
     """Whether it is that of a process's own memory, however it is written."""
     return url.partition(":")[0].lower() == "memory"
+
+
+def show_url(url: str) -> str:
+    """Where a store is, for a person: without user, password and prefix.
+
+    Raises:
+        StoreError: its host and port cannot be read.
+    """
+    parts = _split(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _split(url: str) -> SplitResult:

@@ -1,130 +1,267 @@
-"""The manifests, as far as they can be proved without a cluster."""
+"""The manifests as kustomize builds them, as far as they can be proved without a cluster."""
 
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from multidict import CIMultiDict
 
+from emulator import __version__
 from emulator.cli import build_parser
+from emulator.control.guard import Guard
+from emulator.control.problem import ProblemError
 from emulator.core.duration import parse_duration
-from emulator.scenario.load import load_scenario
+from emulator.scenario.load import load_text
 from emulator.server.wire.listen import number_ports
-from emulator.settings import FRONT_PORT, load_settings
+from emulator.settings import FRONT_PORT, Settings, load_settings
 from emulator.vendors import VENDORS
-from tests.parsed import JSON
+from tests.deploy.kustomized import BASE, FOLDER, REPLICAS, Built, build
+from tests.docs.blocks import find_blocks
 
-ROOT = Path(__file__).parent.parent.parent
-FOLDER = ROOT / "deploy" / "kubernetes"
-KUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))
-DOCUMENTS: dict[tuple[str, str], JSON] = {
-    (document["kind"], document["metadata"]["name"]): document
-    for name in KUSTOMIZATION["resources"]
-    for document in yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8"))
-}
-RELEASES = ["1.30", "1.37"]  # the first that knows all that is used, and a late one
-PODS = {name: document["spec"]["template"] for (kind, name), document in DOCUMENTS.items() if kind == "Deployment"}
-EMULATOR = PODS["emulator"]["spec"]["containers"][0]
-ENVIRONMENT = {row["name"]: row["value"] for row in EMULATOR["env"]}
+ROOT = FOLDER.parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+RELEASES = ["1.30", "1.37"]  # the first that knows all that is used, and a late one
+PROBES = ["startupProbe", "readinessProbe", "livenessProbe"]
+SECRETS = {"control-token": "t0ken", "store-password": "s3cret"}
+
+
+def find_shown(language: str) -> list[str]:
+    """Blocks of the page about clusters."""
+    return [block.text for block in find_blocks() if (block.page, block.language) == ("kubernetes.md", language)]
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The overlay of the page, which adds TLS to the replicas."""
+    folder = tmp_path_factory.mktemp("kubernetes") / "kubernetes"
+    shutil.copytree(FOLDER, folder)
+    overlay = folder / "overlays" / "mine"
+    overlay.mkdir()
+    (text,) = find_shown("yaml")
+    (overlay / "kustomization.yaml").write_text(text)
+    return overlay
+
+
+@pytest.fixture(params=["base", "replicas", "replicas with TLS"])
+def built(request: pytest.FixtureRequest) -> Built:
+    """Each overlay in turn."""
+    if request.param == "replicas with TLS":
+        overlay: Path = request.getfixturevalue("secured")
+        return build(overlay)
+    return build(BASE if request.param == "base" else REPLICAS)
+
+
+def find_pods(built: Built) -> dict[str, Any]:
+    """What each deployment makes pods of."""
+    return {name: row["spec"]["template"] for (kind, name), row in built.items() if kind == "Deployment"}
+
+
+def find_container(built: Built, name: str = "emulator") -> Any:
+    (container,) = find_pods(built)[name]["spec"]["containers"]
+    return container
+
+
+def expand(container: Any) -> dict[str, str]:
+    """The variables of a container as it sees them, in the namespace ``default``."""
+    known: dict[str, str] = {}
+    for row in container["env"]:
+        known[row["name"]] = re.sub(r"\$\((\w+)\)", lambda found: known[found[1]], _read(row))
+    return known
+
+
+def _read(row: Any) -> str:
+    match row:
+        case {"value": str(value)}:
+            return value
+        case {"valueFrom": {"secretKeyRef": {"name": "emulator", "key": key}}}:
+            return SECRETS[key]
+        case {"valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}:
+            return "default"
+    raise AssertionError(row)
+
+
+def read_settings(built: Built) -> Settings:
+    container = find_container(built)
+    image = dict(re.findall(r"\b(EMULATOR_\w+)=([^\s\\]+)", DOCKERFILE))
+    return load_settings(vars(build_parser().parse_args(container["args"])), image | expand(container))
+
+
+def find_selectors(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+    """Every choice of pods by their labels."""
+    if isinstance(value, list):
+        for each in value:
+            yield from find_selectors(each, at)
+    elif isinstance(value, dict):
+        if "matchLabels" in value:
+            yield at, value["matchLabels"]
+        for key, each in value.items():
+            yield from find_selectors(each, f"{at}.{key}")
 
 
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("name", DOCUMENTS, ids="-".join)
-def test_manifests_are_true_to_the_schemas_of_kubernetes(name: tuple[str, str], release: str) -> None:
+def test_manifests_are_true_to_the_schemas_of_kubernetes(built: Built, release: str) -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
-    validate.validate(DOCUMENTS[name], release, strict=True)
+    for document in built.values():
+        validate.validate(document, release, strict=True)
 
 
 def test_a_mistake_in_a_manifest_would_be_found() -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
-    wrong = {**DOCUMENTS["Service", "emulator"], "spec": {"port": 1}}
+    wrong = {**build(BASE)["Service", "emulator"], "spec": {"port": 1}}
     with pytest.raises(validate.ValidationError):
         validate.validate(wrong, RELEASES[-1], strict=True)
 
 
-@pytest.mark.parametrize("name", PODS)
-def test_no_pod_has_rights_that_it_does_not_need(name: str) -> None:
-    spec = PODS[name]["spec"]
-    assert spec["securityContext"]["runAsNonRoot"] is True
-    assert spec["securityContext"]["runAsUser"] > 0
-    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert spec["automountServiceAccountToken"] is False
-    (container,) = spec["containers"]
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
-    assert "memory" in container["resources"]["limits"]
+def test_one_keeps_all_to_itself_and_three_share_a_store() -> None:
+    one, three = build(BASE), build(REPLICAS)
+    assert (one["Deployment", "emulator"]["spec"]["replicas"], read_settings(one).state_url) == (1, "memory://")
+    assert three["Deployment", "emulator"]["spec"]["replicas"] == 3
+    assert read_settings(three).state_url == "redis://:s3cret@emulator-store:6379"
+    assert [port["port"] for port in three["Service", "emulator-store"]["spec"]["ports"]] == [6379]
+    assert not [name for kind, name in one if name.endswith("-store")]
+    assert three["PodDisruptionBudget", "emulator"]["spec"]["maxUnavailable"] == 1
 
 
-def test_the_user_is_that_of_the_image() -> None:
-    context = PODS["emulator"]["spec"]["securityContext"]
+def test_no_pod_has_rights_that_it_does_not_need(built: Built) -> None:
+    for pod in find_pods(built).values():
+        spec = pod["spec"]
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["runAsUser"] > 0
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert spec["automountServiceAccountToken"] is False
+        (container,) = spec["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert "memory" in container["resources"]["limits"]
+
+
+def test_the_user_is_that_of_the_image(built: Built) -> None:
+    context = find_pods(built)["emulator"]["spec"]["securityContext"]
     assert f"USER {context['runAsUser']}:{context['runAsGroup']}" in DOCKERFILE
 
 
-def test_a_service_sets_no_variable_that_is_a_setting() -> None:
-    assert all(pod["spec"]["enableServiceLinks"] is False for pod in PODS.values())
+def test_a_service_sets_no_variable_that_is_a_setting(built: Built) -> None:
+    assert all(pod["spec"]["enableServiceLinks"] is False for pod in find_pods(built).values())
 
 
-def test_the_command_and_environment_are_known() -> None:
-    options = build_parser().parse_args(EMULATOR["args"])
-    settings = load_settings(vars(options), ENVIRONMENT)
+def test_the_command_and_environment_are_known(built: Built) -> None:
+    settings = read_settings(built)
     assert settings.unknown == ()
     assert (settings.host, settings.port) == ("0.0.0.0", FRONT_PORT)
-    assert [str(path) for path in settings.paths] == [EMULATOR["volumeMounts"][0]["mountPath"]]
+    mounts = {mount["mountPath"] for mount in find_container(built)["volumeMounts"]}
+    assert [str(path) for path in settings.paths] == ["/scenarios"]
+    assert {"/scenarios", str(settings.tls_dir), "/tmp"} == mounts
 
 
-def test_replicas_share_the_store_that_is_deployed() -> None:
-    address = re.fullmatch(r"redis://([a-z-]+):(\d+)", ENVIRONMENT["EMULATOR_STATE_URL"])
-    assert address is not None
-    service = DOCUMENTS["Service", address[1]]
-    assert [port["port"] for port in service["spec"]["ports"]] == [int(address[2])]
-    assert PODS["emulator-store"]["spec"]["containers"][0]["image"] == COMPOSE["services"]["store"]["image"]
+def test_all_that_is_secret_comes_from_a_secret(built: Built) -> None:
+    assert read_settings(built).control_token == "t0ken"
+    for pod in find_pods(built).values():
+        words = yaml.safe_dump(pod["spec"]["containers"])
+        assert not re.search(r"(?i)(password|token)\S*\n?\s*value: [^$\s]*$", words)
 
 
-@pytest.mark.parametrize("name", PODS)
-def test_services_find_their_pods(name: str) -> None:
-    labels = PODS[name]["metadata"]["labels"]
-    assert DOCUMENTS["Service", name]["spec"]["selector"].items() <= labels.items()
-    assert DOCUMENTS["Deployment", name]["spec"]["selector"]["matchLabels"].items() <= labels.items()
-    ports = {port["name"]: port["containerPort"] for port in PODS[name]["spec"]["containers"][0]["ports"]}
-    wanted = {port["targetPort"]: port["port"] for port in DOCUMENTS["Service", name]["spec"]["ports"]}
-    assert wanted == ports
+@pytest.mark.parametrize(
+    "host", ["emulator", "emulator.default", "emulator.default.svc", "emulator.default.svc.cluster.local"]
+)
+def test_every_name_of_the_service_may_steer(built: Built, host: str) -> None:
+    guard = Guard(read_settings(built).allow_host, machine="emulator-5d4f-x")
+    guard.check_browser(CIMultiDict({"Host": f"{host}:4010"}), local="10.1.2.3")
+    with pytest.raises(ProblemError):
+        guard.check_browser(CIMultiDict({"Host": "emulator.other.test:4010"}), local="10.1.2.3")
 
 
-def test_every_vendor_has_its_port() -> None:
-    ports = {port["name"]: port["containerPort"] for port in EMULATOR["ports"]}
-    assert ports == number_ports(VENDORS, FRONT_PORT)
+def test_certificates_name_the_service(secured: Path) -> None:
+    settings = read_settings(build(secured))
+    assert settings.tls
+    assert settings.tls_name == ("emulator", "emulator.default", "emulator.default.svc")
+    container = find_container(build(secured))
+    assert [container[probe]["httpGet"]["scheme"] for probe in PROBES] == ["HTTPS"] * 3
 
 
-@pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])
-def test_probes_ask_what_takes_no_token(probe: str) -> None:
+def test_selectors_choose_pods_of_their_own_alone(built: Built) -> None:
+    labels = [pod["metadata"]["labels"] for pod in find_pods(built).values()]
+    found = [pair for document in built.values() for pair in find_selectors(document)]
+    found += [("service", row["spec"]["selector"]) for (kind, _), row in built.items() if kind == "Service"]
+    assert len(found) >= 2 * len(labels)
+    for at, selector in found:
+        assert selector.keys() == {"app.kubernetes.io/name", "app.kubernetes.io/component"}, at
+        assert sum(selector.items() <= each.items() for each in labels) == 1, at
+
+
+def test_services_lead_to_the_ports_of_their_pods(built: Built) -> None:
+    for name, pod in find_pods(built).items():
+        (container,) = pod["spec"]["containers"]
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        wanted = {port["targetPort"]: port["port"] for port in built["Service", name]["spec"]["ports"]}
+        assert wanted == ports
+    assert {port["name"]: port["containerPort"] for port in find_container(built)["ports"]} == number_ports(
+        VENDORS, FRONT_PORT
+    )
+
+
+def test_pods_are_reached_and_reach_as_policies_say(built: Built) -> None:
+    policies = {name: row["spec"] for (kind, name), row in built.items() if kind == "NetworkPolicy"}
+    (rule,) = policies["emulator"]["ingress"]
+    assert rule["ports"] == [{"port": FRONT_PORT, "endPort": FRONT_PORT + len(VENDORS)}]
+    assert "egress" not in policies["emulator"]  # and as it is among the types, nothing is reached
+    assert policies["emulator"]["policyTypes"] == ["Ingress", "Egress"]
+    if "emulator-store" in policies:
+        (rule,) = policies["emulator-store"]["ingress"]
+        (source,) = rule["from"]
+        labels = find_pods(built)["emulator"]["metadata"]["labels"]
+        assert source["podSelector"]["matchLabels"].items() <= labels.items()
+        open_ports = {port["port"] for rule in policies["emulator-to-store"]["egress"] for port in rule["ports"]}
+        assert open_ports == {6379, 53}
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_probes_ask_what_takes_no_token(built: Built, probe: str) -> None:
     from emulator.control.routes import find_route
 
-    path = EMULATOR[probe]["httpGet"]["path"]
+    path = find_container(built)[probe]["httpGet"]["path"]
     route, _ = find_route("GET", path.removeprefix("/_emulator"))
     assert route.is_open
 
 
-def test_a_pod_is_not_killed_before_its_answers_have_ended() -> None:
-    pause = EMULATOR["lifecycle"]["preStop"]["sleep"]["seconds"]
-    drain = parse_duration(ENVIRONMENT["EMULATOR_DRAIN"])
-    assert PODS["emulator"]["spec"]["terminationGracePeriodSeconds"] >= pause + drain + 5
+def test_probes_wait_for_one_that_is_busy(built: Built) -> None:
+    container = find_container(built)
+    assert all(container[probe]["timeoutSeconds"] >= 5 for probe in PROBES)
+    alive = container["livenessProbe"]
+    assert alive["periodSeconds"] * alive["failureThreshold"] >= 60
+    begins = container["startupProbe"]
+    assert begins["periodSeconds"] * begins["failureThreshold"] >= read_settings(built).state_wait + 20
 
 
-def test_the_scenarios_load() -> None:
-    (generator,) = KUSTOMIZATION["configMapGenerator"]
-    (volume,) = [volume for volume in PODS["emulator"]["spec"]["volumes"] if "configMap" in volume]
-    assert volume["configMap"]["name"] == generator["name"]
-    assert [load_scenario([FOLDER / file]).scenario.name for file in generator["files"]] == ["shared quota"]
+def test_a_pod_is_not_killed_before_its_answers_have_ended(built: Built) -> None:
+    pause = find_container(built)["lifecycle"]["preStop"]["sleep"]["seconds"]
+    drain = parse_duration(expand(find_container(built))["EMULATOR_DRAIN"])
+    assert find_pods(built)["emulator"]["spec"]["terminationGracePeriodSeconds"] >= pause + drain + 5
 
 
-def test_images_are_pinned() -> None:
-    pinned = {image["name"]: image["newTag"] for image in KUSTOMIZATION["images"]}
-    for pod in PODS.values():
-        name, _, tag = pod["spec"]["containers"][0]["image"].partition(":")
-        assert re.match(r"\d+\.\d+", tag or pinned[name])
-    assert f"ARG VERSION={pinned['llm-emulator']}\n" in DOCKERFILE
+@pytest.mark.parametrize(("overlay", "name"), [(BASE, "answers"), (REPLICAS, "shared quota")], ids=["base", "replicas"])
+def test_the_scenarios_load(overlay: Path, name: str) -> None:
+    (volume,) = [row for row in find_pods(build(overlay))["emulator"]["spec"]["volumes"] if "configMap" in row]
+    data = build(overlay)["ConfigMap", volume["configMap"]["name"]]["data"]
+    assert [load_text(text, file).scenario.name for file, text in data.items()] == [name]
+
+
+def test_images_are_pinned(built: Built) -> None:
+    assert find_container(built)["image"] == f"ghcr.io/llm-emulator/llm-emulator:{__version__}"
+    if ("Deployment", "emulator-store") in built:
+        tag = dict(re.findall(r"^(\w+)_TAG=(.+)$", (ROOT / "deploy" / "images.env").read_text(), re.MULTILINE))
+        assert find_container(built, "emulator-store")["image"] == f"valkey/valkey:{tag['VALKEY']}"
+
+
+def test_the_commands_of_the_page_fit_the_manifests() -> None:
+    (text,) = find_shown("console")
+    folders = [ROOT / path for path in re.findall(r"kubectl apply -k (\S+)", text)]
+    assert folders == [BASE, REPLICAS]
+    assert "kubectl create secret generic emulator " in text
+    assert re.findall(r"--from-literal=([a-z-]+)=", text) == list(SECRETS)

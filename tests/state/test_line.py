@@ -1,8 +1,8 @@
 """Questions one after the other on one connection."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -47,6 +47,29 @@ def test_a_command_is_framed() -> None:
 
 
 @asynccontextmanager
+async def listening(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncIterator[int]:
+    """The port of a server, which leaves no connection open at the end."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await serve(reader, writer)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for writer in writers:
+            writer.close()
+        for writer in writers:
+            with suppress(OSError):
+                await writer.wait_closed()
+
+
+@asynccontextmanager
 async def answering(answer: Answer) -> AsyncIterator[Line]:
     """A line to a server that answers each command, one of fewer than 1000 bytes; ``None``: it hangs up."""
 
@@ -58,13 +81,12 @@ async def answering(answer: Answer) -> AsyncIterator[Line]:
             writer.write(reply)
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    line = Line(urlsplit(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"), 0.2)
-    try:
-        yield line
-    finally:
-        await line.close()
-        server.close()
+    async with listening(serve) as port:
+        line = Line(urlsplit(f"redis://127.0.0.1:{port}"), 0.2)
+        try:
+            yield line
+        finally:
+            await line.close()
 
 
 @pytest.mark.parametrize("uvloop", [False, True])
@@ -155,13 +177,11 @@ async def test_a_server_that_is_far_away_is_begun_with_in_one_turn() -> None:
         await reader.read()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    url = urlsplit(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-    line = Line(url, 20.0, [f"return {number}" for number in range(12)])
-    await line.reach()
-    assert seen == 12
-    await line.close()
-    server.close()
+    async with listening(serve) as port:
+        line = Line(urlsplit(f"redis://127.0.0.1:{port}"), 20.0, [f"return {number}" for number in range(12)])
+        await line.reach()
+        assert seen == 12
+        await line.close()
 
 
 async def test_a_connection_that_is_refused_is_closed() -> None:
@@ -178,15 +198,14 @@ async def test_a_connection_that_is_refused_is_closed() -> None:
         all_gone.set()
         writer.close()
 
-    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
-    line = Line(urlsplit(f"redis://:no@127.0.0.1:{server.sockets[0].getsockname()[1]}"), 5.0)
-    for _ in range(3):
-        with pytest.raises(StoreLostError, match="WRONGPASS"):
-            await line.ask("a")
-    async with asyncio.timeout(20):
-        await all_gone.wait()
-    assert open_ones == 0
-    server.close()
+    async with listening(refuse) as port:
+        line = Line(urlsplit(f"redis://:no@127.0.0.1:{port}"), 5.0)
+        for _ in range(3):
+            with pytest.raises(StoreLostError, match="WRONGPASS"):
+                await line.ask("a")
+        async with asyncio.timeout(20):
+            await all_gone.wait()
+        assert open_ones == 0
 
 
 @pytest.mark.parametrize(

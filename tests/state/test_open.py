@@ -1,9 +1,13 @@
 """A store is chosen by its URL."""
 
+import ssl
+from urllib.parse import urlsplit
+
 import pytest
 
 from emulator.state import StoreError, is_memory, open_store
 from emulator.state.memory import MemoryStore
+from emulator.state.redis.store import open_redis
 
 
 def test_the_default_is_the_memory_of_the_process() -> None:
@@ -54,3 +58,9 @@ def test_what_is_wrong_in_a_url_is_told_without_its_password(url: str, why: str)
     with pytest.raises(StoreError, match=why) as caught:
         open_store(url)
     assert "s3cret" not in str(caught.value)
+
+
+async def test_a_store_behind_tls_has_its_name_checked() -> None:
+    store = open_redis(urlsplit("rediss://:secret@store:6379"))
+    context = store.server.connection_pool.make_connection().ssl_context  # type: ignore[attr-defined]
+    assert (context.check_hostname, context.cert_reqs) == (True, ssl.CERT_REQUIRED)
