@@ -25,7 +25,7 @@ from emulator.limits.slots import ServerKey, Slot
 from emulator.scenario.match import Facts, Match, Matcher, Verdict, compile_rules
 from emulator.scenario.quotas import compile_limits, list_quotas
 from emulator.scenario.schema import ReplyOutcome, Scenario
-from emulator.scenario.template import fill
+from emulator.scenario.tokens import list_tokens
 
 UNMATCHED = Match()
 LONG_PROMPT = 65_536
@@ -60,6 +60,7 @@ class Emulator:
         self._latency = latency
         self.immediate = latency.immediate
         self.rules = scenario.rules
+        self.tokens = list_tokens(scenario)
         self.journal = scenario.journal
         self.bounds = scenario.bounds
         self.strict = scenario.strict
@@ -101,7 +102,7 @@ class Emulator:
 
     def explain(self, facts: Facts, match: Match) -> tuple[Verdict, ...]:
         """What each rule said to a request, up to the one that took it; counts nothing."""
-        return self._matcher.explain(facts, match)
+        return tuple(map(self.tokens.cut_verdict, self._matcher.explain(facts, match)))
 
     async def admit(
         self, call: Call, match: Match, request: WireRequest, identity: bytes, now: float, gate: Gate
@@ -142,7 +143,9 @@ class Emulator:
     ) -> Plan:
         """As :meth:`decide`, beside the event loop if it takes long."""
         reply = match.outcome.reply
-        long = is_long(call.ask, call.deployment) or (reply is not None and reply.is_long)
+        vector = 0 if reply is None else len(reply.embedding or ())
+        self.bounds.check_vectors(call.ask, vector)
+        long = is_long(call.ask, call.deployment, vector) or (reply is not None and reply.is_long)
         if sum(call.prompt_tokens) <= LONG_PROMPT and not long:
             if not is_open(call.ask):
                 return self.decide(call, match, key, now, slot, repeated)
@@ -227,15 +230,6 @@ def read_facts(
         attempt=attempt,
         since_start=since_start,
     )
-
-
-def fill_reply(match: Match, facts: Facts, key: bytes, now: float) -> Match:
-    """The match with a reply that says of the request what its placeholders stand for."""
-    reply = match.outcome.reply
-    if reply is None or not reply.template or reply.text is None:
-        return match
-    filled = reply.model_copy(update={"text": fill(reply.text, facts, key, now)})
-    return replace(match, outcome=match.outcome.model_copy(update={"reply": filled}))
 
 
 def fix_reply(reply: ReplyOutcome) -> FixedReply:

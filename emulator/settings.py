@@ -35,6 +35,7 @@ class Settings:
         control_token: what it takes to steer; absent: nothing, from private addresses.
         workers: processes that share the ports.
         drain: seconds that open answers get after SIGTERM.
+        state_wait: seconds that a start waits for the store.
         head_timeout, body_timeout, idle_timeout: seconds that clients get; infinite: no limit.
     """
 
@@ -53,6 +54,7 @@ class Settings:
     workers: int = 1
     state_url: str = "memory://"
     state_loss: Literal["refuse", "local"] = "refuse"
+    state_wait: float = 30.0
     log_level: str = "info"
     log_format: str = "auto"
     tls: bool = False
@@ -76,7 +78,8 @@ class Settings:
 _NOT_VARIABLES = {"paths", "unknown"}
 _SWITCHES = {"header_faults", "strict", "tls", "watch"}
 _LISTS = {"allow_host", "tls_name"}
-_DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout"}
+_DURATIONS = {"drain", "body_timeout", "head_timeout", "idle_timeout", "state_wait"}
+_LIMITS = {"body_timeout", "head_timeout", "idle_timeout"}  # of which 0s is none
 _PATHS = {"port_file", "report", "tls_cert", "tls_dir", "tls_key"}
 _NEVER_EMPTY = {*_PATHS, "host"}  # no host would be every address of the machine
 _NUMBERS = {"port": (0, LAST_PORT), "seed": (0, 2**63 - 1), "workers": (1, MOST_WORKERS)}
@@ -134,7 +137,7 @@ def _convert(name: str, value: object, source: str) -> object:
     if name == "control_token":
         return _token(text, source)
     if name in _DURATIONS:
-        return _seconds(text, source, unlimited=name != "drain")
+        return _seconds(text, source, unlimited=name in _LIMITS)
     if name in _NUMBERS:
         return _integer(text, source, *_NUMBERS[name])
     if name in _SWITCHES:

@@ -34,7 +34,10 @@ class CallBounds(Closed):
     tokens: _Count = Field(
         default=262_144, description="Tokens of all answers; each alternative that is shown beside one counts as one."
     )
-    components: _Count = Field(default=3_145_728, description="Numbers of all vectors: inputs times dimensions.")
+    components: _Count = Field(
+        default=3_145_728,
+        description="Numbers of all vectors: inputs times dimensions, or numbers of a reply's `embedding`.",
+    )
     faults: _Count = Field(default=16, description="Faults that the headers of one request ask for.")
     added: Size = Field(default=_MIB, description="Bytes that faults add to an answer; what is beyond is left out.")
     writes: _Count = Field(
@@ -58,6 +61,20 @@ class CallBounds(Closed):
             case EmbeddingAsk():
                 self._check_count(len(ask.inputs), self.inputs, "inputs", "input")
                 self._check_count(count_components(ask, deployment), self.components, "numbers in vectors", "input")
+
+    @property
+    def filled(self) -> int:
+        """Bytes of a reply once its placeholders are filled in: no more than its tokens may take."""
+        return min(self.text, _DENSEST * self.tokens)
+
+    def check_vectors(self, ask: Ask, fixed: int) -> None:
+        """Refuse inputs of which each gets a vector of so many numbers, which a scenario fixes.
+
+        Raises:
+            EmulatedError: ``INVALID_PARAMETER``.
+        """
+        if isinstance(ask, EmbeddingAsk):
+            self._check_count(len(ask.inputs) * fixed, self.components, "numbers in vectors", "input")
 
     def check_tokens(self, count: int, param: str) -> None:
         """Refuse a list of more tokens.
@@ -98,20 +115,20 @@ def count_tokens(prompts: int, sampling: Sampling) -> int:
     return prompts * sampling.n * tokens * (1 + alternatives)
 
 
-def count_components(ask: EmbeddingAsk, deployment: Deployment) -> int:
-    """Numbers in all vectors."""
-    return len(ask.inputs) * (ask.dimensions or deployment.dimensions)
+def count_components(ask: EmbeddingAsk, deployment: Deployment, fixed: int = 0) -> int:
+    """Numbers in all vectors; ``fixed``: of each, where a scenario says it."""
+    return len(ask.inputs) * (fixed or ask.dimensions or deployment.dimensions)
 
 
-def is_long(ask: Ask, deployment: Deployment) -> bool:
-    """The answer takes so long to make that the event loop must not wait for it."""
+def is_long(ask: Ask, deployment: Deployment, fixed: int = 0) -> bool:
+    """The answer takes so long to make that the event loop must not wait for it; ``fixed``: numbers of each vector."""
     match ask:
         case ChatAsk():
             return count_tokens(1, ask.sampling) > _LONG
         case CompletionAsk():
             return count_tokens(len(ask.prompts), ask.sampling) > _LONG
         case EmbeddingAsk():
-            return count_components(ask, deployment) > _LONG * 8
+            return count_components(ask, deployment, fixed) > _LONG * 8
 
 
 def is_light(ask: Ask, most_messages: int) -> bool:

@@ -5,8 +5,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from pydantic_core import from_json, to_json
+
+try:
+    import orjson
+except ModuleNotFoundError:  # where the client is installed without what the server needs
+    orjson = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     JSON = bool | int | float | str | None | Sequence["JSON"] | Mapping[str, "JSON"]
@@ -200,7 +204,9 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_ke
 
 def canonical_json(value: JSON) -> bytes:
     """Encode with sorted keys: equal for bodies that differ only in key order."""
-    try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONEncodeError:  # integers of more than 64 bits, or nested too deeply for it
-        return _CANONICAL.encode(value).encode()
+    if orjson is not None:
+        try:
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        except orjson.JSONEncodeError:  # integers of more than 64 bits, or nested too deeply for it
+            pass
+    return _CANONICAL.encode(value).encode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,12 +101,16 @@ def _find(name: str, folder: Path) -> Path:
     if "\0" in name:
         raise _NoAnswerError("no file has such a name")
     try:
-        inside = file.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):  # links that lead to each other
+        if not file.resolve().is_relative_to(folder.resolve()):
+            raise _NoAnswerError("expected a file in the scenario's folder or below it")
+        is_file = stat.S_ISREG(file.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_file = False
+    except (OSError, RuntimeError) as error:  # links in a circle: before Python 3.13 `resolve` raises RuntimeError
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            raise _NoAnswerError(f"{name}: {explain(error)}") from None
         raise _NoAnswerError(f"{name} leads nowhere") from None
-    if not inside:
-        raise _NoAnswerError("expected a file in the scenario's folder or below it")
-    if not file.is_file():
+    if not is_file:
         raise _NoAnswerError(f"there is no file {name}")
     return file
 

@@ -12,7 +12,6 @@ from typing import Final
 from emulator.core.call import Ask, ChatAsk, CompletionAsk, EmbeddingAsk
 from emulator.core.digits import read_whole
 from emulator.core.json import JSON
-from emulator.core.secret import is_secret, is_secret_field
 from emulator.scenario.comparisons import (
     Test,
     compile_condition,
@@ -24,6 +23,7 @@ from emulator.scenario.comparisons import (
 from emulator.scenario.conditions import Condition, When
 from emulator.scenario.locations import KeyPath, look_up
 
+_CUT = ("header.", "query.")  # facets whose values may be kept in part
 _MOST_NAMES = 1024  # of headers, parameters and paths that rules look at
 
 
@@ -176,10 +176,15 @@ def _extract_query(name: str) -> Extract:
     return lambda facts: facts.query.get(name, ABSENT)
 
 
+def split_path(written: str) -> KeyPath:
+    """``tools[0].name`` → ``tools``, 0, ``name``."""
+    steps = re.findall(r"\[\d+\]|[^.\[\]]+", written)
+    return tuple(read_whole(step[1:-1]) if step[0] == "[" else step for step in steps)
+
+
 @lru_cache(maxsize=_MOST_NAMES)
 def _extract_body(written: str) -> Extract:
-    steps = re.findall(r"\[\d+\]|[^.\[\]]+", written)
-    path: KeyPath = tuple(read_whole(step[1:-1]) if step[0] == "[" else step for step in steps)
+    path = split_path(written)
 
     def extract(facts: Facts) -> JSON | Absent:
         try:
@@ -241,13 +246,7 @@ def count_searches(checks: Iterable[Check]) -> int:
 
 
 def _compile_named(name: str, condition: Condition) -> Test:
-    return compile_condition(condition, is_credential if reads_secret(name) else is_exactly)
-
-
-def reads_secret(name: str) -> bool:
-    """A facet is about what is kept only in part."""
-    kind, _, rest = name.partition(".")
-    return (kind == "header" and is_secret(rest)) or (kind == "query" and is_secret_field(rest))
+    return compile_condition(condition, is_credential if name.startswith(_CUT) else is_exactly)
 
 
 def _compile_groups(when: When) -> Iterator[Check]:

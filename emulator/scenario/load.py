@@ -23,6 +23,7 @@ from emulator.scenario.regex import Expressions
 from emulator.scenario.salvage import salvage
 from emulator.scenario.schema import BUILT_IN, Scenario, schema_json
 from emulator.scenario.shipped import find_shipped
+from emulator.scenario.tokens import name_without_tokens
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -186,7 +187,7 @@ def _load(documents: Sequence[Document], sources: tuple[Path, ...], name: str) -
             salvage(joined.data, [mistake.path for mistake in found], name), sources, joined.data, joined.locations
         )
         raise ScenarioError(sort_rows(rows, [str(source) for source in sources]), [part])
-    scenario = put_answers(scenario, answers.texts)
+    scenario = name_without_tokens(put_answers(scenario, answers.texts))
     text = documents[0].text if len(documents) == 1 else None
     return LoadedScenario(scenario, sources, joined.data, joined.locations, answers, text)
 

@@ -11,17 +11,9 @@ from emulator.core.seed import derive, draw_uniform
 from emulator.core.state import State
 from emulator.core.work import aside
 from emulator.scenario.comparisons import Test
-from emulator.scenario.facets import (
-    ABSENT,
-    Absent,
-    Check,
-    Extract,
-    Facts,
-    compile_when,
-    count_searches,
-    reads_secret,
-)
+from emulator.scenario.facets import ABSENT, Absent, Check, Extract, Facts, compile_when, count_searches
 from emulator.scenario.outcomes import NOTHING, PASS, Outcome
+from emulator.scenario.redacted import reads_secret
 from emulator.scenario.regex import takes_long
 from emulator.scenario.schema import Rule, Scenario, Times
 from emulator.scenario.shown import compare, show

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from emulator.core.escape import escape
 from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
-from emulator.core.secret import is_secret
+from emulator.core.redaction.names import is_secret_name
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
 from emulator.scenario.words import MEANT
 
@@ -144,7 +144,7 @@ def _holds_secret(path: KeyPath) -> bool:
     """What stands there may be a credential, in the wrong place or of the wrong kind."""
     if path[:1] == ("keys",):
         return path[-1] != "principal"
-    return any(isinstance(key, str) and is_secret(key) for key in path)
+    return any(isinstance(key, str) and key != "pass" and is_secret_name("variable", key) for key in path)
 
 
 def _name_kind(value: object) -> str:

@@ -12,7 +12,7 @@ from emulator.core.bounds import LIGHT
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, dump_json
 from emulator.core.plan import FinishReason
-from emulator.core.values import Closed, Duration, Whole, require
+from emulator.core.values import Closed, Duration, HeaderValue, Whole, require
 from emulator.faults import AnyFault
 from emulator.latency import Latency
 from emulator.scenario.template import explain_template
@@ -39,7 +39,6 @@ def _check_name(name: str) -> str:
 
 
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"), AfterValidator(_check_name)]
-HeaderValue = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
 
 
 _LARGEST = 3.4028234663852886e38  # of a float of 32 bits

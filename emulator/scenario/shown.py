@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from emulator.core.json import JSON, dump_text
-from emulator.core.secret import cut_credential
 from emulator.scenario.conditions import Condition
 from emulator.scenario.facets import ABSENT, Check, Facts
+from emulator.scenario.redacted import redact_found, redact_wanted
 
 _LOGGABLE = ("vendor", "deployment", "task", "endpoint", "principal", "session", "tools", "messages.last.role")
 _LONGEST = 80  # characters of a value
@@ -18,12 +18,13 @@ def compare(check: Check, facts: Facts, *, loggable: bool = False) -> str:
     if check.parts:
         return _compare_parts(check, facts, loggable=loggable)
     value = check.extract(facts)
-    wanted = f"wanted {show(_cut(check.name, check.wanted))}"
+    wanted = f"wanted {show(redact_wanted(check.name, check.wanted))}"
     if value is ABSENT:
         return f"the call has none, {wanted}"
     if loggable and check.name not in _LOGGABLE and not isinstance(value, bool | int | float):
         return wanted
-    return f"is {show(_cut(check.name, value))}, {wanted}"
+    found = redact_found(check.name, value, facts)
+    return f"is {'gone' if found is ABSENT else show(found)}, {wanted}"
 
 
 def _compare_parts(check: Check, facts: Facts, *, loggable: bool) -> str:
@@ -36,12 +37,7 @@ def _compare_parts(check: Check, facts: Facts, *, loggable: bool) -> str:
 
 
 def _name(check: Check) -> str:
-    return check.name if check.parts else f"{check.name} {show(check.wanted)}"
-
-
-def _cut(name: str, value: Condition | JSON) -> Condition | JSON:
-    kind, _, header = name.partition(".")
-    return cut_credential(header, value) if kind == "header" and isinstance(value, str) else value
+    return check.name if check.parts else f"{check.name} {show(redact_wanted(check.name, check.wanted))}"
 
 
 def show(value: Condition | JSON) -> str:

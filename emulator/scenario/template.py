@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from emulator.core.bounds import DEFAULT, LIGHT
 from emulator.core.calendar import write_date
 from emulator.core.json import JSON, dump_text
 from emulator.core.room import remember
-from emulator.core.secret import cut_credential
 from emulator.core.seed import draw_uuid
 from emulator.scenario.conditions import is_body_path
 from emulator.scenario.facets import ABSENT, FACETS, NAMED, Absent, Facts
 from emulator.scenario.mistakes import nearest
+from emulator.scenario.redacted import redact_found
 
 _PART = re.compile(r"\{\{|\{([^{}\n]*)\}|\{")
 _PLAIN: Mapping[str, Callable[[Facts], JSON | Absent]] = {
@@ -69,14 +70,35 @@ def asks_for(text: str, name: str) -> bool:
     return any(asked == name for _, asked in _compile(text))
 
 
-def fill(text: str, facts: Facts, key: bytes, now: float) -> str:
+class TooMuchTextError(ValueError):
+    """A text that is larger than may be, once its placeholders are filled in."""
+
+
+def is_heavy(text: str, facts: Facts) -> bool:
+    """Return whether to fill a text takes so long that the event loop must not wait for it."""
+    return len(text) > LIGHT or text.count("{") * max(facts.body_bytes, 1) > LIGHT * 16
+
+
+def fill(text: str, facts: Facts, key: bytes, now: float, most: int = DEFAULT.text) -> str:
     """The text with each placeholder's value in its place; what the call does not have says nothing.
 
     Args:
         key: names the answer; every ``{uuid}`` is drawn from it.
         now: Unix seconds.
+        most: bytes that the text may take in memory.
+
+    Raises:
+        TooMuchTextError: it takes more; it is not made.
     """
-    return "".join(_fill(text, facts, key, now))
+    parts: list[str] = []
+    letters, width = 0, 1
+    for part in _fill(text, facts, key, now):
+        parts.append(part)
+        letters += len(part)
+        width = max(width, _measure_width(part))
+        if letters * width > most:
+            raise TooMuchTextError
+    return "".join(parts)
 
 
 def _fill(text: str, facts: Facts, key: bytes, now: float) -> Iterator[str]:
@@ -87,7 +109,14 @@ def _fill(text: str, facts: Facts, key: bytes, now: float) -> Iterator[str]:
         elif name == "now":
             yield write_date(now)
         elif name:
-            yield _show(_extract(name, facts), name)
+            yield _show(_extract(name, facts), name, facts)
+
+
+def _measure_width(text: str) -> int:
+    """Return the bytes of each character of a text, as the widest of them needs."""
+    if text.isascii():
+        return 1
+    return 2 if max(text) <= "\uffff" else 4
 
 
 def _extract(name: str, facts: Facts) -> JSON | Absent:
@@ -95,10 +124,8 @@ def _extract(name: str, facts: Facts) -> JSON | Absent:
     return (NAMED[kind](rest) if kind in NAMED else _PLAIN[name])(facts)
 
 
-def _show(value: JSON | Absent, name: str) -> str:
-    if value is ABSENT:
+def _show(value: JSON | Absent, name: str, facts: Facts) -> str:
+    shown = redact_found(name, value, facts) if name.partition(".")[0] in NAMED else value
+    if shown is ABSENT:
         return ""
-    if not isinstance(value, str):
-        return dump_text(value)
-    kind, _, header = name.partition(".")
-    return cut_credential(header, value) if kind == "header" else value
+    return shown if isinstance(shown, str) else dump_text(shown)

@@ -19,11 +19,12 @@ from emulator.core.vendor import AnyService, AnyVendor, Call, Change, Parsed
 from emulator.core.wire import DROPPED, WireRequest, WireResponse, WireStream
 from emulator.core.work import aside
 from emulator.faults import AnyFault, bend_all, follow, measure
-from emulator.pipeline import UNMATCHED, Emulator, fill_reply
+from emulator.pipeline import UNMATCHED, Emulator
 from emulator.scenario.asked import ERROR, FAULT, TTFT, AskedError, ask_for
-from emulator.scenario.match import Match, Verdict
+from emulator.scenario.match import Facts, Match, Verdict
 from emulator.scenario.mistakes import nearest
 from emulator.scenario.outcomes import NOTHING
+from emulator.scenario.template import TooMuchTextError, fill, is_heavy
 from emulator.server.address import PREFIX
 from emulator.server.exchange import Exchange
 from emulator.server.explain import judge, read_exchange
@@ -76,7 +77,8 @@ class Decider:
             exchange.error = "unmatched"
             return _refuse_unmatched(wire, judge(emulator, self._vendor.name, exchange))
         if match.outcome.reply is not None and match.outcome.reply.template:
-            match = fill_reply(match, read_exchange(emulator, self._vendor.name, exchange), wire.key, started)
+            facts = read_exchange(emulator, self._vendor.name, exchange)
+            match = await _fill_reply(match, facts, wire.key, started, emulator.bounds.filled)
         exchange.plan = plan = await self._plan(parsed, match, exchange)
         if parsed.keep is not None:
             await self._keep(parsed, plan, exchange)
@@ -196,12 +198,33 @@ class Decider:
         return bend_all(delivery, exchange.faults, note if self._emulator.journal.bodies else None)
 
 
+async def _fill_reply(match: Match, facts: Facts, key: bytes, now: float, most: int) -> Match:
+    """The match with a reply that says of the request what its placeholders stand for.
+
+    Raises:
+        EmulatedError: it would be more text than there may be.
+    """
+    reply = match.outcome.reply
+    if reply is None or not reply.template or reply.text is None:
+        return match
+    given = (reply.text, facts, key, now, most)
+    try:
+        text = await aside(fill, *given) if is_heavy(reply.text, facts) else fill(*given)
+    except TooMuchTextError:
+        name = "" if match.rule is None else match.rule.name
+        log.error("the reply of rule %r takes more than %d bytes once its placeholders are filled in", name, most)
+        raise EmulatedError(ErrorKind.INTERNAL, f"The reply of a rule takes more than {most} bytes.") from None
+    filled = reply.model_copy(update={"text": text})
+    return replace(match, outcome=match.outcome.model_copy(update={"reply": filled}))
+
+
 async def _word(call: Call, plan: Plan, wire: WireRequest) -> WireResponse | WireStream:
     """The plan in the vendor's words; a stream finds them as it goes."""
     codec = call.codec
     if call.stream:
         return codec.stream(plan, wire)
-    if call.heavy or is_long(call.ask, call.deployment):
+    vector = 0 if plan.vectors is None or not len(plan.vectors) else len(plan.vectors[0])
+    if call.heavy or is_long(call.ask, call.deployment, vector):
         return await aside(codec.render, plan, wire)
     return codec.render(plan, wire)
 

@@ -29,6 +29,7 @@ class Explainer:
         self._vendor = vendor
         self._reader = reader
         self._emulator = emulator
+        self.tokens = emulator.tokens
 
     def explain(self, entry: Entry) -> tuple[Verdict, ...]:
         """What each rule said to a recorded request, up to the one that took it."""

@@ -58,6 +58,7 @@ def test_each_step_of_a_sequence_has_its_own(load: Callable[..., list[str]]) -> 
         pytest.param("{file: loop.txt}", "loop.txt leads nowhere", id="links that lead to each other"),
         pytest.param("{file: giant.txt}", "more than 16 MiB", id="a giant"),
         pytest.param("{file: link.txt}", "expected a file in the scenario's folder or below it", id="a way out"),
+        pytest.param(f"{{file: {'a' * 300}}}", f"{'a' * 300}: file name too long", id="a name that is too long"),
         pytest.param('{file: "a\\0b"}', "no file has such a name", id="no name of a file"),
         pytest.param(
             "{file: answers/hello.txt, template: true}",

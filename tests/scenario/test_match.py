@@ -183,7 +183,7 @@ EXPLAINED = """
 
 async def test_each_rule_before_the_one_that_matched_says_why_not() -> None:
     matcher = rules(EXPLAINED)
-    call = replace(CHAT, headers={**CHAT.headers, "authorization": "Bearer dapi-secret"})
+    call = replace(CHAT, headers={**CHAT.headers, "authorization": "Bearer dapi-secret-1"})
     match = await matcher.match(call, MemoryState())
     verdicts = matcher.explain(call, match)
     draw = verdicts[11].draw

@@ -70,7 +70,7 @@ def is_instance(schema: JSON, value: JSON) -> bool:
 
 def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder, JSON]:
     """Formats are met as far as possible: enumerated values need not be of theirs."""
-    refusal = Unsatisfiable("no instance found that meets all that is asked")
+    reason = "no instance found that meets all that is asked"  # not the error: it would hold this frame
     checker = Checker(budget)
     for assert_formats in (True, False):
         checker.assert_formats = assert_formats
@@ -78,11 +78,11 @@ def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder,
         try:
             value = builder.solve((root,), Position(derive(key, mode)))
         except Unsatisfiable as error:
-            refusal = error
+            reason = str(error)
             continue
         if checker.valid(root, value):
             return builder, value
-    raise refusal
+    raise Unsatisfiable(reason)
 
 
 @contextmanager

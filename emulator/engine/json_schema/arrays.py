@@ -22,16 +22,16 @@ def write_array(solver: Solver, shape: Shape, place: Position) -> JSON:
         Unsatisfiable: none was found.
     """
     low, high = _lengths(shape)
-    refusal = Unsatisfiable("no array has room for all it must contain")
+    reason = "no array has room for all it must contain"  # not the error: it would hold this frame
     for count in _counts(solver, shape, place, low, high):
         for turn in range(max(1, 2 * min(count, _TURNS)) if shape.contains else 1):
             room = solver.budget.size
             try:
                 return _write_items(solver, shape, place, count, turn)
             except Unsatisfiable as error:
-                refusal = error
+                reason = str(error)
                 solver.budget.size = room
-    raise refusal
+    raise Unsatisfiable(reason)
 
 
 def _write_items(solver: Solver, shape: Shape, place: Position, count: int, turn: int) -> JSON:

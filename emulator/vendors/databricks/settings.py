@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from emulator.core.json import JSON
+from emulator.core.values import HeaderValue
 from emulator.core.vendor import VendorSettings
 
 Shapes = Literal["both", "nested", "flat"]
@@ -148,7 +149,7 @@ class DatabricksSettings(VendorSettings):
         default=(), description="entities whose deployment fails: `entity_name` as the management API gets it"
     )
     token_lifetime_s: int = Field(default=3600, ge=1, description="seconds for which an OAuth token is good")
-    workspace_id: str = Field(default="1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
+    workspace_id: HeaderValue = Field(default="1234567890123456", description="in discovery and `X-Databricks-Org-Id`")
     cloud: Literal["AWS", "Azure", "GCP"] = Field(default="AWS", description="in discovery")
 
     @model_validator(mode="before")

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from emulator.core.json import JSON
+from emulator.core.values import HeaderValue
 from emulator.core.vendor import VendorSettings
 from emulator.core.wire import Headers
 from emulator.vendors.openvino.release import (
@@ -131,9 +132,9 @@ class OpenVinoSettings(VendorSettings):
     metrics_enable: bool = Field(default=False, description="GET /metrics is served.")
     unauthorized_status: int = Field(default=500, ge=400, le=599, description="HTTP status for a wrong API key.")
     allow_credentials: bool = Field(default=False, description="Send Access-Control-Allow-Credentials: true.")
-    allowed_origins: str = Field(default="*", description="Value of Access-Control-Allow-Origin.")
-    allowed_methods: str = Field(default="*", description="Value of Access-Control-Allow-Methods.")
-    allowed_headers: str = Field(default="*", description="Value of Access-Control-Allow-Headers.")
+    allowed_origins: HeaderValue = Field(default="*", description="Value of Access-Control-Allow-Origin.")
+    allowed_methods: HeaderValue = Field(default="*", description="Value of Access-Control-Allow-Methods.")
+    allowed_headers: HeaderValue = Field(default="*", description="Value of Access-Control-Allow-Headers.")
     allowed_media_domains: tuple[str, ...] = Field(default=(), description="Hosts that pictures may come from.")
     allowed_local_media_path: str | None = Field(default=None, description="Folder that pictures may come from.")
     verbose_response: bool = Field(default=False, description="2026.3: add __verbose to answers in one piece.")

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from emulator.core.json import JSON
+from emulator.core.values import HeaderValue
 from emulator.core.vendor import Service, VendorSettings
 
 MODEL = "mistralai/Mistral-7B-Instruct-v0.2"
@@ -35,7 +36,7 @@ class TgiSettings(VendorSettings):
         default="text-generation", description="the model's tag on the hub; decides whether POST / repeats the prompt"
     )
     docker_label: str | None = Field(default=None, description="label of the image in /info and system_fingerprint")
-    compute_type: str = Field(default="gpu+optimized", description="the x-compute-type header")
+    compute_type: HeaderValue = Field(default="gpu+optimized", description="the x-compute-type header")
     max_concurrent_requests: int = Field(
         default=128, ge=1, description="requests taken at once; more are refused: Model is overloaded"
     )

@@ -1,1 +1,1 @@
-"""``POST /v1/chat/completions``."""
+"""MindIE's ``POST /v1/chat/completions``."""
