@@ -1,6 +1,5 @@
 """``emulator check``: mistakes and warnings as a compiler prints them."""
 
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from emulator.cli.files import list_files, require_readable
+from emulator.cli.workflow import break_commands, break_json, in_workflow, without_commands
 from emulator.core.escape import escape
 from emulator.core.json import JSON, dump_json
 from emulator.scenario.load import load_scenario
@@ -29,11 +29,12 @@ def check(paths: Sequence[Path], *, strict: bool, join: bool, as_json: bool) -> 
         for finding in find(partial(load_scenario, sources), VENDORS, [str(source) for source in sources])
     ]
     if as_json:
-        print(dump_json([_as_json(finding) for finding in findings]).decode())
+        print(break_json(dump_json([_as_json(finding) for finding in findings]).decode()))
     else:
-        for severity, row in findings:
-            print(f"{row} [warning]" if severity == "warning" else row)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
+        with without_commands():
+            for severity, row in findings:
+                print(f"{row} [warning]" if severity == "warning" else row)
+    if in_workflow():
         _annotate(findings, sys.stderr if as_json else sys.stdout)
     errors = sum(severity == "error" for severity, _ in findings)
     warnings = len(findings) - errors
@@ -70,7 +71,7 @@ def _annotate(findings: Sequence[Finding], stream: TextIO) -> None:
     for severity, row in findings:
         message = ": ".join(filter(None, [row.path, row.message])) + _hint(row)
         location = f"file={_escape(row.file, property_=True)},line={max(row.line, 1)},col={max(row.column, 1)}"
-        print(f"::{severity} {location}::{_escape(message)}", file=stream)
+        print(break_commands(f"::{severity} {location}::{_escape(message)}"), file=stream)
 
 
 def _hint(row: Row) -> str:

@@ -1,9 +1,10 @@
 """``emulator completion``: what a shell needs to complete verbs, flags, their values, and files."""
 
 import argparse
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from emulator.cli.quoting import quote
 
 _COMMANDS = ("emulator", "llm-emulator")
 _FLAGS = {"--help": "show this help message and exit", "--version": "say which version it is"}  # before any verb
@@ -66,15 +67,15 @@ def _render_bash(verbs: Sequence[Verb]) -> Iterator[str]:
     yield "_emulator() {"
     yield '  local word="${COMP_WORDS[COMP_CWORD]}" words='
     yield f'  local flags="{" ".join(_FLAGS)}"'
-    yield f'  [ "$COMP_CWORD" -eq 1 ] && words={shlex.quote(" ".join(verb.name for verb in verbs))}'
+    yield f'  [ "$COMP_CWORD" -eq 1 ] && words={quote(" ".join(verb.name for verb in verbs))}'
     yield '  [ "$COMP_CWORD" -gt 1 ] && case "${COMP_WORDS[1]}" in'
     for verb in verbs:
-        yield f"    {verb.name}) flags={shlex.quote(verb.flag_names)} words={shlex.quote(' '.join(verb.values))} ;;"
+        yield f"    {verb.name}) flags={quote(verb.flag_names)} words={quote(' '.join(verb.values))} ;;"
     yield "  esac"
     yield '  [ "${word:0:1}" = - ] && words="$flags"'
     yield '  case "${COMP_WORDS[COMP_CWORD-1]}" in'
     for name, values in _values_of_flags(verbs).items():
-        yield f"    {name}) words={shlex.quote(values)} ;;"
+        yield f"    {name}) words={quote(values)} ;;"
     yield "  esac"
     yield '  COMPREPLY=($(compgen -W "$words" -- "$word"))'
     yield "}"
@@ -82,7 +83,7 @@ def _render_bash(verbs: Sequence[Verb]) -> Iterator[str]:
 
 
 def _render_zsh(verbs: Sequence[Verb]) -> Iterator[str]:
-    described = " ".join(shlex.quote(f"{verb.name}:{verb.help}") for verb in verbs)
+    described = " ".join(quote(f"{verb.name}:{verb.help}") for verb in verbs)
     yield f"#compdef {' '.join(_COMMANDS)}"
     yield "_emulator() {"
     yield f"  local -a verbs=({described})"
@@ -104,21 +105,21 @@ def _render_zsh(verbs: Sequence[Verb]) -> Iterator[str]:
 def _render_fish(verbs: Sequence[Verb]) -> Iterator[str]:
     for command in _COMMANDS:
         for name, text in _FLAGS.items():
-            yield f"complete -c {command} -n __fish_use_subcommand -l {name[2:]} -d {shlex.quote(text)}"
+            yield f"complete -c {command} -n __fish_use_subcommand -l {name[2:]} -d {quote(text)}"
         for verb in verbs:
-            yield f"complete -c {command} -n __fish_use_subcommand -f -a {verb.name} -d {shlex.quote(verb.help)}"
+            yield f"complete -c {command} -n __fish_use_subcommand -f -a {verb.name} -d {quote(verb.help)}"
             where = f"complete -c {command} -n '__fish_seen_subcommand_from {verb.name}'"
             if verb.values:
-                yield f"{where} -f -a {shlex.quote(' '.join(verb.values))}"
+                yield f"{where} -f -a {quote(' '.join(verb.values))}"
             for flag in verb.flags:
                 names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
-                yield f"{where} {names} -d {shlex.quote(flag.help)}{_say_value(flag)}"
+                yield f"{where} {names} -d {quote(flag.help)}{_say_value(flag)}"
 
 
 def _say_value(flag: Flag) -> str:
     """What fish is told of the value of a flag: one of those that are known, or anything, or that there is none."""
     if flag.values:
-        return f" -x -a {shlex.quote(' '.join(flag.values))}"
+        return f" -x -a {quote(' '.join(flag.values))}"
     return " -r" if flag.takes_value else ""
 
 

@@ -1,6 +1,7 @@
 """``emulator check``: rows, as text, as JSON and as annotations."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,3 +168,55 @@ def test_check_annotates_pull_requests(
     printed = capsys.readouterr()
     assert json.loads(printed.out)
     assert "::error" in printed.err
+
+
+def runner_reads(lines: list[str]) -> list[str]:
+    """The lines in which a runner looks for commands: all but those between the two marks."""
+    read, word = [], ""
+    for line in lines:
+        if word:
+            word = "" if line.strip() == f"::{word}::" else word
+        elif line.startswith("::stop-commands::"):
+            word = line.removeprefix("::stop-commands::")
+            assert len(word) == 32
+        else:
+            read.append(line)
+    assert not word
+    return read
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]], ids=["rows", "json"])
+def test_names_in_a_scenario_issue_no_workflow_commands(
+    tmp_path: Path, flags: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.chdir(tmp_path)
+    for name in ("::stop-commands::x.yaml", "##[stop-commands]y.yaml", "plain.yaml"):
+        (tmp_path / name).write_text('version: 1\n"##[stop-commands]z": 1\n"::stop-commands::z": 1\n', encoding="utf-8")
+    assert main(["check", ".", *flags]) == 1
+    printed = capsys.readouterr()
+    read = runner_reads([*printed.out.splitlines(), *printed.err.splitlines()])
+    assert sum(line.startswith("::error file=") for line in read) == 6
+    assert [line for line in read if line.startswith("::") and not line.startswith("::error file=")] == []
+    assert [line for line in read if "##[" in line] == []
+    if flags:
+        paths = {row["path"] for row in json.loads(printed.out)}
+        assert paths == {"##[stop-commands]z", "::stop-commands::z"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["check", "##[stop-commands]x.yaml"], ["check", "a", "--##[stop-commands]x"], ["models", "a\n::stop-commands::x"]],
+    ids=["no file", "no flag", "no vendor"],
+)
+def test_what_is_wrong_usage_issues_none_either(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(main(arguments))
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith("emulator")
+    assert "##[" not in said

@@ -1,7 +1,10 @@
 """``emulator health``: where it looks, and what it says where nothing runs."""
 
 import json
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +45,40 @@ def test_a_port_that_is_asked_for_comes_before_the_file(
 ) -> None:
     monkeypatch.setenv("EMULATOR_PORT_FILE", str(tmp_path / "ports.json"))
     assert main(["health", "--port", live.urls["front"].rpartition(":")[2]]) == 0
+
+
+SCRIPT = """
+import sys
+from emulator.cli import main
+code = main(["health"])
+print(code, *(name for name in ("argparse", "json", "ssl", "http", "urllib") if name in sys.modules))
+"""
+
+
+def run_probe(file: Path) -> tuple[str, str]:
+    """What a process of its own says that asks where a port file says, then its code and what it imported."""
+    environment = {"EMULATOR_PORT_FILE": str(file), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{SCRIPT}"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    said, _, rest = ended.stdout.rstrip("\n").rpartition("\n")
+    return said or ended.stderr.rstrip("\n"), rest
+
+
+def test_a_probe_by_the_port_file_imports_next_to_nothing(live: Running, tmp_path: Path) -> None:
+    file = tmp_path / "ports.json"
+    assert run_probe(file) == (f"not ready: no emulator has written {file}", "1")
+    file.write_text(json.dumps({"front": live.urls["front"]}, indent=1))
+    said, rest = run_probe(file)
+    assert said == "ready"
+    assert rest.split()[0] == "0"
+    assert not {"argparse", "json", "ssl", "http", "urllib"} & set(rest.split())
+
+
+def test_a_probe_that_nobody_answers_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "ports.json"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        file.write_text(json.dumps({"front": f"http://127.0.0.1:{free.getsockname()[1]}"}))
+    said, rest = run_probe(file)
+    assert said.startswith("not ready: [Errno ")
+    assert rest.split()[0] == "1"

@@ -44,7 +44,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
 
 
 def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
-    with serving(tmp_path) as (process, urls):
+    with serving(tmp_path, "--log-format", "text") as (process, urls):
         assert list(urls) == ["front", *VENDOR_NAMES]
         with urllib.request.urlopen(urls["front"] + "/_emulator/health") as answer:
             health = json.load(answer)
@@ -59,15 +59,39 @@ def test_serve_answers_and_ends_with_0(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("form", ["json", "auto"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_log_in_json_begins_with_one_object(tmp_path: Path, form: str, workers: str) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text("version: 1\nname: one\n")
+    with serving(tmp_path, str(file), "--seed", "7", "--log-format", form, "--workers", workers) as (process, urls):
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=PATIENCE)
+    row, *rest = map(json.loads, log.splitlines())
+    assert row.pop("time").endswith("Z")
+    assert row == {
+        "level": "info",
+        "message": "listening",
+        "version": __version__,
+        "scenario": "one",
+        "sources": [str(file)],
+        "seed": 7,
+        "urls": urls,
+        "console": f"{urls['front']}/_emulator/",
+        "ca": None,
+    }
+    assert rest == []
+
+
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
-def test_a_stream_that_is_open_at_the_end_ends_whole(tmp_path: Path, name: signal.Signals) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_stream_that_is_open_at_the_end_ends_whole(tmp_path: Path, name: str) -> None:
     with serving(tmp_path, "--ttft", "200ms", "--itl", "10ms") as (process, urls):
         body = {"model": "llama3", "stream": True, "max_tokens": 30, "messages": [{"role": "user", "content": "Hi"}]}
         request = urllib.request.Request(urls["openvino"] + "/v3/chat/completions", json.dumps(body).encode())
         request.add_header("Content-Type", "application/json")
         with urllib.request.urlopen(request) as answer:  # returns with the head, before the first token
-            process.send_signal(name)
+            process.send_signal(signal.Signals[name])
             assert answer.read().endswith(b"data: [DONE]\n\n")
         assert process.wait(timeout=PATIENCE) == 0
     assert not (tmp_path / "ports.json").exists()

@@ -14,6 +14,7 @@ from tests.hostile.clients import list_clients
 from tests.hostile.control import list_control
 from tests.hostile.giants import list_giants
 from tests.hostile.rows import CHATS, PLAIN, Row, chat, send, write
+from tests.hostile.scenarios import list_scenarios
 from tests.hostile.watch import Watch
 
 _GROWN = 100.0  # MiB
@@ -22,6 +23,7 @@ _OWN = (  # what vendors themselves say
     (500, "mindie POST /v1/load_lora_adapter"),  # to a name that is no text
     (500, "mindie POST /v1/unload_lora_adapter"),
     (503, "mindie POST /v1/unload_lora_adapter"),  # to a name of other characters
+    *((500, f"{vendor} a template of ") for vendor in CHATS),  # what is beyond the bound of a text
 )
 _FRESH = 40.0  # MiB above what it had at first, after which a new one is started
 
@@ -107,7 +109,15 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     only = re.compile(options.only)
     giants = [row for vendor in VENDORS for row in list_giants(vendor, every=options.every)]
-    rows = [*list_chats(), *list_grammars(), *list_searched(), *list_control(), *list_clients(), *giants]
+    rows = [
+        *list_chats(),
+        *list_grammars(),
+        *list_searched(),
+        *list_control(),
+        *list_scenarios(),
+        *list_clients(),
+        *giants,
+    ]
     chosen = [row for row in rows if only.search(f"{row.vendor} {row.name}")]
     try:
         for row in chosen:

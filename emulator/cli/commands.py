@@ -1,0 +1,288 @@
+"""Every verb and its flags. Each verb imports what it needs when it runs, so that ``--help`` is quick."""
+
+import argparse
+import gc
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from emulator import __version__
+from emulator.cli.names import MODES, SHELLS, VENDOR_NAMES
+from emulator.cli.workflow import break_commands
+from emulator.core.escape import escape
+from emulator.settings import (
+    FRONT_PORT,
+    LOG_FORMATS,
+    LOG_LEVELS,
+    STATE_LOSSES,
+    Settings,
+    SettingsError,
+    load_settings,
+    variable,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.verb is None:
+        parser.print_help()
+        return 2
+    try:
+        settings = load_settings(vars(options))
+        for line in settings.unknown:
+            print(break_commands(f"emulator: warning: {escape(line)}"), file=sys.stderr)
+        return int(options.run(options, settings))
+    except SettingsError as error:
+        print(break_commands(f"emulator: error: {escape(str(error))}"), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read the output has left; what Python still holds has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every verb, flag and default."""
+    parser = _Parser(prog="emulator", description="An offline stand-in for LLM-serving vendors.")
+    parser.add_argument("--version", action="version", version=f"emulator {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    _add_serve(verbs.add_parser("serve", help="answer as the vendors do", formatter_class=_Help))
+    _add_check(verbs.add_parser("check", help="find mistakes in scenarios", formatter_class=_Help))
+    _add_explain(verbs.add_parser("explain", help="say which rule takes a request, and why", formatter_class=_Help))
+    schema = verbs.add_parser("schema", help="print the JSON Schema of scenario files", formatter_class=_Help)
+    schema.set_defaults(run=_run_schema)
+    _add_instance(verbs.add_parser("instance", help="answer a JSON Schema with an instance", formatter_class=_Help))
+    health = verbs.add_parser("health", help="ask a running emulator whether it is ready", formatter_class=_Help)
+    health.add_argument("--url", help=f"base URL of its front (default http://127.0.0.1:{FRONT_PORT})")
+    health.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
+    text = _text("where serve writes its URLs, in place of a port", "port_file", "none")
+    health.add_argument("--port-file", metavar="FILE", help=text)
+    health.set_defaults(run=_run_health)
+    env = verbs.add_parser("env", help="print the variables a vendor's client reads", formatter_class=_Help)
+    env.add_argument("vendor", choices=VENDOR_NAMES, help="whose client")
+    env.add_argument("--host", help=_text("where the emulator listens", "host", "127.0.0.1"))
+    env.add_argument("-p", "--port", help=_text("front port", "port", FRONT_PORT))
+    env.add_argument("--tls", action="store_const", const="true", help=_text("the emulator serves TLS", "tls", "false"))
+    env.set_defaults(run=_run_env)
+    ca = verbs.add_parser("ca", help="print where the authority is that clients trust for --tls", formatter_class=_Help)
+    _add_tls_dir(ca)
+    ca.set_defaults(run=_run_ca)
+    _add_report(verbs.add_parser("report", help="write what was asked as one page of HTML", formatter_class=_Help))
+    _add_models(verbs.add_parser("models", help="list what a vendor's clients can ask for", formatter_class=_Help))
+    completion = verbs.add_parser("completion", help="print what a shell needs to complete", formatter_class=_Help)
+    completion.add_argument("shell", choices=SHELLS, help='bash and zsh: eval "$(emulator completion bash)"')
+    completion.set_defaults(run=_run_completion)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        line = f"{self.prog}: error: {message}; {_suggest(message) or f'{self.prog} --help says more'}"
+        self.exit(2, f"{break_commands(escape(line))}\n")
+
+
+def _suggest(message: str) -> str:
+    """What was probably meant by a word that is none of those there are."""
+    found = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+    if found is None:
+        return ""
+    from emulator.scenario.mistakes import nearest
+
+    meant = nearest(found[1], [word.strip(" '") for word in found[2].split(",")])
+    return f"did you mean {meant}?" if meant else ""
+
+
+class _Help(argparse.HelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=118)
+
+
+def _text(what: str, name: str, default: object) -> str:
+    return f"{what} [{variable(name)}] (default {default})"
+
+
+def _add_serve(serve: argparse.ArgumentParser) -> None:
+    flag = serve.add_argument
+    flag("paths", nargs="*", metavar="PATH", help="scenario files or folders; none: everything simply answers")
+    flag("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    flag("--host", help=_text("address to listen on", "host", "127.0.0.1"))
+    flag("-p", "--port", help=_text("front port; vendors follow; 0 takes free ports", "port", FRONT_PORT))
+    flag("--port-file", metavar="FILE", help=_text("write base URLs as JSON when all listens", "port_file", "none"))
+    flag("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    flag("--strict", action="store_const", const="true", help=_text("refuse unmatched calls", "strict", "false"))
+    watch = serve.add_mutually_exclusive_group()
+    text = _text("reload files that change", "watch", "on a terminal")
+    watch.add_argument("--watch", action="store_const", const="true", help=text)
+    watch.add_argument("--no-watch", action="store_const", const="false", dest="watch", help="do not")
+    flag("--ttft", metavar="DURATION", help=_text("time to first token, such as 100ms", "ttft", "the scenario's"))
+    flag("--itl", metavar="DURATION", help=_text("time between tokens, such as 20ms", "itl", "the scenario's"))
+    text = _text("ignore x-emulator-error, -fault and -ttft headers", "header_faults", "true: obey them")
+    flag("--no-header-faults", action="store_const", const="false", dest="header_faults", help=text)
+    flag("--report", metavar="FILE", help=_text("write the calls as one page of HTML at the end", "report", "none"))
+    text = _text("another name under which it may be steered; repeatable", "allow_host", "none")
+    flag("--allow-host", metavar="HOST", action="append", help=text)
+    text = _text("what it takes to steer it", "control_token", "none: a private address")
+    flag("--control-token", metavar="TOKEN", help=text)
+    _add_times(flag)
+    flag("--workers", metavar="N", help=_text("processes that share the ports", "workers", "1"))
+    flag("--state-url", metavar="URL", help=_text("where counters and quotas are kept", "state_url", "memory://"))
+    text = _text("calls while that store is away: refused, or counted here alone", "state_loss", "refuse")
+    flag("--state-loss", choices=STATE_LOSSES, help=text)
+    text = _text("longest time that a start waits for it, where calls are refused", "state_wait", "30s")
+    flag("--state-wait", metavar="DURATION", help=text)
+    flag("--log-level", choices=LOG_LEVELS, help=_text("least severe line to print", "log_level", "info"))
+    flag("--log-format", choices=LOG_FORMATS, help=_text("text, JSON lines, or by terminal", "log_format", "auto"))
+    flag("--tls", action="store_const", const="true", help=_text("serve TLS on every port", "tls", "false"))
+    flag("--tls-cert", metavar="FILE", help=_text("certificate of your own, PEM", "tls_cert", "none"))
+    flag("--tls-key", metavar="FILE", help=_text("its key, PEM", "tls_key", "none"))
+    _add_tls_dir(serve)
+    text = _text("a name more for a certificate of our own; repeatable", "tls_name", "none")
+    flag("--tls-name", metavar="HOST", action="append", help=text)
+    serve.set_defaults(run=_run_serve)
+
+
+def _add_times(flag: Callable[..., object]) -> None:
+    text = "longest time that open answers get after SIGTERM"
+    flag("--drain", metavar="DURATION", help=_text(text, "drain", "30s"))
+    text = "longest time for the head of a request; 0s: any"
+    flag("--head-timeout", metavar="DURATION", help=_text(text, "head_timeout", "30s"))
+    flag("--body-timeout", metavar="DURATION", help=_text("the same for its body", "body_timeout", "2m"))
+    text = "the same without a request, or without reading an answer"
+    flag("--idle-timeout", metavar="DURATION", help=_text(text, "idle_timeout", "10m"))
+
+
+def _add_tls_dir(parser: argparse.ArgumentParser) -> None:
+    text = _text("where the local authority is kept", "tls_dir", "the user's data folder")
+    parser.add_argument("--tls-dir", metavar="FOLDER", help=text)
+
+
+def _add_check(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "paths", nargs="+", metavar="PATH", help="scenario files, or folders of them; each file by itself"
+    )
+    check.add_argument("--join", action="store_true", help="the files make one scenario, as they do for serve")
+    check.add_argument("--strict", dest="strict_check", action="store_true", help="a warning fails as an error does")
+    check.add_argument("--json", action="store_true", help="rows as a JSON array")
+    check.set_defaults(run=_run_check)
+
+
+def _add_explain(explain: argparse.ArgumentParser) -> None:
+    explain.add_argument("path", metavar="PATH", help="a scenario, or a folder of them")
+    explain.add_argument("request", metavar="REQUEST.json", help="{vendor, method, path, headers, body}; - for stdin")
+    explain.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    explain.add_argument("--seed", help=_text("every draw derives from it", "seed", "the scenario's, else 0"))
+    explain.add_argument("--json", action="store_true", help="the explanation as JSON")
+    explain.set_defaults(run=_run_explain)
+
+
+def _add_instance(instance: argparse.ArgumentParser) -> None:
+    instance.add_argument("schema", metavar="SCHEMA", help="a file; - reads one schema a line and writes one instance")
+    instance.add_argument("--seed", help=_text("every draw derives from it", "seed", "0"))
+    instance.add_argument("--mode", choices=MODES, default="typical", help="what is drawn (default typical)")
+    instance.set_defaults(run=_run_instance)
+
+
+def _add_report(report: argparse.ArgumentParser) -> None:
+    report.add_argument("--out", metavar="FILE", required=True, help="where the page is written")
+    report.add_argument("--url", help=f"base URL of the emulator's front (default http://127.0.0.1:{FRONT_PORT})")
+    report.add_argument("--session", default="", metavar="NAME", help="the calls of this session alone")
+    report.set_defaults(run=_run_report)
+
+
+def _add_models(models: argparse.ArgumentParser) -> None:
+    models.add_argument("vendor", choices=VENDOR_NAMES, help="whose")
+    models.add_argument("paths", nargs="*", metavar="PATH", help="scenario files or a folder, which add their own")
+    models.add_argument("--scenario", metavar="NAME", help=_text("which scenario of a folder", "scenario", "default"))
+    models.add_argument("--json", action="store_true", help="all that is known of them as a JSON array")
+    models.set_defaults(run=_run_models)
+
+
+def _run_check(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.check import check
+
+    return check(settings.paths, strict=options.strict_check, join=options.join, as_json=options.json)
+
+
+def _run_explain(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.explain import explain
+
+    return explain(options.path, options.request, settings, as_json=options.json)
+
+
+def _run_schema(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.schema import render_schema
+
+    print(render_schema(), end="")
+    return 0
+
+
+def _run_instance(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.instance import write_instances
+
+    return write_instances(options.schema, settings.seed or 0, options.mode)
+
+
+def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
+    gc.disable()  # what is made before it listens stays; then the server looks for garbage again
+    try:
+        from emulator.server.process.run import run
+
+        return run(settings)
+    finally:
+        gc.enable()
+
+
+def _run_health(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.health import check_health, find_front
+
+    try:
+        url = options.url or find_front(settings, options.port)
+    except ValueError as error:
+        print(f"not ready: {escape(str(error))}", file=sys.stderr)
+        return 1
+    return check_health(url, settings)
+
+
+def _run_env(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.env import print_environment
+
+    print_environment(options.vendor, settings)
+    return 0
+
+
+def _run_ca(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.ca import print_authority
+
+    print_authority(settings)
+    return 0
+
+
+def _run_report(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.report import write_report
+
+    return write_report(_find_url(options, settings), Path(options.out), options.session, settings)
+
+
+def _find_url(options: argparse.Namespace, settings: Settings) -> str:
+    return options.url or f"{settings.scheme}://127.0.0.1:{settings.port}"
+
+
+def _run_models(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.models import list_models
+
+    return list_models(options.vendor, settings, as_json=options.json)
+
+
+def _run_completion(options: argparse.Namespace, settings: Settings) -> int:
+    from emulator.cli.completion import render_completion
+
+    print(render_completion(options.shell, build_parser()), end="")
+    return 0
