@@ -1,11 +1,13 @@
 """Every client four ways: in no session, and in one of its own by path, by key and by a port of its own."""
 
+import gc
 import json
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +34,21 @@ class World(Running):
 
     def key(self, key: str) -> str:
         return f"{key}~{self.session}" if self.way == "key" else key
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Clients leave connections to the garbage collector, some of them on event loops that are closed by then."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            for kind in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+                item.add_marker(pytest.mark.filterwarnings(f"ignore::{kind}"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collect_what_clients_left() -> Iterator[None]:
+    """Collect it here, so that no test elsewhere in the process meets the warnings."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(params=["plain", "path", "key", "own port"])

@@ -1,0 +1,118 @@
+"""What each workflow may do, and what it runs of others."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TEXTS = {path.name: path.read_text(encoding="utf-8") for path in [*FILES, ROOT / "action.yml"]}
+WORKFLOWS = {path.name: yaml.load(TEXTS[path.name], yaml.BaseLoader) for path in FILES}  # BaseLoader: `on` is a word
+JOBS = {f"{file} {name}": job for file, workflow in WORKFLOWS.items() for name, job in workflow["jobs"].items()}
+WRITES = {
+    "site.yml publish": {"pages": "write", "id-token": "write"},
+    "release.yml image": {"packages": "write", "contents": "read"},
+    "release.yml index": {"id-token": "write"},
+    "release.yml github": {"contents": "write"},
+}
+RELEASE = WORKFLOWS["release.yml"]["jobs"]
+
+
+@pytest.mark.parametrize("file", TEXTS)
+def test_every_action_is_pinned_by_its_commit(file: str) -> None:
+    used = re.findall(r"uses: (\S+)(.*)", TEXTS[file])
+    assert used
+    for action, comment in used:
+        if action != "./":
+            assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", action), action
+            assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), action
+
+
+def test_an_action_has_one_commit_everywhere() -> None:
+    pins: dict[str, set[str]] = {}
+    for text in TEXTS.values():
+        for action, pin in re.findall(r"uses: ([\w./-]+)@([0-9a-f]{40} # \S+)", text):
+            pins.setdefault(action, set()).add(pin)
+    assert {action for action, found in pins.items() if len(found) > 1} == set()
+
+
+@pytest.mark.parametrize("file", WORKFLOWS)
+def test_a_workflow_has_no_rights_of_its_own(file: str) -> None:
+    assert WORKFLOWS[file]["permissions"] == {}
+    assert "concurrency" in WORKFLOWS[file]
+    assert "pull_request_target" not in WORKFLOWS[file]["on"]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_has_the_rights_it_needs_and_a_bound_of_time(name: str) -> None:
+    job = JOBS[name]
+    assert job["permissions"] == WRITES.get(name, job["permissions"])
+    if name not in WRITES:
+        assert job["permissions"] in ({}, {"contents": "read"})
+    assert 0 < int(job["timeout-minutes"]) <= 60
+
+
+def steps(job: dict[str, Any]) -> list[str]:
+    """What the steps of a job run, in words of ours or another's."""
+    return [step.get("run") or step["uses"].partition("@")[0] for step in job["steps"]]
+
+
+def test_nothing_of_the_source_runs_where_the_package_is_published() -> None:
+    assert steps(RELEASE["index"]) == ["actions/download-artifact", "pypa/gh-action-pypi-publish"]
+    assert RELEASE["index"]["environment"]["name"] == "pypi"
+
+
+def test_a_release_is_built_once_and_tried_before_it_is_published() -> None:
+    builds = [name for name, job in RELEASE.items() if any(".ci/package" in step for step in steps(job))]
+    assert builds == ["build"]
+    assert {name: job.get("needs") for name, job in RELEASE.items()} == {
+        "build": None,
+        "wheel": "build",
+        "sdist": "build",
+        "image": ["wheel", "sdist"],
+        "index": ["wheel", "sdist", "image"],
+        "github": "index",
+    }
+
+
+def test_a_release_takes_nothing_from_a_cache() -> None:
+    assert not re.findall(r"^ +cache(?:-from|-to|-image|-binary)?: (?!false).*", TEXTS["release.yml"], re.MULTILINE)
+
+
+def test_the_image_says_where_it_is_from_and_what_it_has() -> None:
+    (build,) = [step for step in RELEASE["image"]["steps"] if "build-push-action" in step.get("uses", "")]
+    assert (build["with"]["provenance"], build["with"]["sbom"]) == ("mode=max", "true")
+    assert build["with"]["platforms"] == "linux/amd64,linux/arm64"
+
+
+def test_every_python_is_tried() -> None:
+    matrix = WORKFLOWS["checks.yml"]["jobs"]["tests"]["strategy"]["matrix"]
+    assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    assert {row["system"].partition("-")[0] for row in matrix["include"]} == {"macos", "windows"}
+    assert RELEASE["sdist"]["strategy"]["matrix"]["python"] == matrix["python"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "tags"),
+    [
+        pytest.param("v1.2.3", ["1.2.3", "1.2", "latest"], id="a release"),
+        pytest.param("v1.2.3rc1", ["1.2.3rc1"], id="one before it"),
+    ],
+)
+def test_the_image_is_named_after_the_repository_and_the_tag(tmp_path: Path, tag: str, tags: list[str]) -> None:
+    (naming,) = [step["run"] for step in RELEASE["image"]["steps"] if step.get("id") == "names"]
+    output = tmp_path / "output"
+    given = {"GITHUB_REF_NAME": tag, "GITHUB_REPOSITORY": "Some/Fork", "GITHUB_OUTPUT": str(output)}
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", naming]  # as a runner does
+    subprocess.run(command, env={**os.environ, **given}, check=True, timeout=60)
+    assert output.read_text().splitlines() == [
+        f"version={tag.removeprefix('v')}",
+        "tags<<END",
+        *(f"ghcr.io/some/fork:{name}" for name in tags),
+        "END",
+    ]

@@ -1,0 +1,53 @@
+"""Which tests cannot run on an operating system, by name and with the reason; pytest skips them there."""
+
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+_SIGNALS = "processes are ended by signals, which Windows has not"
+_SHELL = "a POSIX shell runs the command"
+_RESET = "a connection is closed in order where Linux resets it"
+_FILES = "links, pipes with names and permissions are not those of POSIX"
+
+CANNOT = {  # of a system as sys.platform names it: files, folders or tests as pytest names them
+    "win32": {
+        "tests/bench": _SIGNALS,
+        "tests/cli/test_completion.py": _SHELL,
+        "tests/cli/test_report.py": _SIGNALS,
+        "tests/cli/test_serve.py": _SIGNALS,
+        "tests/cli/test_serve_tls.py": _SIGNALS,
+        "tests/deploy/test_check.py": _SHELL,
+        "tests/docs/test_commands.py": _SHELL,
+        "tests/docs/test_pages.py": _SHELL,
+        "tests/docs/test_recipes.py": _SHELL,
+        "tests/faults": _RESET,
+        "tests/packaging/test_workflows.py::test_the_image_is_named": _SHELL,
+        "tests/scenario/test_answers.py": _FILES,
+        "tests/server/process/test_lifetime.py": _SIGNALS,
+        "tests/server/process/test_supervisor.py": "processes cannot share a port",
+        "tests/server/process/test_watch.py": _FILES,
+        "tests/server/told/test_tracing.py": _SIGNALS,
+        "tests/test_hooks.py": _SHELL,
+    },
+    "darwin": {
+        "tests/server/process/test_supervisor.py": "of processes that share a port, the last gets every connection",
+    },
+}
+
+
+def find_reason(system: str, name: str) -> str | None:
+    """Why a test cannot run on a system; ``None`` if it can."""
+    return next((reason for prefix, reason in CANNOT.get(system, {}).items() if name.startswith(prefix)), None)
+
+
+def skip(items: Sequence[pytest.Item], system: str) -> None:
+    """Mark the tests that cannot run on a system."""
+    for item in items:
+        reason = find_reason(system, item.nodeid)
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    skip(items, sys.platform)
