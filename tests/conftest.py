@@ -25,7 +25,7 @@ from tests.state.servers import KINDS, find_server
 from tests.state.servers import running as serving
 from tests.wire import Running
 
-pytest_plugins = ("pytester",)
+pytest_plugins = ("pytester", "tests.platforms")
 
 Start = Callable[..., Awaitable[Running]]
 settings.register_profile(

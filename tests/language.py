@@ -286,6 +286,7 @@ CONTROL: Rows = {
     "GET ": "tests/control/test_console.py::test_the_console_is_one_page_that_asks_only_its_own_host",
     "POST /report": "tests/control/test_console.py::test_a_report_is_the_page_with_the_calls_inside",
     "POST /check": "tests/control/test_look.py::test_a_scenario_is_checked_and_put_to_work_nowhere",
+    "POST /parse": "tests/control/test_look.py::test_a_scenario_is_parsed_with_the_place_of_each_part",
     "GET /limits": "tests/control/test_look.py::test_a_limit_says_what_is_left_and_when_it_is_full_again",
     "GET /rules": "tests/control/test_look.py::test_rules_say_how_often_they_hit_and_what_they_drew",
     "GET /status": "tests/control/test_look.py::test_the_status_counts_what_the_process_holds",

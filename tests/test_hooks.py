@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.cli.test_check import BAD, GOOD, ODD
 
 ROOT = Path(__file__).parent.parent
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
 
@@ -24,12 +26,21 @@ def repository(tmp_path: Path) -> Path:
     (tmp_path / "scenarios").mkdir()
     for name, text in (("good", GOOD), ("odd", ODD), ("bad", BAD)):
         (tmp_path / "scenarios" / f"{name}.yaml").write_text(text)
-    for name, skipped in (("emulator", 1), ("pipx", 5)):  # pipx run --spec FOLDER emulator …
-        script = tmp_path / "bin" / name
-        script.parent.mkdir(exist_ok=True)
-        script.write_text(f'#!/bin/bash\nexec {shlex.quote(sys.executable)} -m emulator "${{@:{skipped}}}"\n')
-        script.chmod(0o755)
+    python = shlex.quote(sys.executable)
+    write_command(tmp_path / "bin" / "emulator", f'exec {python} -m emulator "$@"')
+    # What is installed is this repository, without the index: pip only notes what it is asked for.
+    write_command(
+        tmp_path / "bin" / "python",
+        f'if [ "$3" = pip ]; then printf \'%s\\n\' "$@" > {shlex.quote(str(tmp_path / "pip"))}; exit; fi',
+        f'PYTHONPATH={shlex.quote(str(ROOT))} exec {python} "$@"',
+    )
     return tmp_path
+
+
+def write_command(path: Path, *lines: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(["#!/bin/bash", *lines, ""]))
+    path.chmod(0o755)
 
 
 def run(command: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -68,13 +79,16 @@ def test_the_hook_is_about_scenarios(path: str, is_meant: bool) -> None:
 def act(repository: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run_steps(**inputs: str) -> subprocess.CompletedProcess[str]:
         given = {name: inputs.get(name, declared["default"]) for name, declared in ACTION["inputs"].items()}
-        (step,) = ACTION["runs"]["steps"]
+        values = {f"inputs.{name}": value for name, value in given.items()}
+        values["steps.python.outputs.python-path"] = str(repository / "bin" / "python")
+        _, step = ACTION["runs"]["steps"]
         variables = {
-            name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], value)
+            name: re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda match: values[match[1]], value)
             for name, value in step["env"].items()
         }
+        variables |= {"GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": str(ROOT), "RUNNER_TEMP": str(repository)}
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]  # as a runner does
-        return run(command, repository, GITHUB_ACTIONS="true", GITHUB_ACTION_PATH=str(ROOT), **variables)
+        return run(command, repository, **variables)
 
     return run_steps
 
@@ -86,7 +100,7 @@ def act(repository: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         pytest.param({"paths": "scenarios/odd.yaml"}, 0, "::warning file=scenarios/odd.yaml", id="a warning"),
         pytest.param({"paths": "scenarios/odd.yaml", "strict": "true"}, 1, "::warning", id="a warning that counts"),
         pytest.param(
-            {"paths": "scenarios/good.yaml scenarios/odd.yaml", "join": "true"}, 1, "the name is taken", id="joined"
+            {"paths": "scenarios/good.yaml\nscenarios/odd.yaml\n", "join": "true"}, 1, "the name is taken", id="joined"
         ),
     ],
 )
@@ -96,3 +110,55 @@ def test_the_action_annotates(
     ended = act(**inputs)
     assert (ended.returncode, ended.stderr.count("Traceback")) == (code, 0)
     assert says in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("x --help y.yaml", id="a flag between blanks"),
+        pytest.param("--help", id="a flag alone"),
+        pytest.param("*.yaml", id="a pattern"),
+        pytest.param("$(touch made).yaml", id="a command"),
+    ],
+)
+def test_the_name_of_a_file_is_no_part_of_the_command(
+    act: Callable[..., subprocess.CompletedProcess[str]], repository: Path, name: str
+) -> None:
+    (repository / "other.yaml").write_text(BAD)
+    (repository / name).write_text(BAD)
+    ended = act(paths=f"scenarios/good.yaml\n{name}")
+    assert (ended.returncode, "usage" in ended.stdout) == (1, False)
+    assert ended.stdout.count("::error file=") == 1
+    assert not (repository / "made").exists()
+
+
+def test_the_action_fails_where_nothing_is_checked(act: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    ended = act(paths="\n")
+    assert (ended.returncode, "required: PATH" in ended.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("module", ["pip", "emulator"])
+def test_the_action_imports_nothing_of_the_repository_it_checks(
+    act: Callable[..., subprocess.CompletedProcess[str]], repository: Path, module: str
+) -> None:
+    (repository / f"{module}.py").write_text("raise SystemExit('taken over')")
+    ended = act(paths="scenarios/good.yaml")
+    assert (ended.returncode, ended.stderr) == (0, "0 errors, 0 warnings\n")
+    asked = (repository / "pip").read_text().splitlines()
+    assert asked[:4] == ["-I", "-m", "pip", "install"]
+    assert asked[-1] == str(ROOT)
+
+
+def test_the_action_brings_a_python_that_the_package_runs_on() -> None:
+    python, _ = ACTION["runs"]["steps"]
+    assert re.fullmatch(r"actions/setup-python@[0-9a-f]{40}", python["uses"])
+    assert python["with"]["update-environment"] is False
+    lowest = re.fullmatch(r">=3\.(\d+)", PROJECT["requires-python"])
+    brought = re.fullmatch(r"3\.(\d+)", python["with"]["python-version"])
+    assert lowest
+    assert brought
+    assert int(brought[1]) >= int(lowest[1])
+
+
+def test_the_action_can_be_listed() -> None:
+    assert set(ACTION["branding"]) == {"icon", "color"}

@@ -32,7 +32,8 @@ README = "tests/test_readme.py::test_every_example_in_python_prints_something"
 EXAMPLES = "tests/test_examples.py::test_what_the_page_shows_works"
 STEPS = "tests/docs/test_pages.py::test_the_steps_of_the_tutorial_work"
 SERVED = "tests/docs/test_pages.py::test_a_scenario_is_served"
-HOOKS = "tests/test_readme.py::test_the_hook_and_the_action_are_used_as_they_are_declared"
+CI = "tests/docs/test_ci.py::"
+HOOKS = CI + "test_the_hook_and_the_action_are_used_as_they_are_declared"
 MISTAKE = "tests/docs/test_pages.py::test_a_mistake_is_reported_as_it_is_shown"
 VERIFIED = "tests/docs/test_pages.py::test_an_expectation_is_held_against_the_calls_as_it_is_shown"
 RECIPES = "tests/docs/test_recipes.py::"
@@ -45,10 +46,24 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("README.md", "python", "def test_", EXAMPLES),
     ("README.md", "python", "from emulator", EXAMPLES),
     ("README.md", "", "pip install '.[test]'", COMMANDS),
+    ("ci.md", "yaml", "version: 1", CI + "test_the_scenario_has_no_mistake"),
+    ("ci.md", "python", '"""What', CI + "test_the_steps_work_beside_an_emulator"),
+    ("ci.md", "yaml", "# .github/workflows/tests.yml", CI + "test_the_steps_work_beside_an_emulator"),
+    ("ci.md", "yaml", "# .gitlab-ci.yml", CI + "test_the_steps_work_beside_an_emulator"),
+    ("ci.md", "python", '"""The same', CI + "test_the_plugin_needs_no_container"),
     ("ci.md", "yaml", "# .pre-commit", HOOKS),
-    ("ci.md", "yaml", "# .github", HOOKS),
+    ("ci.md", "yaml", "# .github/workflows/scenarios.yml", HOOKS),
+    ("ci.md", "yaml", "# mkdir", CI + "test_the_service_writes_its_report_to_a_folder_that_is_mounted"),
     ("control.md", "json", "", VERIFIED),
     ("control.md", "", "", VERIFIED),
+    ("image.md", "console", "", "tests/deploy/test_compose.py::test_the_commands_of_the_page_fit_the_image"),
+    (
+        "kubernetes.md",
+        "console",
+        "",
+        "tests/deploy/test_kubernetes.py::test_the_commands_of_the_page_fit_the_manifests",
+    ),
+    ("kubernetes.md", "yaml", "", "tests/deploy/test_kubernetes.py::test_certificates_name_the_service"),
     ("metrics.md", "yaml", "", "tests/docs/test_metrics.py::test_what_is_to_be_scraped_is_there"),
     ("mindie.md", "yaml", "", SERVED),
     ("openvino.md", "yaml", "", SERVED),
@@ -61,6 +76,8 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("scenarios.md", "", "scenarios/slow.yaml:", MISTAKE),
     ("testing.md", "python", "", EXAMPLES),
     ("testing.md", "", "E   Assertion", "tests/docs/test_failing.py::test_a_failing_test_says_what_the_page_shows"),
+    ("testing.md", "toml", "", "tests/test_pytest_plugin.py::test_the_settings_that_the_page_shows_work"),
+    ("testing.md", "sh", "", "tests/client/test_light.py::test_pydantic_suffices_beside_a_command"),
     ("tls.md", "", "", COMMANDS),
     ("tls.md", "yaml", "", "tests/test_containers.py::test_the_documented_service_with_tls_fits_the_image"),
     ("traces.md", "sh", "", COMMANDS),
@@ -71,6 +88,9 @@ RUN_BY = [  # page, language, how it begins (empty: all of the page); the test t
     ("tutorial.md", "python", "import openai", "tests/docs/test_pages.py::test_the_tests_of_the_tutorial_pass"),
     ("vendors.md", "python", "", README),
 ]
+ENGINE = "it needs a container engine: `python -m tests.docs.engine` runs it"
 SHOWN = {  # page and how it begins: why nothing runs it
-    ("ci.md", "docker compose up"): "it needs Docker; tests/test_containers.py reads the file that it starts",
+    ("ci.md", '"""A container'): ENGINE,
+    ("ci.md", "// node"): ENGINE,
+    ("ci.md", "docker run"): ENGINE,
 }

@@ -53,6 +53,7 @@ _REST = f"""
 | a grammar of a custom tool | {LONGEST_GRAMMAR:,} characters, 500 rules, each read again only so often | the vendor's refusal: the grammar is not valid |
 | levels of a body of JSON | some 900; OpenVINO: 100 from 2026.2 on, {DEEPEST:,} before | what the vendor says of a body that is no JSON, or is too deep |
 | values of a prompt that a tool's parameters may take | the first {_PROMPT:,} characters of the prompt, {_MOST_MEMBERS} members of an enumeration, {_MOST_NUMBERS} numbers, {_MOST_TRIALS} parameters | values of our own |
+| a reply once its placeholders are filled in | 8 bytes for each of `tokens`, 2 MiB by default, and no more than `text` | the vendor's internal error; the log names the rule |
 | faults of one rule | {_MOST_FAULTS} | `emulator check` and `PUT` name the line |
 | a body that is compressed and cannot be unpacked | | it is read as it stands, and the vendor refuses it |
 | a text that an error repeats, a value of the request or a name in it | {ERROR_TEXT:,} characters | its beginning |

@@ -174,7 +174,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert heading in slugs, link
 
 
-def test_every_other_tool_has_its_row_and_what_it_is_better_at() -> None:
+OTHERS = {
+    "servers": ["LLMock", "aimock", "MockServer", "llmposter", "llm-d-inference-sim", "fakellm", "stubllm"],
+    "in the process": ["respx", "pytest-httpserver", "vcrpy", "pytest-mockllm", "LiteLLM"],
+    "on the wire": ["llmentary", "Toxiproxy", "Prism", "WireMock", "Dev Proxy"],
+}
+
+
+def test_every_other_tool_has_its_row_its_version_and_what_was_read() -> None:
     text = (DOCS / "comparison.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| \[([\w-]+(?: \w+)?)\]\(\S+\) \| [^|]+ \| ([^|]{20,}) \|", text, re.MULTILINE))
-    assert list(rows) == ["MockServer", "WireMock", "aimock", "llm-d-inference-sim", "Dev Proxy"]
+    row = r"^\| \[([\w -]+)\]\(\S+\) \d+\.[^|]* \| [^|]+ \| [^|]{20,} \| [^|]+ \| [^|]{7,} \|$"
+    assert re.findall(row, text, re.MULTILINE) == [name for kind in OTHERS.values() for name in kind]
