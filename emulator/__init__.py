@@ -35,7 +35,9 @@ def start(
     """
     from pathlib import Path
 
-    from emulator.in_process import start_here  # slow to import; whoever imports the package may only want its version
+    from emulator.serve.in_process import (
+        start_here,  # slow to import; whoever imports the package may only want its version
+    )
 
     return start_here(
         scenario, {"seed": seed, "clock": clock, "strict": strict, **keys}, None if log is None else Path(log)

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from emulator.client import EmulatorClient
     from emulator.client.scenario import Source, Value
-    from emulator.control.report import Report
+    from emulator.control.report_page import Report
 
 _CLIENT = pytest.StashKey["EmulatorClient"]()
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--emulator-url names an emulator that runs, --emulator-command starts one: give one")
     config.addinivalue_line("markers", " ".join(_MARKER.split()))
     if config.getoption("--emulator-report"):
-        from emulator.control.report import Report
+        from emulator.control.report_page import Report
 
         config.stash[_REPORT] = Report("the calls of all tests")
 
@@ -159,7 +159,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         return
     unmatched = client.requests(error="unmatched")
     if unmatched:
-        from emulator.client.report import describe_unmatched
+        from emulator.client.call_report import describe_unmatched
 
         pytest.fail(describe_unmatched(unmatched), pytrace=False)
 
@@ -178,7 +178,7 @@ def pytest_runtest_makereport(
 
 def _describe(item: pytest.Item, client: EmulatorClient, report: pytest.TestReport) -> Iterator[str]:
     from emulator.client import EmulatorError
-    from emulator.client.report import describe_calls
+    from emulator.client.call_report import describe_calls
 
     try:
         calls = client.requests()

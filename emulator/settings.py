@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Literal
 
-from emulator.core.duration import parse_duration
+from emulator.core.units import parse_duration
 
 PREFIX = "EMULATOR_"
 FRONT_PORT = 4010

@@ -13,16 +13,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from emulator.core.vendor import AnyVendor
+from emulator.http.certificates import keep_authority, make_context
+from emulator.http.listeners import Listeners, number_ports
+from emulator.http.tls import find_names
+from emulator.observability.spans import Spans
 from emulator.scenario.load import load_text
-from emulator.server.tls.authority import keep_authority
-from emulator.server.tls.leaf import make_context
-from emulator.server.tls.tls import find_names
-from emulator.server.told.spans import Spans
-from emulator.server.wire.listen import Listeners, number_ports
-from emulator.server.world.build import build
+from emulator.serve.application import build
 from emulator.vendors import VENDORS
-from tests.state.servers import KINDS, find_server
-from tests.state.servers import running as serving
+from tests.storage.servers import KINDS, find_server
+from tests.storage.servers import running as serving
 from tests.wire import Running
 
 pytest_plugins = ("pytester", "tests.platforms")
@@ -142,6 +141,12 @@ class LiveServer:
     def __exit__(self, *exception: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(timeout=20)
+
+
+@pytest.fixture
+def url(server_url: str, request: pytest.FixtureRequest) -> str:
+    """Return the URL of a shared store with a prefix of its own for each test."""
+    return f"{server_url}?prefix={abs(hash(request.node.nodeid))}"
 
 
 @pytest.fixture(scope="session")

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 
 Rows = Mapping[str, str]
 
-_SESSIONS = "tests/server/world/test_sessions.py::"
-_ADDRESS = "tests/server/test_address.py::"
+_SESSIONS = "tests/runtime/test_sessions.py::"
+_ADDRESS = "tests/http/test_sessions.py::"
 _FIRST = f"{_ADDRESS}test_the_first_way_that_names_a_session_wins"
 _WAY = f"{_SESSIONS}test_no_way_leaves_a_trace_but_in_the_journals_session"
-_RUNTIME = "tests/server/world/test_runtime.py::"
-_LIMITS = "tests/limits/test_server.py::"
-_REQUESTS = "tests/control/test_requests.py::"
+_RUNTIME = "tests/runtime/test_runtime.py::"
+_LIMITS = "tests/ratelimit/test_server.py::"
+_REQUESTS = "tests/control/handlers/test_requests.py::"
 _FILTER = f"{_REQUESTS}test_the_list_filters"
 _BODY = f"{_REQUESTS}test_a_body_is_shown_in_the_form_it_has"
-_JOURNAL = "tests/control/test_journal.py::"
-_RECORD = "tests/server/test_record.py::"
-_SLIP = "tests/server/short/test_slip.py::"
+_JOURNAL = "tests/journal/test_journal.py::"
+_RECORD = "tests/handler/test_record.py::"
+_SLIP = "tests/http/test_compact_record.py::"
 _SAYS = f"{_SLIP}test_it_says_what_was_sent"
-_HINTS = "tests/server/test_hints.py::"
+_HINTS = "tests/handler/test_diagnostics.py::"
 _EVENTS = "tests/control/test_events.py::"
 _VERIFY = "tests/control/test_verify.py::"
 _HOLDS = f"{_VERIFY}test_what_was_asked_for_holds"
@@ -36,15 +36,15 @@ _LOAD = "tests/scenario/test_load.py::"
 _SERVE = "tests/cli/test_serve.py::"
 _MAIN = "tests/cli/test_main.py::test_wrong_usage_is_one_clear_line_and_2"
 _CHECK = "tests/cli/test_check.py::"
-_LOG = "tests/server/told/test_log.py::"
+_LOG = "tests/observability/test_access_log.py::"
 _LINT = "tests/scenario/test_lint.py::"
 _ODD = f"{_LINT}test_an_outcome_that_is_not_what_it_looks_like"
 _WORDS = "tests/scenario/test_words.py::"
 _FACET = "tests/scenario/test_facets.py::test_facet"
 _TLS = "tests/cli/test_serve_tls.py::"
-_LEAF = "tests/server/tls/test_leaf.py::"
-_TIMING = "tests/server/told/test_timing.py::"
-_SERVING = "tests/server/world/test_serving.py::"
+_LEAF = "tests/http/test_leaf.py::"
+_TIMING = "tests/observability/test_timing.py::"
+_SERVING = "tests/runtime/test_services.py::"
 _TEMPLATE = "tests/scenario/test_template.py::"
 
 SESSIONS: Rows = {
@@ -97,7 +97,7 @@ SESSIONS: Rows = {
 }
 
 JOURNAL: Rows = {
-    "an entry for each call": "tests/server/test_app.py::test_every_call_is_recorded",
+    "an entry for each call": "tests/handler/test_app.py::test_every_call_is_recorded",
     "for what was refused": f"{_HINTS}test_other_refusals",
     "for what was malformed": f"{_RECORD}test_a_malformed_call_is_entered_as_it_came",
     "for what no vendor has": f"{_RECORD}test_a_call_to_no_vendor_is_entered",
@@ -112,9 +112,9 @@ JOURNAL: Rows = {
     "the terminator is an event": f"{_RECORD}test_events_are_counted_with_the_one_that_ends_them",
     "what it is a retry of, and how often it was retried": f"{_RECORD}test_attempts_are_joined_in_a_session",
     "complete before the last byte": f"{_RECORD}test_an_entry_is_complete_before_the_last_byte_is_written",
-    "of a client that left": "tests/server/test_app.py::test_a_client_that_leaves_is_recorded",
+    "of a client that left": "tests/handler/test_app.py::test_a_client_that_leaves_is_recorded",
     "no credential is kept": f"{_REQUESTS}test_credentials_are_cut_before_anything_is_kept",
-    "how much of a body, and how many calls": "tests/scenario/test_schema.py::test_what_the_journal_keeps[as a rule]",
+    "how much of a body, and how many calls": "tests/scenario/test_models.py::test_what_the_journal_keeps[as a rule]",
     "how much in all": f"{_JOURNAL}test_of_bodies_32_mebibytes_are_kept_in_all",
     "no bodies on demand": f"{_RECORD}test_how_much_is_kept[none]",
     "what was cut says so": f"{_REQUESTS}test_a_body_too_long_to_keep_says_so",
@@ -214,7 +214,7 @@ FIRST_STEPS: Rows = {
     "a folder that leaves the choice": f"{_SERVE}test_a_folder_that_leaves_the_choice_is_one_line_and_2",
     "a shipped scenario by its name": f"{_LOAD}test_a_name_without_a_folder_is_one_of_the_shipped",
     "a state for a time": f"{_SERVING}test_a_state_lasts_as_long_as_it_says_by_the_scenarios_clock",
-    "readiness while it loads": "tests/vendors/mindie/test_catalogue.py::test_probes_of_the_coordinator",
+    "readiness while it loads": "tests/vendors/mindie/test_info.py::test_probes_of_the_coordinator",
     "the lesson about readiness": "tests/test_scenarios.py::test_ovms_graph_not_loaded",
     "a port out of range": f"{_MAIN}[a port there is not]",
     "a port that is taken": f"{_SERVE}test_a_port_in_use_is_one_clear_line_and_2",
@@ -225,7 +225,7 @@ FIRST_STEPS: Rows = {
     "short names of vendors": f"{_WORDS}test_vendors_are_known_by_their_short_names",
     "a typo in a header of ours": f"{_HINTS}test_a_header_that_is_not_known_is_refused",
     "session, principal and stream in the log": f"{_LOG}test_the_words_of_a_line",
-    "the schema of editors": "tests/scenario/test_published.py::test_what_check_refuses_the_schema_refuses",
+    "the schema of editors": "tests/scenario/test_json_schema.py::test_what_check_refuses_the_schema_refuses",
     "a strict check": f"{_CHECK}test_a_strict_check_fails_for_a_warning",
     "each file by itself": f"{_CHECK}test_check_takes_each_file_by_itself_and_each_of_a_folder",
     "files joined": f"{_CHECK}test_check_joins_files_on_demand",
@@ -236,17 +236,17 @@ FIRST_STEPS: Rows = {
     "order, said once a file": f"{_LINT}test_each_file_says_once_what_depends_on_the_order",
     "the hook": "tests/test_hooks.py::test_the_hook_checks_each_file_that_is_committed",
     "the action": "tests/test_hooks.py::test_the_action_annotates",
-    "a limit of one principal": "tests/limits/test_gate.py::test_who_shares_a_quota[one caller's own]",
+    "a limit of one principal": "tests/ratelimit/test_admission.py::test_who_shares_a_quota[one caller's own]",
     "explain names the limit": "tests/cli/test_explain.py::test_explain_says_which_limit_refuses",
     "any": f"{_FACET}[any, one of two]",
     "not": f"{_FACET}[not, they do not all hold]",
     "the last message's role": f"{_FACET}[role of the last message]",
     "in any case": f"{_FACET}[prompt, in any case]",
-    "the nearest rule": "tests/scenario/test_match.py::test_the_nearest_rule_has_the_most_facets_that_hold",
+    "the nearest rule": "tests/scenario/test_matching.py::test_the_nearest_rule_has_the_most_facets_that_hold",
     "placeholders": f"{_TEMPLATE}test_placeholder",
     "what is filled in is not read again": f"{_TEMPLATE}test_what_is_filled_in_is_not_read_again",
     "no template without its word": f"{_TEMPLATE}test_without_template_braces_are_braces",
-    "an answer in a file": "tests/scenario/test_answers.py::test_an_answer_is_read_without_its_last_line_break",
+    "an answer in a file": "tests/scenario/test_reply_files.py::test_an_answer_is_read_without_its_last_line_break",
     "every fault, streamed and not": "tests/faults/test_both.py::test_effect",
     "no fault is left out of that": "tests/faults/test_both.py::test_the_tables_have_every_fault",
     "one authority, and a restart breaks nobody": f"{_TLS}test_a_restart_breaks_nobody",
@@ -260,6 +260,6 @@ FIRST_STEPS: Rows = {
     "completion": "tests/cli/test_completion.py::test_shells_complete",
     "models": "tests/cli/test_models.py::test_models_lists_names_tasks_and_states",
     "both names of the command": "tests/test_containers.py::test_the_entry_point_is_the_console_script",
-    "the reference of the language": "tests/docs/test_reference.py::test_an_example_is_served_and_has_its_key",
-    "the recipes": "tests/docs/test_recipes.py::test_the_tests_pass",
+    "the reference of the language": "tests/tools/docs/test_reference.py::test_an_example_is_served_and_has_its_key",
+    "the recipes": "tests/tools/docs/test_recipes.py::test_the_tests_pass",
 }

@@ -9,26 +9,26 @@ from collections.abc import Mapping
 Rows = Mapping[str, str]
 
 _FACET = "tests/scenario/test_facets.py::test_facet"
-_TIMES = "tests/scenario/test_match.py::test_times"
-_SEQUENCE = "tests/scenario/test_match.py::test_sequence"
+_TIMES = "tests/scenario/test_matching.py::test_times"
+_SEQUENCE = "tests/scenario/test_matching.py::test_sequence"
 _FAULTS = "tests/faults/test_faults.py::"
 _POSITION = "tests/faults/test_position.py::test_position_in_a_stream"
 _WIRE = "tests/faults/test_wire.py::"
 _CLIENTS = "tests/faults/test_clients.py::"
 _QUANTILE = "tests/latency/test_distributions.py::test_quantile"
 _DELAY = "tests/latency/test_distributions.py::"
-_PACE = "tests/latency/test_pace.py::"
-_GATE = "tests/limits/test_gate.py::"
-_LIMITS = "tests/limits/test_server.py::"
-_SLOTS = "tests/limits/test_load.py::"
+_PACE = "tests/latency/test_pacing.py::"
+_GATE = "tests/ratelimit/test_admission.py::"
+_LIMITS = "tests/ratelimit/test_server.py::"
+_SLOTS = "tests/ratelimit/test_load.py::"
 _SAYS = "tests/test_replies.py::test_what_an_answer_says"
 _ERROR = "tests/test_replies.py::test_each_key_overrides_a_part_of_the_error"
 _INSTANCE = "tests/test_replies.py::test_an_instance_of_the_requests_schema"
 _REPLIES = "tests/test_replies.py::"
 _API = "tests/control/test_api.py::"
-_APP = "tests/server/test_app.py::"
-_SESSIONS = "tests/server/world/test_sessions.py::"
-_PLAYER = "tests/server/wire/test_player.py::"
+_APP = "tests/handler/test_app.py::"
+_SESSIONS = "tests/runtime/test_sessions.py::"
+_PLAYER = "tests/http/test_writer.py::"
 _MISTAKES = "tests/scenario/test_mistakes.py::"
 _CLI = "tests/cli/test_{}.py::"
 _KINDS = "tests/vendors/{}/test_errors.py::test_every_kind_has_words"
@@ -37,18 +37,18 @@ SECTIONS: Rows = {
     "version": f"{_MISTAKES}test_twelve_mistakes_are_twelve_rows",
     "name": f"{_API}test_the_scenario_at_work_is_shown_as_written",
     "description": f"{_API}test_the_scenario_at_work_is_shown_as_written",
-    "seed": "tests/scenario/test_match.py::test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules",
+    "seed": "tests/scenario/test_matching.py::test_chance_depends_on_the_rule_and_the_seed_and_not_on_other_rules",
     "clock": f"{_API}test_every_clock_can_be_moved",
     "strict": f"{_API}test_a_strict_scenario_refuses_what_no_rule_takes",
     "vendors": f"{_API}test_a_vendor_that_a_scenario_leaves_out_is_gone_and_comes_back",
     "keys": f"{_APP}test_keys_name_the_principal",
-    "deployments": "tests/scenario/test_schema.py::test_deployment",
+    "deployments": "tests/scenario/test_models.py::test_deployment",
     "latency": f"{_PACE}test_merge",
     "limits": f"{_GATE}test_each_unit_is_charged_and_settled",
-    "journal": "tests/scenario/test_schema.py::test_what_the_journal_keeps",
-    "timing": "tests/scenario/test_schema.py::test_timing_is_kept",
-    "bounds": "tests/core/test_bounds.py::test_what_asks_for_more_is_refused",
-    "rules": "tests/scenario/test_match.py::test_the_first_rule_that_matches_wins",
+    "journal": "tests/scenario/test_models.py::test_what_the_journal_keeps",
+    "timing": "tests/scenario/test_models.py::test_timing_is_kept",
+    "bounds": "tests/core/test_cost_limits.py::test_what_asks_for_more_is_refused",
+    "rules": "tests/scenario/test_matching.py::test_the_first_rule_that_matches_wins",
 }
 
 FACETS: Rows = {
@@ -93,7 +93,7 @@ TIMES: Rows = {
     "nth": f"{_TIMES}[nth of a list]",
     "every": f"{_TIMES}[every]",
     "after": f"{_TIMES}[after]",
-    "probability": "tests/scenario/test_match.py::test_chance_is_as_likely_as_it_says",
+    "probability": "tests/scenario/test_matching.py::test_chance_is_as_likely_as_it_says",
     "between": f"{_TIMES}[between is half open]",
     "repeat": f"{_TIMES}[a burst opens each period]",
     "per": f"{_TIMES}[per rule is the default]",
@@ -122,7 +122,7 @@ OUTCOMES: Rows = {
 }
 
 ERROR_KEYS: Rows = {
-    "kind": "tests/scenario/test_schema.py::test_every_error_kind_has_its_name_in_the_language",
+    "kind": "tests/scenario/test_models.py::test_every_error_kind_has_its_name_in_the_language",
     "param": f"{_REPLIES}test_the_parameter_at_fault_is_named",
     "limit": f"{_ERROR}[limit]",
     "status": f"{_ERROR}[status]",
@@ -135,7 +135,7 @@ ERROR_KEYS: Rows = {
 
 REPLY_KEYS: Rows = {
     "text": f"{_SAYS}[text]",
-    "file": "tests/scenario/test_answers.py::test_an_answer_is_read_without_its_last_line_break",
+    "file": "tests/scenario/test_reply_files.py::test_an_answer_is_read_without_its_last_line_break",
     "template": f"{_APP}test_a_reply_says_of_the_request_what_it_is_told_to",
     "tool_calls": f"{_REPLIES}test_a_tool_is_called",
     "json": f"{_SAYS}[json]",
@@ -251,7 +251,7 @@ UNITS: Rows = {
 }
 
 STRATEGIES: Rows = dict.fromkeys(
-    ("bucket", "fixed", "sliding"), "tests/state/test_quotas.py::test_sixty_a_minute_are_exactly_sixty"
+    ("bucket", "fixed", "sliding"), "tests/storage/test_quotas.py::test_sixty_a_minute_are_exactly_sixty"
 )
 
 LIMIT_KEYS: Rows = {
@@ -280,18 +280,18 @@ HEADERS: Rows = {
     "x-emulator-ttft": f"{_PLAYER}test_a_header_sets_the_time_to_first_token",
 }
 
-_SESSIONS = "tests/server/world/test_sessions.py::"
+_SESSIONS = "tests/runtime/test_sessions.py::"
 
 CONTROL: Rows = {
     "GET ": "tests/control/test_console.py::test_the_console_is_one_page_that_asks_only_its_own_host",
     "POST /report": "tests/control/test_console.py::test_a_report_is_the_page_with_the_calls_inside",
-    "POST /check": "tests/control/test_look.py::test_a_scenario_is_checked_and_put_to_work_nowhere",
-    "POST /parse": "tests/control/test_look.py::test_a_scenario_is_parsed_with_the_place_of_each_part",
-    "GET /limits": "tests/control/test_look.py::test_a_limit_says_what_is_left_and_when_it_is_full_again",
-    "GET /rules": "tests/control/test_look.py::test_rules_say_how_often_they_hit_and_what_they_drew",
-    "GET /status": "tests/control/test_look.py::test_the_status_counts_what_the_process_holds",
-    "GET /timing": "tests/server/told/test_timing.py::test_a_run_that_is_late_is_invalid",
-    "GET /deployments": "tests/control/test_requests.py::test_what_can_be_asked_for_is_listed",
+    "POST /check": "tests/control/handlers/test_status.py::test_a_scenario_is_checked_and_put_to_work_nowhere",
+    "POST /parse": "tests/control/handlers/test_status.py::test_a_scenario_is_parsed_with_the_place_of_each_part",
+    "GET /limits": "tests/control/handlers/test_status.py::test_a_limit_says_what_is_left_and_when_it_is_full_again",
+    "GET /rules": "tests/control/handlers/test_status.py::test_rules_say_how_often_they_hit_and_what_they_drew",
+    "GET /status": "tests/control/handlers/test_status.py::test_the_status_counts_what_the_process_holds",
+    "GET /timing": "tests/observability/test_timing.py::test_a_run_that_is_late_is_invalid",
+    "GET /deployments": "tests/control/handlers/test_requests.py::test_what_can_be_asked_for_is_listed",
     "GET /events": "tests/control/test_events.py::test_what_comes_is_told",
     "POST /verify": "tests/control/test_verify.py::test_what_was_asked_for_holds",
     "GET /sessions": f"{_SESSIONS}test_sessions_are_listed_from_their_first_use_and_end",
@@ -303,12 +303,12 @@ CONTROL: Rows = {
     "PUT /scenario": f"{_API}test_another_scenario_takes_over_with_fresh_counters",
     "GET /scenarios": f"{_API}test_what_is_answered_is_what_is_documented",
     "POST /reset": f"{_API}test_sessions_count_apart_and_are_reset_apart",
-    "GET /requests": "tests/control/test_requests.py::test_the_list_filters",
+    "GET /requests": "tests/control/handlers/test_requests.py::test_the_list_filters",
     "GET /requests/{id}": f"{_API}test_a_request_explains_itself",
     "GET /clock": f"{_API}test_every_clock_can_be_moved",
     "POST /clock": f"{_API}test_every_clock_can_be_moved",
     "GET /metrics": f"{_API}test_metrics_count_what_was_answered",
-    "GET /replicas/metrics": "tests/server/replicas/test_replica.py::test_metrics_are_told_by_replica",
+    "GET /replicas/metrics": "tests/cluster/test_replica.py::test_metrics_are_told_by_replica",
     "GET /ca.pem": f"{_API}test_the_authority_is_given_to_whoever_asks_where_there_is_one",
     "GET /openapi.json": f"{_API}test_what_is_answered_is_what_is_documented",
 }

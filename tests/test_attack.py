@@ -1,4 +1,4 @@
-"""What the attack of :mod:`tests.fuzz` sends: a sensible request to every route, and that again however bent."""
+"""What the attack of :mod:`tests.tools.fuzz` sends: a sensible request to every route, and that again however bent."""
 
 import copy
 import random
@@ -8,9 +8,9 @@ import pytest
 from emulator.core.json import dump_json
 from emulator.vendors import VENDORS
 from tests.conftest import Start
-from tests.fuzz.requests import list_seeds
-from tests.fuzz.seeds import find_bodies, list_more
 from tests.test_fuzz import check, mutate
+from tests.tools.fuzz.requests import list_seeds
+from tests.tools.fuzz.seeds import find_bodies, list_more
 
 _BODIES = ("POST", "PUT", "PATCH")
 _BARE = {  # routes that look at no body, and those that the corpus of another route bends

@@ -11,8 +11,8 @@ import yaml
 from emulator import __version__
 from emulator.cli import build_parser
 from emulator.cli.probe import VARIABLE
-from emulator.core.duration import parse_duration
-from emulator.server.tls.authority import CERTIFICATE, PLACE, PRIVATE
+from emulator.core.units import parse_duration
+from emulator.http.certificates import CERTIFICATE, PLACE, PRIVATE
 from emulator.settings import FRONT_PORT, load_settings
 from emulator.vendors import VENDORS
 

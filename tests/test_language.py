@@ -13,10 +13,10 @@ from emulator.core.json import Object, as_array, as_object, as_text
 from emulator.core.quota import Strategy, Unit
 from emulator.faults import AnyFault
 from emulator.latency import Delay
-from emulator.scenario import asked
+from emulator.scenario import header_overrides
 from emulator.scenario.conditions import GROUPS, NAMED_FACETS
-from emulator.scenario.facets import FACETS
-from emulator.scenario.schema import Scope, schema_json
+from emulator.scenario.matchers import FACETS
+from emulator.scenario.models import Scope, schema_json
 from emulator.scenario.template import PLACEHOLDERS
 from tests import language
 from tests.named import find_missing
@@ -88,7 +88,7 @@ TABLES: dict[str, tuple[language.Rows, Iterable[str]]] = {
         keys("Limit") | {f"per: {value}" for value in values("Limit", "per")},
     ),
     "clocks": (language.CLOCKS, clocks()),
-    "headers": (language.HEADERS, [asked.ERROR, asked.FAULT, asked.TTFT]),
+    "headers": (language.HEADERS, [header_overrides.ERROR, header_overrides.FAULT, header_overrides.TTFT]),
     "control plane": (language.CONTROL, [f"{route.method} {route.path}" for route in ROUTES]),
     "commands": (language.COMMANDS, commands()),
 }

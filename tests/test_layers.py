@@ -8,29 +8,36 @@ import pytest
 
 ROOT = Path(__file__).parent.parent / "emulator"
 
-_DECIDING = frozenset({"core", "engine", "faults", "latency", "limits", "scenario", "state"})
-_SERVED = _DECIDING | {"dialects", "pipeline", "settings", "vendors"}
-_ALL = _SERVED | {"client", "control", "in_process", "server", "cli", "pytest_plugin"}
+_GENERATING = frozenset({"core", "faults", "generation", "latency", "ratelimit", "scenario", "storage"})
+_WIRE = frozenset({"core", "encoding", "protocols"})
+_HANDLING = _GENERATING | {"handler", "http", "journal", "observability", "settings"}
+_RUNNING = _HANDLING | _WIRE | {"cluster", "control", "runtime", "vendors"}
+_ALL = _RUNNING | {"client", "serve", "cli", "pytest_plugin"}
 _ROOT = ""
 
-# What each part may import of ours, beside itself.
+# What each part may import of ours, besides itself.
 ALLOWED: dict[str, frozenset[str]] = {
     "core": frozenset(),
-    "engine": frozenset({"core"}),
+    "generation": frozenset({"core"}),
     "faults": frozenset({"core"}),
     "latency": frozenset({"core"}),
-    "limits": frozenset({"core"}),
-    "state": frozenset({"core"}),
+    "ratelimit": frozenset({"core"}),
+    "storage": frozenset({"core", "ratelimit"}),  # a store applies the strategies atomically
     "scenario": frozenset({"core", "faults", "latency"}),
-    "dialects": frozenset({"core"}),
-    "vendors": frozenset({"core", "dialects"}),
-    "pipeline": _DECIDING,
+    "encoding": frozenset({"core"}),
+    "protocols": frozenset({"core", "encoding"}),
+    "vendors": _WIRE,
     "settings": frozenset({"core"}),
-    "control": _SERVED,
-    "server": _SERVED | {"control"},
-    "client": _SERVED | {"control"},
-    "in_process": _SERVED | {"client", "control", "server"},
-    _ROOT: frozenset({"client", "in_process"}),  # once it is called
+    "journal": frozenset({"control", "core", "faults", "scenario"}),
+    "observability": frozenset({"core", "handler", "journal", "scenario"}),  # a span reads the request's context
+    "handler": _HANDLING,
+    "http": _HANDLING | {"control", "runtime"},  # the listeners mount the control API
+    "runtime": _HANDLING | {"cluster", "control"},
+    "control": _HANDLING | {"runtime"},
+    "cluster": _HANDLING | {"control", "runtime"},
+    "serve": _ALL - {"cli", "pytest_plugin"},
+    "client": _HANDLING | {"control", "vendors"},
+    _ROOT: frozenset({"client", "serve"}),  # imported when called
     "cli": _ALL,
     "pytest_plugin": _ALL,
     "__main__": _ALL,
@@ -38,10 +45,12 @@ ALLOWED: dict[str, frozenset[str]] = {
 
 # Which parts alone may import a library.
 LIBRARIES: dict[str, frozenset[str]] = {
-    "aiohttp": frozenset({"cli", "client", "control", "pytest_plugin", "server"}),
-    "faker": frozenset({"engine"}),
-    "opentelemetry": frozenset({"server"}),
-    "prometheus_client": frozenset({"control"}),
+    "aiohttp": frozenset(
+        {"cli", "client", "cluster", "control", "handler", "http", "pytest_plugin", "runtime", "serve"}
+    ),
+    "faker": frozenset({"generation"}),
+    "opentelemetry": frozenset({"handler", "observability"}),
+    "prometheus_client": frozenset({"observability"}),
     "re2": frozenset({"scenario"}),
     "yaml": frozenset({"scenario"}),
 }
@@ -68,7 +77,7 @@ def refuse(importer: str, imported: str) -> str | None:
     if rest == ["__version__"]:
         return None
     if rest == ["start"]:
-        rest = ["in_process"]  # whoever may start an emulator may say so
+        rest = ["serve"]  # whoever may start an emulator may say so
     if part not in ALLOWED:
         return f"{part or 'the root'} may import nothing of ours; a new part needs a row in ALLOWED"
     if part and rest[:1] == [part]:
@@ -106,17 +115,19 @@ def test_every_import_stays_in_its_layer() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        pytest.param("emulator.core.plan", "from emulator.engine.text import write", id="the core knows no one"),
-        pytest.param("emulator.engine.text", "from emulator import latency", id="engine knows no latency"),
+        pytest.param("emulator.core.plan", "from emulator.generation.text import write", id="the core knows no one"),
+        pytest.param("emulator.generation.text", "from emulator import latency", id="engine knows no latency"),
         pytest.param("emulator.vendors.tgi.wire", "def f():\n    import aiohttp.web", id="a vendor sees no web server"),
         pytest.param("emulator.vendors.tgi.wire", "from emulator.vendors.azure import wire", id="nor another vendor"),
         pytest.param("emulator.vendors.tgi.wire", "from ..azure import wire", id="not even by a relative import"),
         pytest.param("emulator.vendors.tgi.wire", "from .. import VENDORS", id="nor the list of vendors"),
-        pytest.param("emulator.vendors.tgi", "import emulator.engine", id="nor the engine"),
-        pytest.param("emulator.pipeline", "from emulator.vendors import VENDORS", id="the pipeline knows no vendor"),
-        pytest.param("emulator.scenario.load", "if TYPE_CHECKING:\n    from emulator.server import app", id="in types"),
-        pytest.param("emulator.pipeline", "import yaml", id="only scenarios are YAML"),
-        pytest.param("emulator.latency.pace", "from faker import Faker", id="only the engine invents text"),
+        pytest.param("emulator.vendors.tgi", "import emulator.generation", id="nor the engine"),
+        pytest.param(
+            "emulator.handler.planning", "from emulator.vendors import VENDORS", id="the pipeline knows no vendor"
+        ),
+        pytest.param("emulator.scenario.load", "if TYPE_CHECKING:\n    from emulator.http import app", id="in types"),
+        pytest.param("emulator.handler.planning", "import yaml", id="only scenarios are YAML"),
+        pytest.param("emulator.latency.pacing", "from faker import Faker", id="only the engine invents text"),
         pytest.param("emulator.novelty", "from emulator.core import json", id="a part the table does not list"),
         pytest.param("emulator", "from emulator.core import json", id="the root stays light"),
     ],
@@ -133,9 +144,9 @@ def test_forbidden_import_is_named(module: str, source: str) -> None:
         pytest.param("emulator.vendors.tgi.wire", "from emulator.vendors.tgi import errors", id="its own folder"),
         pytest.param("emulator.vendors.tgi.wire", "from . import errors", id="its own folder, relative"),
         pytest.param("emulator.vendors", "from emulator.vendors import azure, tgi", id="the list of vendors"),
-        pytest.param("emulator.server.app", "from emulator.control import api\nimport aiohttp", id="the server"),
+        pytest.param("emulator.serve.server", "from emulator.control import api\nimport aiohttp", id="the server"),
         pytest.param("emulator.cli", "from emulator import __version__", id="the version"),
-        pytest.param("emulator.core.seed", "import hashlib", id="the standard library"),
+        pytest.param("emulator.core.rng", "import hashlib", id="the standard library"),
     ],
 )
 def test_allowed_import_passes(module: str, source: str) -> None:

@@ -10,9 +10,9 @@ from textwrap import dedent
 import pytest
 
 from emulator import start
-from emulator.control.guard import Guard
-from tests.docs.blocks import find_blocks
+from emulator.control.auth import Guard
 from tests.saved import read_details
+from tests.tools.docs.blocks import find_blocks
 from tests.wire import Running
 
 ROOT = Path(__file__).parent.parent
@@ -284,7 +284,7 @@ def test_an_installed_package_is_enough(installed: pytest.Pytester) -> None:
             import sys
 
             def test_nothing_heavy_is_imported_before_it_is_used():
-                assert not {"numpy", "faker", "emulator.server"} & sys.modules.keys()
+                assert not {"numpy", "faker", "emulator.http"} & sys.modules.keys()
 
             def test_it(emulator):
                 assert emulator.url("tgi")
@@ -303,7 +303,7 @@ def test_the_settings_that_the_page_shows_work(suite: pytest.Pytester) -> None:
     assert "uvx llm-emulator" in settings
     suite.makepyprojecttoml(settings.replace("uvx llm-emulator", f"{sys.executable} -m emulator"))
     source = """
-        from emulator.in_process import LocalEmulator
+        from emulator.serve.in_process import LocalEmulator
 
         def test_it(emulator, emulator_server, request):
             assert ask(emulator.url("databricks")) == 200

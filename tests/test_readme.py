@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.load import load_text
-from emulator.server.world.build import build
+from emulator.serve.application import build
 from emulator.settings import Settings, variable
 from emulator.vendors import VENDORS
 from tests.wire import Running

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from emulator.server.wire.connection import Connection
-from emulator.server.wire.listen import Listeners
-from emulator.server.world.build import Built
+from emulator.http.connection import Connection
+from emulator.http.listeners import Listeners
+from emulator.serve.application import Built
 from tests.parsed import JSON
 
 

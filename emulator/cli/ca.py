@@ -1,6 +1,6 @@
 """``emulator ca``: the certificate that clients trust, whichever emulator of this user they meet."""
 
-from emulator.server.tls.tls import open_authority
+from emulator.http.tls import open_authority
 from emulator.settings import Settings
 
 

@@ -8,11 +8,11 @@ from typing import TextIO
 
 from emulator.cli.files import list_files, require_readable
 from emulator.cli.workflow import break_commands, break_json, in_workflow, without_commands
-from emulator.core.escape import escape
 from emulator.core.json import JSON, dump_json
+from emulator.core.text import escape
+from emulator.runtime.validation import Finding, find
+from emulator.scenario.errors import Row
 from emulator.scenario.load import load_scenario
-from emulator.scenario.mistakes import Row
-from emulator.server.world.findings import Finding, find
 from emulator.settings import SettingsError
 from emulator.vendors import VENDORS
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 from emulator import __version__
 from emulator.cli.names import MODES, SHELLS, VENDOR_NAMES
 from emulator.cli.workflow import break_commands
-from emulator.core.escape import escape
+from emulator.core.text import escape
 from emulator.settings import (
     FRONT_PORT,
     LOG_FORMATS,
@@ -94,7 +94,7 @@ def _suggest(message: str) -> str:
     found = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
     if found is None:
         return ""
-    from emulator.scenario.mistakes import nearest
+    from emulator.scenario.errors import nearest
 
     meant = nearest(found[1], [word.strip(" '") for word in found[2].split(",")])
     return f"did you mean {meant}?" if meant else ""
@@ -233,7 +233,7 @@ def _run_instance(options: argparse.Namespace, settings: Settings) -> int:
 def _run_serve(options: argparse.Namespace, settings: Settings) -> int:
     gc.disable()  # what is made before it listens stays; then the server looks for garbage again
     try:
-        from emulator.server.process.run import run
+        from emulator.serve.main import run
 
         return run(settings)
     finally:

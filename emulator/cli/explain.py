@@ -10,18 +10,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from emulator.cli.files import require_readable
 from emulator.cli.names import VENDOR_NAMES
-from emulator.control.explain import describe
-from emulator.core.escape import escape
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, dump_json, parse_json
-from emulator.core.wire import WireRequest
-from emulator.scenario.asked import AskedError
-from emulator.scenario.errors import ScenarioError
+from emulator.core.text import escape
+from emulator.journal.record import describe
+from emulator.runtime.services import with_vendor_mistakes
+from emulator.scenario.errors import nearest
+from emulator.scenario.header_overrides import AskedError
 from emulator.scenario.load import load_paths
-from emulator.scenario.loaded import LoadedScenario
-from emulator.scenario.match import Verdict
-from emulator.scenario.mistakes import nearest
-from emulator.server.world.build import build
-from emulator.server.world.serving import with_vendor_mistakes
+from emulator.scenario.matching import Verdict
+from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.serve.application import build
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 

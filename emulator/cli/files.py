@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import find_files
+from emulator.scenario.parsed import ScenarioError
 from emulator.settings import SettingsError
 
 

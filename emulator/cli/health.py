@@ -8,7 +8,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from emulator.cli.trust import choose_trust
-from emulator.core.escape import escape
+from emulator.core.text import escape
 from emulator.settings import Settings
 
 

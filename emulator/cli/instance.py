@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from emulator.core.escape import escape
 from emulator.core.json import JSON, canonical_json, dump_json, parse_json
-from emulator.core.seed import derive
-from emulator.engine.json_schema import Mode, Unsatisfiable, generate
+from emulator.core.rng import derive
+from emulator.core.text import escape
+from emulator.generation.json_schema import Mode, Unsatisfiable, generate
 from emulator.settings import SettingsError
 
 

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from emulator.cli.files import require_readable
-from emulator.core.call import Deployment
-from emulator.core.escape import escape
 from emulator.core.json import dump_json
-from emulator.scenario.errors import ScenarioError
+from emulator.core.requests import Deployment
+from emulator.core.text import escape
+from emulator.runtime.services import check_vendors, list_deployments, read_settings, with_vendor_mistakes
 from emulator.scenario.load import load_paths
-from emulator.scenario.loaded import LoadedScenario
-from emulator.server.world.serving import check_vendors, list_deployments, read_settings, with_vendor_mistakes
+from emulator.scenario.parsed import LoadedScenario, ScenarioError
 from emulator.settings import Settings, SettingsError
 from emulator.vendors import VENDORS
 

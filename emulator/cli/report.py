@@ -9,8 +9,8 @@ from emulator.cli.trust import choose_trust
 from emulator.client import EmulatorClient, EmulatorError
 from emulator.client.exposure import TokenExposedWarning, explain_exposure
 from emulator.client.request import name_token
-from emulator.core.escape import escape
-from emulator.server.process.complain import explain_file
+from emulator.core.os_errors import explain_file
+from emulator.core.text import escape
 from emulator.settings import Settings, SettingsError
 
 _TRUST = "; SSL_CERT_FILE names the certificate of an authority to trust"

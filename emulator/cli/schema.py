@@ -4,8 +4,8 @@ import json
 from functools import cache
 
 from emulator.core.json import Object, as_object
-from emulator.engine.profiles import PROFILES
-from emulator.scenario.published import choose, properties_of, publish, set_names
+from emulator.generation.tokenizer import PROFILES
+from emulator.scenario.json_schema import choose, properties_of, publish, set_names
 from emulator.vendors import VENDORS
 
 

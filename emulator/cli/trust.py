@@ -48,7 +48,7 @@ def choose_trust(url: str, settings: Settings, *, has_token: bool = False) -> ss
         return None
     if is_loopback(parts.hostname or "") and not has_token:
         return trust_all()
-    from emulator.server.tls.tls import find_authority
+    from emulator.http.tls import find_authority
 
     context = ssl.create_default_context()
     for file in (find_authority(settings), settings.tls_cert):

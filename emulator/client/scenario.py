@@ -9,11 +9,11 @@ from pathlib import Path
 from emulator.client.request import Request, Steps
 from emulator.control.models import Parsed, Place, Problem
 from emulator.core.json import JSON, Object, as_object, dump_json, parse_json
-from emulator.scenario.answers import read_answers
-from emulator.scenario.document import Document, join_documents
-from emulator.scenario.errors import ScenarioError
+from emulator.scenario.errors import Row
 from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
-from emulator.scenario.mistakes import Row
+from emulator.scenario.parsed import ScenarioError
+from emulator.scenario.reply_files import read_answers
+from emulator.scenario.source import Document, join_documents
 
 Value = JSON
 Source = str | Path | Mapping[str, Value]

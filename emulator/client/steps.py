@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+from emulator.client.base import Via, World
 from emulator.client.request import EmulatorError, Reply, Steps, ask
 from emulator.client.scenario import Source, complete, compose, explain_refusal
-from emulator.client.world import Via, World
 from emulator.control.models import (
     ClockState,
     Listening,
@@ -19,9 +19,9 @@ from emulator.control.models import (
     ScenarioState,
     Verified,
 )
-from emulator.core.duration import parse_duration
 from emulator.core.json import JSON
-from emulator.scenario.document import Document
+from emulator.core.units import parse_duration
+from emulator.scenario.source import Document
 from emulator.vendors import environment_of
 
 _ALL = 10_000  # entries, as many as a journal keeps

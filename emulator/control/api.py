@@ -1,4 +1,6 @@
-"""``/_emulator/``: what a test asks of the emulator itself; never touched by a scenario."""
+"""Serve the control API under ``/_emulator/``; no scenario affects it."""
+
+from __future__ import annotations
 
 import logging
 import re
@@ -10,28 +12,51 @@ from pydantic import BaseModel, ValidationError
 
 from emulator import __version__
 from emulator.control import models
+from emulator.control.auth import Guard
 from emulator.control.console import page_headers, read_page
-from emulator.control.ease import at_ease
-from emulator.control.entry import Entry
 from emulator.control.events import stream_events
-from emulator.control.guard import Guard
-from emulator.control.merging import add_metrics, join_metrics
-from emulator.control.metrics import METRICS_TYPE
-from emulator.control.pieces import send_pieces
+from emulator.control.handlers.report import ReportActions
 from emulator.control.problem import ProblemError, problem_response, scenario_problem, tell_mistakes
-from emulator.control.reporting import ReportActions
 from emulator.control.routes import Route, find_route
 from emulator.control.target import Target
 from emulator.core.clock import RealClock
+from emulator.core.compression import unpack
 from emulator.core.errors import EmulatedError
+from emulator.core.executor import at_ease
 from emulator.core.json import JSON, TooMuch, as_text, check_json, parse_json
-from emulator.core.seed import derive
-from emulator.core.state import ATTEMPTS, StoreLostError
-from emulator.core.unpack import unpack
-from emulator.scenario.errors import ScenarioError
+from emulator.core.rng import derive
+from emulator.core.storage import ATTEMPTS, StoreLostError
+from emulator.journal.record import Entry
+from emulator.observability.metrics import METRICS_TYPE, add_metrics, join_metrics
+from emulator.scenario.errors import Row, explain_errors
 from emulator.scenario.locations import format_path
-from emulator.scenario.mistakes import Row, explain_errors
+from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.regex import Expressions
+
+_LARGE = 256 * 1024  # bytes of one write; an answer of no more is sent whole
+
+
+async def send_pieces(http: web.BaseRequest, pieces: AsyncIterator[str], media: str) -> web.StreamResponse:
+    """All pieces, many in one write; the next are made once the client has read enough of those before."""
+    headers = {"Content-Type": media}
+    response: web.StreamResponse | None = None
+    held = bytearray()
+    async for piece in pieces:
+        held += piece.encode()
+        if len(held) < _LARGE:
+            continue
+        if response is None:
+            response = web.StreamResponse(headers=headers)
+            await response.prepare(http)
+        if http.method == "HEAD":
+            return response
+        await response.write(bytes(held))
+        held.clear()
+    if response is None:
+        return web.Response(body=bytes(held), headers=headers)
+    await response.write(bytes(held))
+    return response
+
 
 log = logging.getLogger("emulator")
 _ROOT = "/_emulator"

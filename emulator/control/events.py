@@ -9,14 +9,14 @@ from operator import attrgetter
 
 from aiohttp import web
 
-from emulator.control.entry import UNTAKEN, Recorded
 from emulator.control.filters import compile_filters
 from emulator.control.models import EventsQuery, RequestEntry
-from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.target import Target
-from emulator.core.digits import read_whole
 from emulator.core.json import dump_json
+from emulator.core.text import read_whole
+from emulator.journal.record import UNTAKEN, Recorded
+from emulator.journal.watcher import News
 
 EVENTS_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent

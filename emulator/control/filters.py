@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from emulator.control.entry import Entry, Recorded
 from emulator.control.models import Filters, RequestEntry
+from emulator.journal.record import Entry, Recorded
 
 Filter = Callable[[Recorded], bool]
 _Test = Callable[[Entry], bool]

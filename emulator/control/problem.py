@@ -7,8 +7,8 @@ from pathlib import Path
 from aiohttp import web
 
 from emulator.control.models import Problem, dump_model
-from emulator.scenario.errors import ScenarioError
-from emulator.scenario.mistakes import Row
+from emulator.scenario.errors import Row
+from emulator.scenario.parsed import ScenarioError
 
 MOST_MISTAKES = 200  # that are told one by one
 

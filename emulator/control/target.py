@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
-from emulator.control.journal import Journal
-from emulator.control.metrics import Source
-from emulator.control.timing import Timing
 from emulator.core.json import JSON
-from emulator.core.state import Store
+from emulator.core.storage import Store
 from emulator.core.vendor import AnyService
-from emulator.pipeline import Emulator
-from emulator.scenario.loaded import LoadedScenario
-from emulator.scenario.mistakes import Row
-from emulator.scenario.schema import Clock
+from emulator.handler.planning import Emulator
+from emulator.journal.journal import Journal
+from emulator.observability.metrics import Source
+from emulator.observability.timing import Timing
+from emulator.scenario.errors import Row
+from emulator.scenario.models import Clock
+from emulator.scenario.parsed import LoadedScenario
 
 Teller = Callable[[JSON], Awaitable[JSON]]
 Finding = tuple[Literal["error", "warning"], Row]
@@ -81,7 +81,7 @@ class Steering(Protocol):
     """Changes what is at work; it returns once that holds for all who answer as one. The empty session is the server's.
 
     ``is_shared``: others answer as one with this process, and calls that they answer are in its journal once it has
-    caught up. All but that may raise :class:`emulator.core.state.StoreLostError`.
+    caught up. All but that may raise :class:`emulator.core.storage.StoreLostError`.
     """
 
     @property

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from emulator.control.calls import Pattern
-from emulator.control.entry import Entry
-from emulator.control.mismatch import Made, describe_count, describe_order
+from emulator.control.assertion_messages import Made, describe_count, describe_order
+from emulator.control.expectations import Pattern
 from emulator.control.models import CallCount, Calls, Verified, Verify
-from emulator.control.news import News
 from emulator.control.problem import ProblemError
 from emulator.control.target import Target
-from emulator.core.duration import parse_duration
-from emulator.core.work import aside, in_turns
+from emulator.core.executor import aside, in_turns
+from emulator.core.units import parse_duration
+from emulator.journal.record import Entry
+from emulator.journal.watcher import News
 
 _MANY = 1000  # calls that are not looked at again for every single one that comes
 _PAUSE = 0.05  # real seconds between two looks at many

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Protocol
 
-from emulator.core.alarm import Alarm, open_alarm
+from emulator.core.timerfd import Alarm, open_alarm
 
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, where a clock that does not follow the wall begins
 _TICKS = 4000  # a second: real sleepers due within one wake together

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from emulator.core.cache import remember
+from emulator.core.dataclass import record
 from emulator.core.json import dump_string
 from emulator.core.quota import Balance
-from emulator.core.record import record
-from emulator.core.room import remember
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""A vendor as the server sees it: a table of endpoints and a few pure functions."""
+"""What a vendor provides: a table of endpoints and a few pure functions."""
 
 from __future__ import annotations
 
@@ -8,19 +8,41 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from emulator.core.bounds import DEFAULT, CallBounds
-from emulator.core.call import Ask, Deployment, Message, Tool
+from emulator.core.cancellation import Running
+from emulator.core.cost_limits import DEFAULT, CallBounds
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError
+from emulator.core.http import FieldNames, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON
 from emulator.core.plan import Plan
 from emulator.core.quota import Quota
-from emulator.core.record import record
-from emulator.core.running import Running
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.wire import FieldNames, WireRequest, WireResponse, WireStream
+from emulator.core.requests import Ask, Deployment, Message, Tool
 
 if TYPE_CHECKING:
     from emulator.core.clock import Clock
+
+
+class Tokenizer(Protocol):
+    """Text to token ids and back, for one model family."""
+
+    vocabulary_size: int
+    bos: int | None
+    eos: int
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of ``text``, without special tokens."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ``ids``; special tokens have none, and an id out of range is a ValueError."""
+
+    def pieces(self, text: str) -> list[str]:
+        """One text per id of ``encode(text)``, joined again equal to ``text``.
+
+        A token that completes no character has ``""``; the character comes with the token that completes it.
+        """
+
+    def count(self, text: str) -> int:
+        """``len(encode(text))``, faster."""
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from emulator.faults.drop import Drop
 from emulator.faults.duplicate import Duplicate
 from emulator.faults.empty_body import EmptyBody
 from emulator.faults.extra_fields import ExtraFields
+from emulator.faults.fault_sites import Strike, follow
 from emulator.faults.garbage import Garbage
 from emulator.faults.hang import Hang
 from emulator.faults.late_error import LateError
@@ -19,7 +20,6 @@ from emulator.faults.reorder import Reorder
 from emulator.faults.split import Split
 from emulator.faults.stall import Stall
 from emulator.faults.status import Status
-from emulator.faults.strikes import Strike, follow
 from emulator.faults.truncate import Truncate
 from emulator.faults.wrong_content_type import WrongContentType
 from emulator.faults.wrong_usage import WrongUsage

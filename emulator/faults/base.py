@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import ClassVar, TypeVar
 
-from emulator.core.delivery import Delivery
-from emulator.core.values import Closed
+from emulator.core.faultable import Delivery
+from emulator.core.units import Closed
 
 
 class Fault(Closed):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 from typing import Literal
 
-from emulator.core.delivery import Delivery, Ending
+from emulator.core.faultable import Delivery, Ending
 from emulator.faults.position import Positioned
 
 

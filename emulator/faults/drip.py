@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from emulator.core.delivery import Delivery, Piece
+from emulator.core.faultable import Delivery, Piece
 from emulator.faults.position import Positioned
 
 _MOST_WRITES = 50  # a second

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from emulator.core.delivery import Delivery, Edit
-from emulator.core.digits import read_whole
+from emulator.core.faultable import Delivery, Edit
+from emulator.core.http import FieldNames, Mark
 from emulator.core.json import JSON
-from emulator.core.wire import FieldNames, Mark
+from emulator.core.text import read_whole
 from emulator.faults.base import Fault
-from emulator.faults.json_text import KeyPath, Member, move_edits, remove_members
+from emulator.faults.json_edit import KeyPath, Member, move_edits, remove_members
 from emulator.faults.marks import is_finish, is_id, is_usage, names_of
 
 _FIELD = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")

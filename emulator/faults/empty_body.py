@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from emulator.core.delivery import Delivery
+from emulator.core.faultable import Delivery
 from emulator.faults.base import Fault
 
 

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from emulator.core.delivery import Delivery, Edit
+from emulator.core.faultable import Delivery, Edit
 from emulator.core.json import JSON, dump_json
 from emulator.faults.base import Fault
-from emulator.faults.json_text import find_ends
+from emulator.faults.json_edit import find_ends
 
 
 class ExtraFields(Fault):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.delivery import Delivery
-from emulator.faults.json_text import find_json
+from emulator.core.faultable import Delivery
+from emulator.faults.json_edit import find_json
 from emulator.faults.position import Positioned, find_event
 
 

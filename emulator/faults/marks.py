@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from emulator.core.delivery import Delivery
-from emulator.core.wire import FieldNames, Mark, Path
-from emulator.faults.json_text import KeyPath, find_members
+from emulator.core.faultable import Delivery
+from emulator.core.http import FieldNames, Mark, Path
+from emulator.faults.json_edit import KeyPath, find_members
 
 
 def names_of(path: KeyPath) -> Path:

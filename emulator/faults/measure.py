@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from emulator.core.delivery import Delivery, Piece
+from emulator.core.faultable import Delivery, Piece
+from emulator.core.http import NO_FIELDS, Event, FieldNames, Mark, WireResponse, WireStream
 from emulator.core.plan import Plan
-from emulator.core.wire import NO_FIELDS, Event, FieldNames, Mark, WireResponse, WireStream
-from emulator.faults.json_text import Text, find_texts
+from emulator.faults.json_edit import Text, find_texts
 
 _MOST_SPANS = 10_000  # of a choice
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulator.core.delivery import Delivery, Extent, Piece
-from emulator.core.values import Whole, require
+from emulator.core.faultable import Delivery, Extent, Piece
+from emulator.core.units import Whole, require
 from emulator.faults.base import Fault
 from emulator.faults.marks import find_done, find_finish, find_usage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from emulator.core.delivery import Delivery
+from emulator.core.faultable import Delivery
 from emulator.faults.position import Positioned, list_events_from
 
 

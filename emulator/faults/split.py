@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from emulator.core.delivery import Delivery, Piece
+from emulator.core.faultable import Delivery, Piece
 from emulator.faults.base import Fault
 
 _CUTS = {

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from emulator.core.delivery import Delivery
-from emulator.core.values import Duration
+from emulator.core.faultable import Delivery
+from emulator.core.units import Duration
 from emulator.faults.position import Positioned
 
 

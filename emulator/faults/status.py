@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from emulator.core.delivery import Delivery
-from emulator.core.values import Whole
+from emulator.core.faultable import Delivery
+from emulator.core.units import Whole
 from emulator.faults.base import Fault
 
 

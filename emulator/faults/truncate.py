@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.delivery import Delivery
+from emulator.core.faultable import Delivery
 from emulator.faults.marks import find_finish
 from emulator.faults.position import Positioned
 

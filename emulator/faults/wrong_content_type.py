@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from emulator.core.delivery import Delivery
+from emulator.core.faultable import Delivery
 from emulator.faults.base import Fault
 
 

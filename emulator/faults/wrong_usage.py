@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.delivery import Delivery, Edit
-from emulator.core.wire import FieldNames
+from emulator.core.faultable import Delivery, Edit
+from emulator.core.http import FieldNames
 from emulator.faults.base import Fault
-from emulator.faults.json_text import Member, Object, scan_objects
+from emulator.faults.json_edit import Member, Object, scan_objects
 
 
 class WrongUsage(Fault):

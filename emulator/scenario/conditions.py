@@ -20,9 +20,8 @@ from pydantic import (
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
-from emulator.core.duration import parse_size
 from emulator.core.json import JSON, Object
-from emulator.core.values import Closed, require
+from emulator.core.units import Closed, parse_size, require
 from emulator.scenario.regex import Expressions, RegexError
 
 _BODY_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")

@@ -1,20 +1,364 @@
-"""A scenario that cannot be loaded."""
+"""What is wrong in a scenario: where, in the words of the language, with the nearest valid name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Self
 
-from emulator.scenario.loaded import LoadedScenario
-from emulator.scenario.mistakes import Row
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from emulator.core.json import JSON, Object, as_array, as_object, as_text, dump_text
+from emulator.core.redaction.names import is_secret_name
+from emulator.core.text import escape
+from emulator.scenario.locations import KeyPath, Location, Locations, format_path, look_up
+
+# By the word; of what it may stand for, the first that can stand in its place is suggested.
+MEANT: Mapping[str, tuple[str, ...]] = {
+    # vendors
+    "aoai": ("azure",),
+    "ascend": ("mindie",),
+    "az": ("azure",),
+    "azure-openai": ("azure",),
+    "db": ("databricks",),
+    "dbx": ("databricks",),
+    "hf": ("tgi",),
+    "huawei": ("mindie",),
+    "huggingface": ("tgi",),
+    "mindie-service": ("mindie",),
+    "mlflow": ("databricks",),
+    "ov": ("openvino",),
+    "ovms": ("openvino",),
+    "text-generation-inference": ("tgi",),
+    # facets
+    "client": ("principal",),
+    "headers": ("header.<name>",),
+    "api_key": ("token",),
+    "key": ("token", "principal"),
+    "model": ("deployment", "name"),
+    "params": ("query.<name>",),
+    "path": ("endpoint",),
+    "route": ("endpoint",),
+    "streaming": ("stream",),
+    "tenant": ("principal",),
+    "tokens": ("prompt_tokens",),
+    "tool": ("tools",),
+    "url": ("endpoint",),
+    "user": ("principal",),
+    # which calls
+    "chance": ("probability", "times"),
+    "count": ("first", "times", "amount"),
+    "duration": ("for", "repeat", "window"),
+    "for": ("repeat", "window", "times"),
+    "match": ("when",),
+    "n": ("first", "nth"),
+    "retries": ("times",),
+    "retry": ("times",),
+    # outcomes
+    "answer": ("reply", "text"),
+    "content": ("text", "prompt"),
+    "delay": ("latency", "for", "ttft"),
+    "message": ("text",),
+    "response": ("reply",),
+    "status": ("error",),
+    # error kinds and faults
+    "400": ("invalid_request",),
+    "401": ("unauthenticated",),
+    "403": ("forbidden",),
+    "404": ("not_found",),
+    "405": ("method_not_allowed",),
+    "408": ("timeout",),
+    "413": ("payload_too_large",),
+    "422": ("invalid_parameter",),
+    "429": ("rate_limited",),
+    "500": ("internal",),
+    "502": ("internal",),
+    "503": ("overloaded",),
+    "504": ("timeout",),
+    "error": ("late_error",),
+    "bad_request": ("invalid_request",),
+    "internal_error": ("internal",),
+    "internal_server_error": ("internal",),
+    "invalid_json": ("garbage",),
+    "malformed": ("garbage",),
+    "reset": ("disconnect",),
+    "server_error": ("internal",),
+    "service_unavailable": ("overloaded",),
+    "slow": ("drip",),
+    "throttled": ("rate_limited",),
+    "timeout": ("hang",),
+    "too_many_requests": ("rate_limited",),
+    "unauthorized": ("unauthenticated",),
+    "unavailable": ("overloaded",),
+    # what stands one level further in
+    **dict.fromkeys(("after", "between", "every", "first", "nth", "probability", "repeat"), ("times",)),
+    **dict.fromkeys(("endpoint", "principal", "prompt", "stream", "task", "vendor"), ("when",)),
+    **dict.fromkeys(("body", "kind", "retry_after"), ("error",)),
+    **dict.fromkeys(("itl", "prefill", "ttft"), ("latency",)),
+    **dict.fromkeys(("finish_reason", "json", "refusal", "text", "tool_calls", "usage"), ("reply",)),
+    # latency and limits
+    "average": ("mean",),
+    "limit": ("amount",),
+    "p50": ("median", "mean"),
+    "period": ("window", "every"),
+    "rpm": ("requests",),
+    "tpm": ("tokens",),
+    "per_token": ("itl",),
+    "std": ("stddev",),
+    "tpot": ("itl",),
+}
 
 
-class ScenarioError(Exception):
-    """Everything that is wrong with a scenario; its text has one line per row.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One mistake. ``line`` and ``column`` count from 1; 0 where there is no text."""
 
-    ``parts``: what can be read of it all the same, so that others can add what they find wrong with theirs.
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    suggestion: str | None = None
+
+    @classmethod
+    def at(cls, location: Location, message: str) -> Self:
+        return cls(location.file, location.line, location.column, format_path(location.path), message)
+
+    def __str__(self) -> str:
+        """In one line, whatever letters the file or its name have."""
+        location = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        hint = f"; did you mean {self.suggestion}?" if self.suggestion else ""
+        return escape(": ".join(part for part in (location, self.path, self.message) if part) + hint)
+
+    def as_json(self) -> Object:
+        return asdict(self)
+
+
+def sort_rows(rows: Iterable[Row], files: Sequence[str] = ()) -> list[Row]:
+    """Rows by their files, in the order given, and in a file by their locations."""
+    return sorted(rows, key=lambda row: place_row(row, files))
+
+
+def place_row(row: Row, files: Sequence[str]) -> tuple[int, int, int]:
+    """Where a row stands among the others."""
+    return files.index(row.file) if row.file in files else -1, row.line, row.column
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One validation error in the author's terms.
+
+    Fields:
+        at_key: it is the key that is wrong.
+        is_count: a list is too short, for which wrong items are reason enough.
     """
 
-    def __init__(self, rows: Iterable[Row], parts: Iterable[LoadedScenario] = ()) -> None:
-        self.rows = tuple(rows)
-        self.parts = tuple(parts)
-        super().__init__("\n".join(map(str, self.rows)))
+    path: KeyPath
+    message: str
+    suggestion: str | None = None
+    at_key: bool = False
+    is_count: bool = False
+
+    def locate(self, locations: Locations, name: str) -> Row:
+        """The mistake as a row; ``name``: of the scenario, in place of a file where nothing is written down."""
+        key, value = locations.keys.get(self.path), locations.values.get(self.path)
+        location = (key if self.at_key else None) or locations.find(self.path)
+        if location is None:
+            return Row(name, 0, 0, format_path(self.path), self.message, self.suggestion)
+        written = value or key
+        path = format_path(written.path if written else (*location.path, *self.path[len(location.path) :]))
+        return Row(location.file, location.line, location.column, path, self.message, self.suggestion)
+
+
+_WANTED = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le:g}",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "string_too_short": "a string that is not empty",
+    "string_pattern_mismatch": "a string that matches {pattern}",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+}
+
+
+def explain_errors(error: ValidationError, data: JSON, schema: Object) -> list[Mistake]:
+    """What is wrong with ``data``, in the author's terms, one mistake for each place.
+
+    Args:
+        schema: JSON Schema of what ``data`` should be; knows which keys there are.
+    """
+    mistakes: dict[tuple[KeyPath, bool], Mistake] = {}
+    for detail in error.errors(include_url=False):
+        mistake = _explain_error(detail, data, schema)
+        mistakes.setdefault((mistake.path, mistake.at_key), mistake)
+    inner = {path[:length] for path, _ in mistakes for length in range(len(path))}
+    return [found for found in mistakes.values() if not (found.is_count and found.path in inner)]
+
+
+def _explain_error(error: ErrorDetails, data: JSON, schema: Object) -> Mistake:
+    kind, context, loc = error["type"], error.get("ctx", {}), error["loc"]
+    path = _find_path(loc, data)
+    if kind == "missing":
+        return _explain_missing(path, str(loc[-1]), error["input"])
+    if kind == "extra_forbidden":
+        return _explain_unknown(path, _known_keys(path[:-1], data, schema))
+    if kind.startswith("union_tag"):
+        return _explain_tag(kind, context, path)
+    if loc and loc[-1] == "[key]":
+        wanted = f"expected a name that matches {context['pattern']}" if "pattern" in context else error["msg"]
+        return Mistake(path, wanted, at_key=True)
+    if kind == "rule":
+        return Mistake(path, error["msg"])
+    if kind == "value_error":
+        return Mistake(path, str(context["error"]))
+    wanted = f"expected {_WANTED[kind].format(**context)}" if kind in _WANTED else error["msg"]
+    known = re.findall(r"'([^']*)'", context.get("expected", ""))
+    suggestion = nearest(error["input"], known) if isinstance(error["input"], str) else None
+    got = _name_kind(error["input"]) if _holds_secret(path) else _show(error["input"])
+    return Mistake(path, f"{wanted.replace(chr(39), '')}, got {got}", suggestion, is_count=kind == "too_short")
+
+
+def _holds_secret(path: KeyPath) -> bool:
+    """What stands there may be a credential, in the wrong place or of the wrong kind."""
+    if path[:1] == ("keys",):
+        return path[-1] != "principal"
+    return any(isinstance(key, str) and key != "pass" and is_secret_name("variable", key) for key in path)
+
+
+def _name_kind(value: object) -> str:
+    """What it is, in place of what it says."""
+    if isinstance(value, str) and value:
+        return "a string"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "a number" if is_number else _show(value)
+
+
+def _explain_missing(path: KeyPath, key: str, around: object) -> Mistake:
+    """A key that has to be there; the kind of an error may show in its status."""
+    status = around.get("status") if isinstance(around, dict) and key == "kind" else None
+    meant = MEANT.get(str(status), ())
+    return Mistake((*path, key), "missing key", f"{key}: {meant[0]}" if meant else None)
+
+
+def _explain_unknown(path: KeyPath, known: Collection[str]) -> Mistake:
+    """A key that is not known, with the one that is meant; or all there are, where none comes near."""
+    suggestion = nearest(str(path[-1]), known)
+    there_are = "" if suggestion or not known else f"; there are {', '.join(sorted(known))}"
+    return Mistake(path, f"unknown key{there_are}", suggestion, at_key=True)
+
+
+_LONGEST_NAME = 200  # characters; likeness takes the product of both lengths to find
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that ``name`` is probably meant to be; nobody means one by a name beyond all measure."""
+    if len(name) > _LONGEST_NAME:
+        return None
+    names = list(known)
+    said = next((word for word in MEANT.get(name.lower(), ()) if word in names), None)
+    return said or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
+
+
+def _explain_tag(kind: str, context: Mapping[str, JSON], path: KeyPath) -> Mistake:
+    key = str(context["discriminator"]).strip("'")
+    if kind == "union_tag_not_found":
+        return Mistake((*path, key), "missing key")
+    known = re.findall(r"'([^']*)'", as_text(context["expected_tags"]))
+    tag = str(context["tag"])
+    return Mistake((*path, key), f"unknown {key}, expected {', '.join(known)}, got {tag}", nearest(tag, known))
+
+
+def _find_path(loc: Sequence[str | int], data: JSON) -> KeyPath:
+    """The part of a validation error's location that is in the data, without the names of union members."""
+    path: list[str | int] = []
+    prefix = ""
+    for part in loc:
+        if isinstance(part, str) and part.endswith(".*"):
+            prefix = part[:-1]  # the facets `header.<name>` are validated together
+            continue
+        name = prefix + part if isinstance(part, str) else part
+        try:
+            data = look_up(data, (name,))
+        except LookupError:
+            continue
+        path.append(name)
+        prefix = ""
+    return tuple(path)
+
+
+def _known_keys(path: KeyPath, data: JSON, schema: Object) -> set[str]:
+    """Keys that a mapping may have."""
+    definitions = as_object(schema.get("$defs", {}))
+    options = list(_expand(schema, data, definitions))
+    for part in path:
+        data = look_up(data, (part,))
+        members = [member for option in options if (member := _member(option, part)) is not None]
+        options = [found for member in members for found in _expand(member, data, definitions)]
+    return {name for option in options for name in (*_properties(option), *_name_patterns(option))}
+
+
+def _name_patterns(schema: Object) -> Iterator[str]:
+    """``header.<name>`` and the like, of which a schema knows the beginning."""
+    for pattern in as_object(schema.get("patternProperties", {})):
+        if found := re.match(r"\^(\w+)\\\.", pattern):
+            yield f"{found[1]}.<{'path' if found[1] == 'body' else 'name'}>"
+
+
+def _properties(schema: Object) -> Object:
+    return as_object(schema.get("properties", {}))
+
+
+def _member(schema: Object, part: str | int) -> Object | None:
+    """The schema of an item, or of a key's value."""
+    if isinstance(part, int):
+        return as_object(schema["items"]) if "items" in schema else None
+    if part in _properties(schema):
+        return as_object(_properties(schema)[part])
+    for pattern, member in as_object(schema.get("patternProperties", {})).items():
+        if re.search(pattern, part):
+            return as_object(member)
+    rest = schema.get("additionalProperties")
+    return rest if isinstance(rest, dict) else None
+
+
+def _expand(schema: Object, data: JSON, definitions: Object) -> Iterator[Object]:
+    """The plain schemas behind references and unions, save those of another ``type`` than the data's."""
+    if "$ref" in schema:
+        name = as_text(schema["$ref"]).rsplit("/", 1)[-1]
+        yield from _expand(as_object(definitions[name]), data, definitions)
+        return
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if options:
+        for option in as_array(options):
+            yield from _expand(as_object(option), data, definitions)
+        return
+    kind = as_object(_properties(schema).get("type", {})).get("const")
+    if kind is None or not isinstance(data, dict) or data.get("type", kind) == kind:
+        yield schema
+
+
+def _show(value: object) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None or isinstance(value, str | int | float):
+        text = dump_text(value)
+        return text if len(text) <= 60 else text[:57] + "…"
+    return "null"

@@ -1,19 +1,251 @@
-"""What loads and is probably a mistake: rules and limits that are never reached, answers that depend on the order."""
+"""Warnings about scenarios that load but are probably wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
+from typing import get_args
 
-from emulator.scenario.comparisons import compile_names
+from emulator.core.requests import Deployment, Task
 from emulator.scenario.conditions import When
-from emulator.scenario.cover import covers, find_contradiction
-from emulator.scenario.lint_limits import Catalogue, Finding, find_odd_limits
-from emulator.scenario.lint_outcomes import find_odd_outcomes
-from emulator.scenario.loaded import LoadedScenario
+from emulator.scenario.errors import Row, nearest
 from emulator.scenario.locations import KeyPath, format_path
-from emulator.scenario.mistakes import Row, nearest
-from emulator.scenario.schema import Limit, Rule, Scenario
-from emulator.scenario.times import Times
+from emulator.scenario.matchers import compile_names
+from emulator.scenario.models import Limit, Rule, Scenario
+from emulator.scenario.outcomes import Outcome, ReplyOutcome, Times
+from emulator.scenario.parsed import LoadedScenario
+from emulator.scenario.shadowing import covers, find_contradiction, is_stricter
+from emulator.scenario.template import PLACEHOLDERS
+
+Routes = Mapping[str, Collection[str]]
+"""Paths by vendor, such as ``/serving-endpoints/{name}/invocations``; ``{rest:path}`` also spans slashes."""
+
+
+class _Wild(Enum):
+    ONE = "a character that is no slash"
+    MANY = "any number of them"
+    SOME = "a character"
+    ANY = "any number of characters"
+
+
+Pattern = tuple[str | _Wild, ...]
+_REPEATED: tuple[Pattern, ...] = ((_Wild.MANY,), (_Wild.ANY,))
+_ANYTHING = (_Wild.SOME, _Wild.ANY)
+_CATCH_ALL = re.compile(r"[^{]*\{\w+:path\}")
+_PARAMETER = re.compile(r"(\{\w+(?::path)?\})")
+
+
+def find_unknown_endpoints(loaded: LoadedScenario, routes: Routes) -> Iterator[Row]:
+    """Warnings about rules whose ``endpoint`` is no path of the vendors they are about."""
+    for position, rule in enumerate(loaded.scenario.rules):
+        wanted = rule.when.endpoint
+        paths = _list_paths(rule, routes)
+        if wanted is None or not paths or any(_meets(glob, path) for glob in wanted for path in paths):
+            continue
+        close = nearest(wanted[0], paths)
+        hint = f"; did you mean {close}?" if close else ""
+        message = f"no vendor the rule is about has the endpoint {', '.join(wanted)}{hint}"
+        yield loaded.row(("rules", position, "when", "endpoint"), message)
+
+
+def _list_paths(rule: Rule, routes: Routes) -> list[str]:
+    """What can be named; not the places where a vendor looks at any path at all, to refuse most."""
+    is_vendor = compile_names(rule.when.vendor or ("*",))
+    named = [path for vendor, paths in routes.items() if is_vendor(vendor) for path in paths]
+    return [path for path in named if not _CATCH_ALL.fullmatch(path)]
+
+
+def _meets(glob: str, route: str) -> bool:
+    """Some path is meant by both."""
+    return _overlap(_read_glob(glob), _read_route(route))
+
+
+def _read_glob(glob: str) -> Pattern:
+    return tuple(_Wild.ANY if character == "*" else character for character in glob)
+
+
+def _read_route(route: str) -> Pattern:
+    pattern: list[str | _Wild] = []
+    for part in _PARAMETER.split(route):
+        if _PARAMETER.fullmatch(part):
+            pattern += [_Wild.SOME, _Wild.ANY] if part.endswith(":path}") else [_Wild.ONE, _Wild.MANY]
+        else:
+            pattern += part
+    return tuple(pattern)
+
+
+def _overlap(left: Pattern, right: Pattern) -> bool:
+    """Whether one text fits both patterns."""
+    seen: set[tuple[int, int]] = set()
+    ahead = [(0, 0)]
+    while ahead:
+        place = i, j = ahead.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        if i == len(left) and j == len(right):
+            return True
+        one, other = left[i : i + 1], right[j : j + 1]
+        if one in _REPEATED:
+            ahead.append((i + 1, j))
+        if other in _REPEATED:
+            ahead.append((i, j + 1))
+        if one and other and _share(*one, *other):
+            ahead.append((i + (one not in _REPEATED), j + (other not in _REPEATED)))
+    return False
+
+
+def _share(one: str | _Wild, other: str | _Wild) -> bool:
+    """Whether some character is meant by both."""
+    if one in _ANYTHING or other in _ANYTHING:
+        return True
+    if isinstance(one, _Wild):
+        return isinstance(other, _Wild) or other != "/"
+    return one != "/" if isinstance(other, _Wild) else one == other
+
+
+Finding = tuple[KeyPath, str]
+Catalogue = Mapping[str, Mapping[str, Deployment]]
+"""Deployments by vendor and name; a vendor's are found out when they are asked for."""
+
+
+def find_odd_limits(scenario: Scenario, served: Collection[str], catalogue: Catalogue | None) -> Iterator[Finding]:
+    """Limits that no call is charged to, that another always refuses before, or that calls cannot meet."""
+    principals = None if scenario.keys is None else {key.principal for key in scenario.keys}
+    capacity = _find_capacity(scenario)
+    for position, limit in enumerate(scenario.limits):
+        path: KeyPath = ("limits", position)
+        if (unknown := _find_unknown(limit, served, principals)) is not None:
+            facet, reason = unknown
+            yield (*path, facet), f"the limit is never reached: {reason}"
+            continue
+        if (reserved := _find_reserved(limit, catalogue)) > limit.amount:
+            yield (
+                (*path, "amount"),
+                f"no call without max_tokens can ever meet it: {reserved} tokens are set aside for it",
+            )
+        if limit.unit == "concurrency" and capacity is not None and limit.amount >= capacity:
+            yield (*path, "amount"), f"the limit is never reached: load lets {capacity} calls in at the same time"
+            continue
+        for other, stricter in enumerate(scenario.limits):
+            if other != position and is_stricter(stricter, limit, earlier=other < position):
+                yield (*path, "amount"), f"the limit is never reached: limits[{other}] refuses first"
+                break
+
+
+def _find_capacity(scenario: Scenario) -> int | None:
+    """Most calls that can be in at the same time; ``None``: any number."""
+    load = scenario.latency.load
+    return None if load is None or load.queue is None else load.capacity + load.queue
+
+
+def _find_unknown(limit: Limit, served: Collection[str], principals: Collection[str] | None) -> tuple[str, str] | None:
+    """A name of which there is none."""
+    for facet, wanted, names, what in (
+        ("vendor", limit.vendor, served, "served"),
+        ("principal", limit.principal, principals, "among the keys"),
+    ):
+        if wanted is not None and names is not None and not any(map(compile_names(wanted), names)):
+            close = nearest(wanted[0], names)
+            return facet, f"{', '.join(wanted)} is not {what}" + (f"; did you mean {close}?" if close else "")
+    return None
+
+
+def _find_reserved(limit: Limit, catalogue: Catalogue | None) -> int:
+    """Tokens set aside for an answer without a limit of its own, by the deployment that sets aside least."""
+    if limit.unit not in ("output_tokens", "tokens") or catalogue is None:
+        return 0
+    is_vendor, is_name = compile_names(limit.vendor or ("*",)), compile_names(limit.deployment or ("*",))
+    return min(
+        (
+            deployment.usual_output()
+            for vendor in filter(is_vendor, catalogue)
+            for deployment in catalogue[vendor].values()
+            if is_name(deployment.name) and deployment.task in ("chat", "completions")
+        ),
+        default=0,
+    )
+
+
+_DOUBLE = re.compile(r"\{\{[^{}\n]*\}\}")
+_TALKING = ("chat", "completions")
+
+
+def find_odd_outcomes(scenario: Scenario, catalogue: Catalogue | None) -> Iterator[Finding]:
+    """Replies that a task cannot give or that are not what they look like; errors that come too late to matter."""
+    for position, rule in enumerate(scenario.rules):
+        path: KeyPath = ("rules", position)
+        tasks = _find_tasks(rule.when, catalogue)
+        steps = [((*path, "sequence", number), step) for number, step in enumerate(rule.sequence or ())]
+        outcomes: list[tuple[KeyPath, Outcome]] = [(path, rule), *steps]
+        for place, outcome in outcomes:
+            if outcome.reply is not None:
+                yield from _find_odd_reply((*place, "reply"), outcome.reply, tasks)
+            yield from _find_faults_of_nothing(place, outcome)
+            if rule.when.stream is False or not tasks & set(_TALKING):
+                yield from _find_idle_faults(place, outcome)
+
+
+def _find_faults_of_nothing(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
+    """Faults after one that leaves no answer to bend."""
+    last = next((number for number, fault in enumerate(outcome.faults) if fault.leaves_nothing), len(outcome.faults))
+    for number, fault in enumerate(outcome.faults[last + 1 :], last + 1):
+        text = f"{fault.type} does nothing after {outcome.faults[last].type}, which leaves no answer to bend"
+        yield (*path, "faults", number), text
+
+
+def _find_idle_faults(path: KeyPath, outcome: Outcome) -> Iterator[Finding]:
+    """Faults of streams, where no answer is streamed."""
+    for number, fault in enumerate(outcome.faults):
+        if fault.needs_events:
+            yield (*path, "faults", number), f"{fault.type} does nothing to an answer that is not streamed"
+
+
+def _find_tasks(when: When, catalogue: Catalogue | None) -> set[str]:
+    """Tasks of the calls that a rule may be about."""
+    is_task = compile_names(when.task or ("*",))
+    tasks = set(filter(is_task, get_args(Task)))
+    if when.deployment is None or catalogue is None:
+        return tasks
+    is_vendor, is_name = compile_names(when.vendor or ("*",)), compile_names(when.deployment)
+    served = {
+        deployment.task
+        for vendor in filter(is_vendor, catalogue)
+        for deployment in catalogue[vendor].values()
+        if is_name(deployment.name)
+    }
+    return tasks & served if served else tasks
+
+
+def _find_odd_reply(path: KeyPath, reply: ReplyOutcome, tasks: set[str]) -> Iterator[Finding]:
+    for name, able in _list_able(reply):
+        if tasks and not tasks & set(able):
+            yield (*path, name), f"the rule is about {' and '.join(sorted(tasks))}, which cannot answer so"
+    if reply.text is None or reply.template:
+        return
+    place = (*path, "text" if reply.file is None else "file")
+    if (found := _DOUBLE.search(reply.text)) is not None:
+        yield place, f"{found[0]} is sent as it is; with template: true {found[0][1:-1]} may be filled in"
+    elif named := [name for name in PLACEHOLDERS if f"{{{name}}}" in reply.text]:
+        yield place, f"{{{named[0]}}} is sent as it is; template: true fills it in"
+
+
+def _list_able(reply: ReplyOutcome) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each kind of answer that is given, and the tasks that can give it."""
+    for name in ("text", "file", "chunks"):
+        if name in reply.model_fields_set:
+            yield name, _TALKING
+            break
+    if reply.has_json:
+        yield "json", _TALKING
+    if reply.refusal is not None:
+        yield "refusal", _TALKING
+    for name in ("reasoning", "tool_calls", "generate"):
+        if name in reply.model_fields_set:
+            yield name, ("chat",)
+    if reply.embedding is not None:
+        yield "embedding", ("embeddings",)
 
 
 def lint(loaded: LoadedScenario, vendors: Collection[str], catalogue: Catalogue | None = None) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Files to scenarios; every mistake with file, line and column, all at once."""
+"""Load scenarios from files; report every mistake with file, line and column."""
 
 from __future__ import annotations
 
@@ -10,20 +10,53 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from emulator.core.escape import escape
-from emulator.core.json import Object
-from emulator.scenario.answers import put_answers, read_answers
-from emulator.scenario.document import Document, join_documents
-from emulator.scenario.errors import ScenarioError
-from emulator.scenario.files import explain, read_file
-from emulator.scenario.loaded import LoadedScenario
+from emulator.core.json import JSON, Object
+from emulator.core.text import escape
+from emulator.scenario.credentials import name_without_tokens
+from emulator.scenario.errors import Mistake, Row, explain_errors, nearest, sort_rows
 from emulator.scenario.locations import KeyPath
-from emulator.scenario.mistakes import Mistake, Row, explain_errors, nearest, sort_rows
+from emulator.scenario.models import BUILT_IN, Scenario, schema_json
+from emulator.scenario.parsed import LoadedScenario, ScenarioError
 from emulator.scenario.regex import Expressions
-from emulator.scenario.salvage import salvage
-from emulator.scenario.schema import BUILT_IN, Scenario, schema_json
-from emulator.scenario.shipped import find_shipped
-from emulator.scenario.tokens import name_without_tokens
+from emulator.scenario.reply_files import put_answers, read_answers
+from emulator.scenario.source import Document, explain, join_documents, read_file
+
+# In the place of a rule or limit with a mistake, so that those after it keep their numbers; no call meets them.
+_STAND_INS: Mapping[str, Object] = {
+    "rules": {"name": "…", "times": {"probability": 0}, "pass": True},
+    "limits": {"vendor": "…", "unit": "requests", "amount": 1, "window": "1s"},
+}
+
+
+def salvage(data: JSON, mistakes: Iterable[KeyPath], name: str) -> Scenario:
+    """A scenario of every part without a mistake; a section with one in it is left out, or only the item with it."""
+    kept: Object = {**data} if isinstance(data, dict) else {}
+    for path in mistakes:
+        _leave_out(kept, path)
+    try:
+        return Scenario.model_validate({"name": name, **kept, "version": 1}, context=Expressions())
+    except ValidationError:
+        return Scenario(version=1, name=name)
+
+
+def _leave_out(kept: Object, path: KeyPath) -> None:
+    match path:
+        case (str(section), int(index), *_) if section in _STAND_INS and isinstance(items := kept.get(section), list):
+            kept[section] = [*items[:index], _STAND_INS[section], *items[index + 1 :]]
+        case ("vendors", str(vendor), *_) if isinstance(vendors := kept.get("vendors"), dict):
+            kept["vendors"] = {key: value for key, value in vendors.items() if key != vendor}
+        case (str(section), *_):
+            kept.pop(section, None)
+
+
+_PACKAGE = Path(__file__).parent.parent
+_PLACES = (_PACKAGE / "shipped", _PACKAGE.parent / "scenarios")
+
+
+def find_shipped() -> Path:
+    """The folder they are in."""
+    return next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
+
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -162,7 +195,9 @@ def _unreadable(path: Path, error: OSError) -> ScenarioError:
 
 
 def _parse(text: str | bytes, file: str) -> Document:
-    from emulator.scenario.reader import parse_document  # YAML is slow to import, and the built-in scenario needs none
+    from emulator.scenario.yaml_reader import (
+        parse_document,  # YAML is slow to import, and the built-in scenario needs none
+    )
 
     document = parse_document(text, file)
     document.text = text if isinstance(text, str) else text.decode(errors="replace")

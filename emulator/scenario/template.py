@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from emulator.core.bounds import DEFAULT, LIGHT
-from emulator.core.calendar import write_date
+from emulator.core.cache import remember
+from emulator.core.cost_limits import DEFAULT, LIGHT
 from emulator.core.json import JSON, dump_text
-from emulator.core.room import remember
-from emulator.core.seed import draw_uuid
+from emulator.core.rng import draw_uuid
+from emulator.core.units import write_date
 from emulator.scenario.conditions import is_body_path
-from emulator.scenario.facets import ABSENT, FACETS, NAMED, Absent, Facts
-from emulator.scenario.mistakes import nearest
-from emulator.scenario.redacted import redact_found
+from emulator.scenario.errors import nearest
+from emulator.scenario.matchers import ABSENT, FACETS, NAMED, Absent, Facts
+from emulator.scenario.redaction import redact_found
 
 _PART = re.compile(r"\{\{|\{([^{}\n]*)\}|\{")
 _PLAIN: Mapping[str, Callable[[Facts], JSON | Absent]] = {

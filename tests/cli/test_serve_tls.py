@@ -19,7 +19,7 @@ import pytest
 
 from emulator.cli import main
 from tests.cli.test_serve import serving
-from tests.server.shakes import trusting
+from tests.handler.shakes import trusting
 from tests.wire import Running
 
 

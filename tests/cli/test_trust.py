@@ -11,8 +11,7 @@ import pytest
 
 from emulator.cli import main
 from emulator.cli.trust import is_loopback
-from emulator.server.tls.authority import keep_authority
-from emulator.server.tls.leaf import make_context
+from emulator.http.certificates import keep_authority, make_context
 
 LOOPBACK = "127.0.0.1"
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
-from emulator.scenario.errors import ScenarioError
+from emulator.scenario.parsed import ScenarioError
 from tests.client.app import MODEL, PATH, ask
 from tests.parsed import JSON
 

@@ -5,7 +5,7 @@ import pytest
 from emulator.client.request import EmulatorError, Reply
 from emulator.control.models import ClockState, RequestEntry
 from emulator.core.json import dump_json
-from tests.control.test_journal import make_entry
+from tests.journal.test_journal import make_entry
 
 
 def test_an_answer_of_another_release_is_named_in_one_line() -> None:

@@ -7,13 +7,12 @@ import pytest
 
 from emulator.client.request import Reply
 from emulator.client.scenario import Source, compose, explain_refusal
-from emulator.control.look import show_document
-from emulator.control.models import Problem, dump_model
-from emulator.control.models.base import MistakeRow
+from emulator.control.handlers.status import show_document
+from emulator.control.models import MistakeRow, Problem, dump_model
 from emulator.core.json import JSON, as_array, as_object
-from emulator.scenario.document import Document
-from emulator.scenario.errors import ScenarioError
-from emulator.scenario.reader import parse_document
+from emulator.scenario.parsed import ScenarioError
+from emulator.scenario.source import Document
+from emulator.scenario.yaml_reader import parse_document
 
 
 def compose_here(sources: Sequence[Source], keys: Mapping[str, JSON]) -> Document:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator import start
-from emulator.scenario.errors import ScenarioError
+from emulator.scenario.parsed import ScenarioError
 from tests.client.app import ask
 
 _HEAVY = ("aiohttp", "asyncio", "faker", "numpy", "pydantic", "yaml")

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.client import AsyncEmulatorClient, EmulatorClient, EmulatorError
 from emulator.client.request import name_token
-from emulator.control.guard import Guard
+from emulator.control.auth import Guard
 from tests.wire import Running
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from emulator.control.guard import Guard
+from emulator.control.auth import Guard
 from emulator.faults import AnyFault
 from tests.wire import Running
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.client import EmulatorClient
-from emulator.control.report import Report
+from emulator.control.report_page import Report
 from tests.console.conftest import Open
 from tests.console.test_console import ROWS, chat, wait_for_rows
 

@@ -9,13 +9,13 @@ from urllib.parse import quote, urlsplit
 import jsonschema_rs
 import pytest
 
-from emulator.control.guard import Guard, Headers
+from emulator.control.auth import Guard, Headers
 from emulator.control.problem import ProblemError, show_file
 from emulator.scenario.load import load_paths
 from tests.conftest import FROZEN, Start
 from tests.control.asking import KEY, ask, control
+from tests.handler.toy import TOY
 from tests.parsed import JSON
-from tests.server.toy import TOY
 from tests.wire import Running, read_answer
 
 THROTTLED = """

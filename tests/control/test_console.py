@@ -9,8 +9,8 @@ import pytest
 from emulator.core.json import as_array, as_object
 from tests.conftest import Start
 from tests.control.asking import ask, control
+from tests.handler.toy import TOY
 from tests.saved import read_run
-from tests.server.toy import TOY
 from tests.wire import Running
 
 

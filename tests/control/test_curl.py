@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from emulator.cli.quoting import quote
-from emulator.control.shown import find_raw, show_body
+from emulator.control.serialize import find_raw, show_body
 from tests.parsed import JSON
 from tests.shells import ODD, SHELLS, TOKEN, Ground
 

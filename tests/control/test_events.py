@@ -13,8 +13,8 @@ from emulator.control import events
 from emulator.core.json import Object
 from tests.conftest import Start
 from tests.control.asking import ask, control, until_waiting
-from tests.control.test_journal import make_entry
-from tests.server.toy import TOY
+from tests.handler.toy import TOY
+from tests.journal.test_journal import make_entry
 from tests.wire import Running
 
 RULES = """

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.control.entry import LimitCheck
 from emulator.core.json import Object
+from emulator.journal.record import LimitCheck
 from tests.conftest import Start
 from tests.control.asking import KEY, ask, control, until_waiting
+from tests.handler.toy import TOY
 from tests.parsed import JSON
-from tests.server.toy import TOY
 from tests.wire import Answer, Running
 
 RULES = """

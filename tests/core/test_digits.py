@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.digits import read_whole
+from emulator.core.text import read_whole
 
 
 @pytest.mark.parametrize(

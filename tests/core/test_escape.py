@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.escape import escape, escape_json
+from emulator.core.text import escape, escape_json
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import gc
 import weakref
 
-from emulator.core.passing import forget_worlds, remember_meanwhile
+from emulator.core.cache import forget_worlds, remember_meanwhile
 from tests.conftest import Start
-from tests.server.toy import TOY
+from tests.handler.toy import TOY
 
 
 class _World:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.reasons import reason_phrase
+from emulator.core.text import reason_phrase
 
 
 @pytest.mark.parametrize(

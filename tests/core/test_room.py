@@ -6,10 +6,10 @@ from weakref import ref
 
 import pytest
 
-from emulator.core.room import Memory, Roomy, forget_all, remember
-from emulator.dialects import sse
-from emulator.dialects.usual import SAMPLINGS
-from emulator.engine import language
+from emulator.core.cache import Memory, Roomy, forget_all, remember
+from emulator.encoding import sse
+from emulator.generation import language
+from emulator.protocols.openai.fast_parse import SAMPLINGS
 
 
 def test_what_is_known_is_not_found_out_again() -> None:

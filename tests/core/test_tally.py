@@ -2,27 +2,27 @@
 
 from functools import lru_cache
 
-from emulator.core import tally
+from emulator.core import cache
 
 
 def test_what_is_counted_is_told_by_name() -> None:
-    kept = tally.keep_tally("kept by a test")
+    kept = cache.keep_tally("kept by a test")
 
     @lru_cache(maxsize=2)
     def double(number: int) -> int:
         return 2 * number
 
-    clear = tally.watch_cache("a function of a test", double)
+    clear = cache.watch_cache("a function of a test", double)
     try:
         kept.hits += 2
         kept.misses += 1
         assert [double(number) for number in (1, 1, 1, 2)] == [2, 2, 2, 4]
-        told = tally.read_tallies()
+        told = cache.read_tallies()
         assert (told["kept by a test"], told["a function of a test"]) == ((2, 1), (2, 2))
         assert list(told) == sorted(told)
         clear()
         assert [double(number) for number in (1, 1)] == [2, 2]
-        assert tally.read_tallies()["a function of a test"] == (3, 3)  # what it counted before is not lost
+        assert cache.read_tallies()["a function of a test"] == (3, 3)  # what it counted before is not lost
     finally:
         for name in ("kept by a test", "a function of a test"):
-            del tally._caches[name]
+            del cache._caches[name]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.wire import WireRequest
+from emulator.core.http import WireRequest
 
 
 def test_a_body_is_parsed_once() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from emulator.vendors import VENDORS
-from tests.server.shared import PLAIN, open_replica
-from tests.state.servers import find_server, running
+from tests.handler.shared import PLAIN, open_replica
+from tests.storage.servers import find_server, running
 
 CHECK = Path(__file__).parents[2] / "deploy" / "check"
 

@@ -10,8 +10,8 @@ import pytest
 
 from emulator.cli import build_parser
 from emulator.settings import FRONT_PORT, load_settings
-from tests.docs.blocks import find_blocks
 from tests.test_containers import COMPOSE, IMAGES, LAST_PORT, ROOT, SERVICE
+from tests.tools.docs.blocks import find_blocks
 
 BALANCER = (ROOT / "deploy" / "haproxy.cfg").read_text(encoding="utf-8")
 

@@ -12,15 +12,15 @@ from multidict import CIMultiDict
 
 from emulator import __version__
 from emulator.cli import build_parser
-from emulator.control.guard import Guard
+from emulator.control.auth import Guard
 from emulator.control.problem import ProblemError
-from emulator.core.duration import parse_duration
+from emulator.core.units import parse_duration
+from emulator.http.listeners import number_ports
 from emulator.scenario.load import load_text
-from emulator.server.wire.listen import number_ports
 from emulator.settings import FRONT_PORT, Settings, load_settings
 from emulator.vendors import VENDORS
 from tests.deploy.kustomized import BASE, FOLDER, REPLICAS, Built, build
-from tests.docs.blocks import find_blocks
+from tests.tools.docs.blocks import find_blocks
 
 ROOT = FOLDER.parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

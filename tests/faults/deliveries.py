@@ -2,10 +2,11 @@
 
 from pydantic import TypeAdapter
 
-from emulator.core.delivery import Delivery, Piece
-from emulator.core.wire import Mark
-from emulator.dialects import openai, tgi
+from emulator.core.faultable import Delivery, Piece
+from emulator.core.http import Mark
 from emulator.faults import AnyFault, Fault
+from emulator.protocols import tgi
+from emulator.protocols.openai import messages
 from tests.parsed import JSON
 
 TEXTS = ("Hi", " 你", "\n")
@@ -23,7 +24,7 @@ TAIL = '"},"finish_reason":"stop"}],"usage":{"prompt_tokens":2,"completion_token
 PARTS = ((HEAD, 0), ("Hi", 1), (" 你", 2), ("\\n", 3), (TAIL, 3))
 JSON_TYPE = ("content-type", "application/json")
 
-FIELDS = openai.FIELDS | tgi.FIELDS
+FIELDS = messages.FIELDS | tgi.FIELDS
 MARKS = {4: Mark.FINISH, 5: Mark.USAGE, 6: Mark.DONE}
 
 STREAM = Delivery(

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from emulator.core.delivery import Delivery, Ending, join_writes
+from emulator.core.faultable import Delivery, Ending, join_writes
 from emulator.faults import AnyFault
 from tests.faults.deliveries import STREAM, WHOLE, make_fault
 from tests.parsed import JSON

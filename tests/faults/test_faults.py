@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.core.delivery import Delivery, Ending, join_writes
+from emulator.core.faultable import Delivery, Ending, join_writes
 from tests.faults.deliveries import EVENTS, HEAD, JSON_TYPE, STREAM, WHOLE, body_until, make_fault, starts
 from tests.parsed import JSON
 

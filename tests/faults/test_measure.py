@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.core.http import Event, FieldNames, Mark, WireResponse, WireStream
 from emulator.core.json import dump_json, dump_text
 from emulator.core.plan import Choice, Plan, Span, Words
-from emulator.core.wire import Event, FieldNames, Mark, WireResponse, WireStream
 from emulator.faults import measure
-from emulator.faults.json_text import find_texts
+from emulator.faults.json_edit import find_texts
 
 TOKENS = ("Hel", "lo", " ", "你", "", "好", "\n", "end.")
 

@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from emulator.core.delivery import Delivery, Ending, join_writes
+from emulator.core.faultable import Delivery, Ending, join_writes
 from emulator.faults import bend_all
 from tests.faults.deliveries import STREAM, WHOLE, make_fault, starts
 from tests.faults.test_both import TABLE

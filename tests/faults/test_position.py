@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.core.delivery import Delivery
+from emulator.core.faultable import Delivery
 from emulator.faults.position import Positioned
 from tests.faults.deliveries import HEAD, STREAM, WHOLE, body_until, make_fault, starts
 from tests.parsed import JSON

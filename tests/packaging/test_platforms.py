@@ -11,7 +11,7 @@ from tests.platforms import CANNOT, find_reason
 ROOT = Path(__file__).parents[2]
 POSIX_MODULES = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios", "tty"}
 POSIX_NAMES = {"SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2", "SO_REUSEPORT", "AF_UNIX"}
-BY_HAND = {"tests/soak/streams.py", "tests/hostile/__main__.py"}  # programs that no test imports
+BY_HAND = {"tests/tools/soak/streams.py", "tests/tools/attack/__main__.py"}  # programs that no test imports
 
 
 @pytest.mark.parametrize("system", CANNOT)

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from emulator.server.told.log import AccessLog
+from emulator.observability.access_log import AccessLog
 from tests.conftest import Start
 from tests.control.asking import control
+from tests.handler.shared import open_replicas, steer
+from tests.handler.toy import TOY
 from tests.redaction.table import ROWS, Row
 from tests.saved import read_details
-from tests.server.shared import open_replicas, steer
-from tests.server.toy import TOY
 from tests.wire import Running
 
 RULES = """
@@ -108,7 +108,7 @@ async def test_no_credential_is_in_the_log(toy: Running, as_json: bool) -> None:
 
 async def test_no_credential_is_in_a_span(start: Start) -> None:
     pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
-    from tests.server.told.test_spans import Collector
+    from tests.observability.test_spans import Collector
 
     collector = Collector()
     running = await start(RULES, vendors=[TOY], spans=collector.spans)

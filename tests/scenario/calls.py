@@ -1,8 +1,8 @@
 """Calls as rules see them."""
 
-from emulator.core.call import ChatAsk, CompletionAsk, EmbeddingAsk, Message, Sampling, Tool
+from emulator.core.requests import ChatAsk, CompletionAsk, EmbeddingAsk, Message, Sampling, Tool
 from emulator.scenario.load import load_text
-from emulator.scenario.match import Facts, Matcher, compile_rules
+from emulator.scenario.matching import Facts, Matcher, compile_rules
 from tests.parsed import JSON
 
 BODY: JSON = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_library, load_text
+from emulator.scenario.parsed import ScenarioError
 
 _RULE = "rules:\n- name: r\n  when: {prompt: {regex: '%s'}}\n  pass: true"
 _FIXED = "rules: [{name: r, reply: {%s}}]"

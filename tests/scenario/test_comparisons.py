@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.scenario.comparisons import same_json
+from emulator.scenario.matchers import same_json
 from tests.parsed import JSON
 
 json_values = st.recursive(

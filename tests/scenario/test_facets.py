@@ -3,10 +3,10 @@
 import pytest
 
 from emulator.scenario.conditions import GROUPS, NAMED_FACETS
-from emulator.scenario.facets import FACETS
-from emulator.scenario.match import Facts
-from emulator.scenario.schema import When
-from emulator.state.memory import MemoryState
+from emulator.scenario.matchers import FACETS
+from emulator.scenario.matching import Facts
+from emulator.scenario.models import When
+from emulator.storage.memory import MemoryState
 from tests.scenario.calls import CHAT, COMPLETION, EMBEDDING, GRAMMAR, MODELS, PATTERN, PLAIN, TOKENS, rules
 
 

@@ -6,16 +6,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from emulator.core.call import Deployment
 from emulator.core.quota import Charge, Quota
+from emulator.core.requests import Deployment
 from emulator.scenario.conditions import When
-from emulator.scenario.cover import covers
-from emulator.scenario.facets import Facts, compile_when
 from emulator.scenario.lint import lint
 from emulator.scenario.load import load_scenario, load_text
-from emulator.scenario.quota_cover import is_stricter
-from emulator.scenario.schema import Limit
-from emulator.state.memory import MemoryState
+from emulator.scenario.matchers import Facts, compile_when
+from emulator.scenario.models import Limit
+from emulator.scenario.shadowing import covers, is_stricter
+from emulator.storage.memory import MemoryState
 from tests.scenario.texts import write
 
 VENDORS = ("databricks", "azure")

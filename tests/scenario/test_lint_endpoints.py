@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.scenario.lint_endpoints import find_unknown_endpoints
+from emulator.scenario.lint import find_unknown_endpoints
 from emulator.scenario.load import load_text
 
 ROUTES = {

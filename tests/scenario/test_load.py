@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario.errors import ScenarioError
-from emulator.scenario.load import find_files, load_library, load_paths, load_scenario, select
-from emulator.scenario.mistakes import Row
-from emulator.scenario.schema import BUILT_IN
-from emulator.scenario.shipped import find_shipped
+from emulator.scenario.errors import Row
+from emulator.scenario.load import find_files, find_shipped, load_library, load_paths, load_scenario, select
+from emulator.scenario.models import BUILT_IN
+from emulator.scenario.parsed import ScenarioError
 from tests.scenario.texts import HEAD, write
 
 # Several files

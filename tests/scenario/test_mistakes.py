@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core.json import Object
-from emulator.scenario.errors import ScenarioError
+from emulator.scenario.errors import Row
 from emulator.scenario.load import load_text
-from emulator.scenario.mistakes import Row
-from emulator.scenario.schema import Scenario
+from emulator.scenario.models import Scenario
+from emulator.scenario.parsed import ScenarioError
 from tests.scenario.texts import HEAD, rows_of
 
 

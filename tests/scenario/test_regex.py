@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
+from emulator.scenario.parsed import ScenarioError
 from emulator.scenario.regex import LONGEST, MOST_STEPS, Cache, Expressions, RegexError, compile_regex
 
 

@@ -5,13 +5,12 @@ from dataclasses import fields
 
 import pytest
 
-from emulator.core.call import Deployment
 from emulator.core.errors import ErrorKind
 from emulator.core.json import Object, as_object
+from emulator.core.requests import Deployment
 from emulator.scenario.conditions import NAMED_FACETS
-from emulator.scenario.mistakes import nearest
-from emulator.scenario.schema import schema_json
-from emulator.scenario.words import MEANT
+from emulator.scenario.errors import MEANT, nearest
+from emulator.scenario.models import schema_json
 from emulator.vendors import VENDORS
 from tests.scenario.texts import rows_of
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario.errors import ScenarioError
 from emulator.scenario.load import load_text
+from emulator.scenario.parsed import ScenarioError
 
 HEAD = "version: 1\n"
 

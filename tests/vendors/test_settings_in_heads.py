@@ -9,12 +9,12 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from emulator.scenario.errors import ScenarioError
+from emulator.runtime.services import check_vendors
 from emulator.scenario.load import load_text
-from emulator.server.world.serving import check_vendors
+from emulator.scenario.parsed import ScenarioError
 from emulator.vendors import VENDORS
 from tests.conftest import Start
-from tests.fuzz.requests import list_seeds
+from tests.tools.fuzz.requests import list_seeds
 
 EVIL = "a\r\nX-Evil: 1"
 HEADERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from emulator.core.room import remember
+from emulator.core.cache import remember
 
 Place = Literal["header", "field", "member", "variable"]
 """Where a value stands. ``field``: in a query, a form, multipart or a URL. ``variable``: in an environment."""

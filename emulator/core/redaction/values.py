@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, unquote, unquote_plus
 
+from emulator.core.http import WireRequest
+from emulator.core.redaction.credentials import CutCredential, cut
 from emulator.core.redaction.document import redact_document
 from emulator.core.redaction.names import Place, is_secret_name, list_words
-from emulator.core.secret import CutCredential, cut
-from emulator.core.wire import WireRequest
 
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s+(.+)", re.DOTALL)
 _SCHEMES = list_words(

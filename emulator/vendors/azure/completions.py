@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator
 
-from emulator.core.call import CompletionAsk
+from emulator.core.dataclass import record
+from emulator.core.http import Event, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
-from emulator.core.seed import draw_alphanumeric, draw_hex
+from emulator.core.requests import CompletionAsk
+from emulator.core.rng import draw_alphanumeric, draw_hex
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
-from emulator.dialects import sse
-from emulator.dialects.sse import quote
-from emulator.dialects.walk import DONE, FINISH, PLAIN, USAGE, Run, interleave, last_due, speak
+from emulator.encoding import sse
+from emulator.encoding.sse import quote
+from emulator.protocols.choice_events import DONE, FINISH, PLAIN, USAGE, Run, interleave, last_due, speak
+from emulator.vendors.azure.bodies import CompletionRequest, StrictCompletionRequest, check_tokens, read_texts
 from emulator.vendors.azure.chat.shapes import count_usage, shape_harms, shape_prompt_results
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extras import CompletionExtras, StrictCompletionExtras
-from emulator.vendors.azure.fields import CompletionRequest, StrictCompletionRequest, check_tokens, read_texts
-from emulator.vendors.azure.habits import AzureService, Habits
+from emulator.vendors.azure.extra_parameters import CompletionExtras, StrictCompletionExtras
 from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.profile import AzureService, Habits
 from emulator.vendors.azure.request import admit, read_extras
 from emulator.vendors.azure.sampling import check_penalties, find_beyond_range, limit_tokens, read_sampling
 

@@ -8,8 +8,8 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON
-from emulator.core.wire import WireRequest
 from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.settings import AzureSettings
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from emulator.core.call import EmbeddingAsk
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError
+from emulator.core.http import Headers, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, as_array, as_number, dump_json
 from emulator.core.plan import Plan
-from emulator.core.record import record
-from emulator.core.seed import draw_uuid
+from emulator.core.requests import EmbeddingAsk
+from emulator.core.rng import draw_uuid
 from emulator.core.vendor import Call
-from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
-from emulator.dialects import floats
-from emulator.vendors.azure.catalogue import model_name
-from emulator.vendors.azure.chat.messages import check_data
-from emulator.vendors.azure.decoder import validate
-from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.fields import (
+from emulator.encoding import floats
+from emulator.vendors.azure.bodies import (
     EmbeddingOptions,
     EmbeddingRequest,
     ImageEmbeddingRequest,
@@ -30,13 +26,17 @@ from emulator.vendors.azure.fields import (
     check_tokens,
     read_texts,
 )
-from emulator.vendors.azure.habits import AzureService, Habits
+from emulator.vendors.azure.chat.messages import check_data
+from emulator.vendors.azure.decoder import validate
+from emulator.vendors.azure.errors import refusals
 from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.models import model_name
+from emulator.vendors.azure.profile import AzureService, Habits
 from emulator.vendors.azure.request import Query, admit, read_extras
-from emulator.vendors.azure.surface import read_surface
+from emulator.vendors.azure.url_kind import read_surface
 
 if TYPE_CHECKING:
-    from emulator.dialects.floats import Rows
+    from emulator.encoding.floats import Rows
 
 MAX_INPUTS = 1024
 MAX_OPENAI_INPUTS = 2048  # learn.microsoft.com, "Azure OpenAI quotas and limits"

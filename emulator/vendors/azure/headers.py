@@ -5,12 +5,12 @@ Source: Azure/azure-sdk-assets, recorded traffic of the Python, .NET and JavaScr
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from emulator.core.http import Headers, WireRequest
 from emulator.core.json import JSON, as_array, as_integer, as_text
 from emulator.core.plan import Plan, Usage
 from emulator.core.quota import Balance
-from emulator.core.seed import form_uuid, prepare
-from emulator.core.wire import Headers, WireRequest
-from emulator.vendors.azure.habits import Habits
+from emulator.core.rng import form_uuid, prepare
+from emulator.vendors.azure.profile import Habits
 
 JSON_TYPE = ("Content-Type", "application/json")
 STREAM_TYPE = ("Content-Type", "text/event-stream; charset=utf-8")

@@ -11,24 +11,23 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator
 
-from emulator.core.call import EmbeddingAsk
-from emulator.core.digits import read_whole
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Event, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Plan
-from emulator.core.record import record
-from emulator.core.seed import derive, draw_integer, draw_uuid
+from emulator.core.requests import EmbeddingAsk
+from emulator.core.rng import derive, draw_integer, draw_uuid
+from emulator.core.text import read_whole
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
-from emulator.dialects.picture import PAINTERS
-from emulator.dialects.png import draw_png
-from emulator.dialects.sse import frame
-from emulator.dialects.walk import FINISH, PLAIN, USAGE
+from emulator.encoding.images import PAINTERS, draw_png
+from emulator.encoding.sse import frame
+from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
 from emulator.vendors.azure.chat.shapes import HARMS, UNSEEN
 from emulator.vendors.azure.decoder import Integer, WireModel, validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import AzureService, Habits
 from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.profile import AzureService, Habits
 from emulator.vendors.azure.request import Query, admit, read_extras
 
 _LARGEST = 4096  # pixels of a side

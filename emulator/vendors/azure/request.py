@@ -4,18 +4,18 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 
-from emulator.core.call import Deployment, Task
+from emulator.core.cache import remember
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, Object, as_object
-from emulator.core.record import record
-from emulator.core.room import remember
-from emulator.core.wire import WireRequest
-from emulator.dialects.auth import bearer_token
+from emulator.core.requests import Deployment, Task
+from emulator.protocols.auth import bearer_token
 from emulator.vendors.azure.decoder import read_body
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import AzureService, Habits
+from emulator.vendors.azure.profile import AzureService, Habits
 from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.surface import INFERENCE, RESPONSES, Kind, Surface, read_surface
+from emulator.vendors.azure.url_kind import INFERENCE, RESPONSES, Kind, Surface, read_surface
 
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?", re.ASCII)
 _OPTIONS = {

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
+from emulator.core.http import WireRequest
 from emulator.core.vendor import Endpoint, Parsed, ShortCut, Vendor
-from emulator.core.wire import WireRequest
-from emulator.dialects import openai
-from emulator.vendors.azure.catalogue import list_deployments
+from emulator.protocols.openai import messages
+from emulator.vendors.azure.chat.fast_parse import read_plain
 from emulator.vendors.azure.chat.parse import parse_chat
-from emulator.vendors.azure.chat.plain import read_plain
 from emulator.vendors.azure.chat.stored import (
     delete_stored,
     list_messages,
@@ -18,20 +17,21 @@ from emulator.vendors.azure.chat.stored import (
 from emulator.vendors.azure.completions import parse_completions
 from emulator.vendors.azure.embeddings import parse_embeddings, parse_image_embeddings
 from emulator.vendors.azure.errors.render import render_error, render_late_error
-from emulator.vendors.azure.habits import AzureService, ByProfile, prepare
 from emulator.vendors.azure.images import fetch_image, parse_images
-from emulator.vendors.azure.native.anthropic import count_tokens, parse_messages
-from emulator.vendors.azure.native.rerank import parse_rerank
+from emulator.vendors.azure.info import parse_health, parse_info, parse_swagger
+from emulator.vendors.azure.management.entra import describe_instance, describe_tenant, list_keys, parse_token
+from emulator.vendors.azure.management.models import list_models, retrieve_model
+from emulator.vendors.azure.management.project import get_connection, get_deployment, list_connections, open_connection
+from emulator.vendors.azure.management.project import list_deployments as list_of_project
+from emulator.vendors.azure.models import list_deployments
+from emulator.vendors.azure.passthrough.anthropic import count_tokens, parse_messages
+from emulator.vendors.azure.passthrough.rerank import parse_rerank
+from emulator.vendors.azure.profile import AzureService, ByProfile, prepare
 from emulator.vendors.azure.request import authenticate
-from emulator.vendors.azure.resource.entra import describe_instance, describe_tenant, list_keys, parse_token
-from emulator.vendors.azure.resource.info import parse_health, parse_info, parse_swagger
-from emulator.vendors.azure.resource.models import list_models, retrieve_model
-from emulator.vendors.azure.resource.project import get_connection, get_deployment, list_connections, open_connection
-from emulator.vendors.azure.resource.project import list_deployments as list_of_project
-from emulator.vendors.azure.responses.kept import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.responses.parse import count_input, parse_responses
+from emulator.vendors.azure.responses.stored import cancel, delete, list_input, retrieve
 from emulator.vendors.azure.settings import AzureSettings
-from emulator.vendors.azure.surface import name_provider
+from emulator.vendors.azure.url_kind import name_provider
 
 AzureEndpoint = Endpoint[AzureSettings, ByProfile]
 Parse = Callable[[WireRequest, AzureService], Parsed]
@@ -108,7 +108,7 @@ VENDOR = Vendor(
     render_error=render_error,
     render_late_error=render_late_error,
     prepare=prepare,
-    fields=openai.FIELDS,
+    fields=messages.FIELDS,
     reads=("Content-Type", "extra-parameters", "azureml-model-deployment", "x-ms-model-mesh-model-name"),
     provider=name_provider,
 )

@@ -8,13 +8,13 @@ from typing import Annotated
 from pydantic import Field
 from pydantic_core import ErrorDetails
 
-from emulator.core.call import Deployment, Sampling
 from emulator.core.json import JSON
-from emulator.vendors.azure.catalogue import model_name
+from emulator.core.requests import Deployment, Sampling
 from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extras import SharedExtras
-from emulator.vendors.azure.habits import Habits
+from emulator.vendors.azure.extra_parameters import SharedExtras
+from emulator.vendors.azure.models import model_name
+from emulator.vendors.azure.profile import Habits
 from emulator.vendors.azure.settings import AzureSettings
 
 Penalty = Annotated[float, Field(ge=-2, le=2)]

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.core.call import CompletionAsk
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Event, Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
-from emulator.core.seed import draw_uuid
+from emulator.core.requests import CompletionAsk
+from emulator.core.rng import draw_uuid
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
-from emulator.dialects.sse import DONE, quote
-from emulator.dialects.walk import FINISH, PLAIN, Closed, Opened, Run, gather, interleave, last_due, speak, walk
+from emulator.encoding.sse import DONE, quote
+from emulator.protocols.choice_events import (
+    FINISH,
+    PLAIN,
+    Closed,
+    Opened,
+    Run,
+    gather,
+    interleave,
+    last_due,
+    speak,
+    walk,
+)
 from emulator.vendors.databricks.chat.fields import COMMON, TOLERATED
 from emulator.vendors.databricks.chat.shapes import dump_counts, dump_usage, shape_usage
 from emulator.vendors.databricks.decoder import (
@@ -31,8 +42,8 @@ from emulator.vendors.databricks.decoder import (
     Struct,
     refusal,
 )
-from emulator.vendors.databricks.habits import AnswerStyle, DatabricksService
 from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
 from emulator.vendors.databricks.request import Query, find_by_model
 from emulator.vendors.databricks.sampling import (
     check_output_limit,

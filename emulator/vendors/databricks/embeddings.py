@@ -5,20 +5,20 @@ Source: Databricks, "Foundation model REST API reference", embedding task.
 
 from __future__ import annotations
 
-from emulator.core.call import EmbeddingAsk
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.record import record
-from emulator.core.seed import draw_uuid
+from emulator.core.requests import EmbeddingAsk
+from emulator.core.rng import draw_uuid
 from emulator.core.vendor import Call
-from emulator.core.wire import Mark, WireRequest, WireResponse, WireStream
-from emulator.dialects.floats import dump_base64, dump_float32
-from emulator.dialects.sse import quote
+from emulator.encoding.floats import dump_base64, dump_float32
+from emulator.encoding.sse import quote
 from emulator.vendors.databricks.chat.fields import COMMON
 from emulator.vendors.databricks.decoder import INTEGER, STRING, TEXTS, Struct, refusal
-from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import Query, find_by_model
 from emulator.vendors.databricks.sampling import check_positive, count
 from emulator.vendors.databricks.settings import DatabricksSettings

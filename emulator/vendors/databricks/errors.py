@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON, Object, as_number, dump_json, dump_text, parse_json
-from emulator.core.record import record
-from emulator.core.seed import draw_uuid
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.sse import frame
+from emulator.core.rng import draw_uuid
+from emulator.encoding.sse import frame
 from emulator.vendors.databricks.chat.shapes import draw_response_id
-from emulator.vendors.databricks.habits import DatabricksService
 from emulator.vendors.databricks.headers import JSON_TYPE, base_headers
-from emulator.vendors.databricks.native.errors import frame_native, shape_native
+from emulator.vendors.databricks.management.external_errors import word_external
+from emulator.vendors.databricks.management.limits import name_limit
+from emulator.vendors.databricks.passthrough.errors import frame_native, shape_native
+from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.workspace.external import word_external
-from emulator.vendors.databricks.workspace.limits import name_limit
 
 NO_CREDENTIAL = "Credential was not sent or was of an unsupported type for this API."  # PipedreamHQ/pipedream#20701
 BAD_TOKEN = "Invalid access token."

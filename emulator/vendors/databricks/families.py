@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from emulator.core.call import Deployment
 from emulator.core.json import JSON
+from emulator.core.requests import Deployment
 
 Family = Literal["open", "gpt-oss", "claude", "gpt", "gemini"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from emulator.core.http import Headers, WireRequest, WireResponse
 from emulator.core.json import JSON, dump_json
-from emulator.core.seed import form_uuid, prepare
-from emulator.core.wire import Headers, WireRequest, WireResponse
+from emulator.core.rng import form_uuid, prepare
 from emulator.vendors.databricks.settings import DatabricksSettings
 
 _derive_name = prepare(..., "request")

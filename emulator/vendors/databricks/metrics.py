@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON, as_array, as_object
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
-from emulator.vendors.databricks.habits import DatabricksService
+from emulator.encoding.prometheus import CONTENT_TYPE, write_histogram, write_value
 from emulator.vendors.databricks.headers import base_headers
-from emulator.vendors.databricks.workspace.shapes import kept_of
-from emulator.vendors.databricks.workspace.view import find_managed
+from emulator.vendors.databricks.management.lookup import find_managed
+from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.profile import DatabricksService
 
 _BOUNDS = (5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10_000.0, 60_000.0)  # milliseconds
 _CONCURRENCY: Mapping[JSON, int] = {"Small": 4, "Medium": 16, "Large": 64}  # requests at once, by workload size

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.call import Deployment
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, Object, as_array, as_integer, as_object, as_text
-from emulator.core.record import record
-from emulator.core.seed import draw_uniform
-from emulator.core.wire import WireRequest
+from emulator.core.requests import Deployment
+from emulator.core.rng import draw_uniform
 from emulator.vendors.databricks.decoder import STRING, Struct, check_shape, refusal, type_refusal
 from emulator.vendors.databricks.errors import NO_ENDPOINT
 from emulator.vendors.databricks.families import Family, is_custom
-from emulator.vendors.databricks.habits import DatabricksService, Habits
+from emulator.vendors.databricks.management.lookup import Found, find
+from emulator.vendors.databricks.management.permission_levels import check_access
+from emulator.vendors.databricks.profile import DatabricksService, Habits
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.workspace.grants import check_access
-from emulator.vendors.databricks.workspace.view import Found, find
 
 _DEEPEST = 150  # levels; Go's own bound is 10,000
 

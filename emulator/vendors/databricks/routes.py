@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import FieldNames, WireRequest
 from emulator.core.vendor import Call, Endpoint, ShortCut, Vendor
-from emulator.core.wire import FieldNames, WireRequest
-from emulator.vendors.databricks import gateway
-from emulator.vendors.databricks.catalogue import list_deployments
+from emulator.vendors.databricks import gateway_routes
+from emulator.vendors.databricks.chat.fast_parse import read_plain
 from emulator.vendors.databricks.chat.parse import parse_chat, read_chat
-from emulator.vendors.databricks.chat.plain import read_plain
 from emulator.vendors.databricks.completions import parse_completions, read_completions
-from emulator.vendors.databricks.custom import read_predictions
 from emulator.vendors.databricks.embeddings import parse_embeddings, read_embeddings
 from emulator.vendors.databricks.errors import NO_ENDPOINT, render_error, render_late_error
 from emulator.vendors.databricks.families import is_agent, is_custom
-from emulator.vendors.databricks.habits import DatabricksService, Habits, prepare
-from emulator.vendors.databricks.native import anthropic, gemini
+from emulator.vendors.databricks.management import auth, discovery
+from emulator.vendors.databricks.management.gateway_policy import Parse, govern
+from emulator.vendors.databricks.management.routes import MANAGEMENT
+from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.models import list_deployments
+from emulator.vendors.databricks.passthrough import anthropic, gemini
+from emulator.vendors.databricks.predictions import read_predictions
+from emulator.vendors.databricks.profile import DatabricksService, Habits, prepare
 from emulator.vendors.databricks.request import find_named, find_ready
 from emulator.vendors.databricks.responses.parse import parse_responses, read_responses
 from emulator.vendors.databricks.settings import DatabricksSettings
-from emulator.vendors.databricks.workspace import auth, discovery
-from emulator.vendors.databricks.workspace.policy import Parse, govern
-from emulator.vendors.databricks.workspace.routes import MANAGEMENT
-from emulator.vendors.databricks.workspace.shapes import kept_of
 
 DatabricksEndpoint = Endpoint[DatabricksSettings, Habits]
 
@@ -106,7 +106,7 @@ def _list_endpoints() -> Iterable[DatabricksEndpoint]:
         yield from _both("POST", f"/serving-endpoints{path}", governed)
         if "{" not in path:
             yield from _both("POST", f"/serving-endpoints/v1{path}", governed)
-    for path, parse in gateway.INFERENCE:
+    for path, parse in gateway_routes.INFERENCE:
         yield from _both("POST", path, govern(parse))
     for prefix in ("/serving-endpoints", "/ai-gateway"):
         for path, parse in _NATIVE:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.core.call import Ask, Message, Sampling, Tool
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON, Object, as_number, as_text
+from emulator.core.requests import Ask, Message, Sampling, Tool
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.request import Query
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, as_object, as_text
-from emulator.dialects.strict import find_problem
+from emulator.protocols.openai.strict_schema import find_problem
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import Family
 from emulator.vendors.databricks.request import Query

@@ -6,27 +6,35 @@ Source: MindIE-LLM, ``single_req_vllm_openai_completions_infer_interface.cpp``.
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, count, islice, repeat
 
-from emulator.core.call import ANY_OBJECT, CompletionAsk
+from emulator.core.dataclass import record
+from emulator.core.http import Event, Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
-from emulator.core.record import record
+from emulator.core.requests import ANY_OBJECT, CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
-from emulator.dialects import sse
-from emulator.dialects.sse import quote
-from emulator.dialects.walk import PLAIN, interleave, last_due
-from emulator.vendors.mindie.answer import ENDED, clean, cut_at_id, quote_clean, quote_so_far, quote_token, time_tokens
+from emulator.encoding import sse
+from emulator.encoding.sse import quote
+from emulator.protocols.choice_events import PLAIN, interleave, last_due
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer
 from emulator.vendors.mindie.decoder import count_units, refusal
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
-from emulator.vendors.mindie.ids import read_id
 from emulator.vendors.mindie.options import read_options
+from emulator.vendors.mindie.postprocess import (
+    ENDED,
+    clean,
+    cut_at_id,
+    quote_clean,
+    quote_so_far,
+    quote_token,
+    time_tokens,
+)
 from emulator.vendors.mindie.request import MAX_PROMPT_TOKENS, check_headers, check_ids, measure_lengths, read_body
+from emulator.vendors.mindie.request_ids import read_id
 from emulator.vendors.mindie.sampling import (
     read_model,
 )
+from emulator.vendors.mindie.server_state import check_serving, list_served
 from emulator.vendors.mindie.settings import MindieService
-from emulator.vendors.mindie.state import check_serving, list_served
 
 _UNKNOWN = "Not found given model, please check modelName in config file."
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import DROPPED, WireRequest, WireResponse
 from emulator.core.json import JSON, dump_json
-from emulator.core.reasons import reason_phrase
-from emulator.core.wire import DROPPED, WireRequest, WireResponse
-from emulator.dialects.tgi import ERROR_TYPES
+from emulator.core.text import reason_phrase
+from emulator.protocols.tgi import ERROR_TYPES
 from emulator.vendors.mindie.headers import JSON_TYPE, closing_headers, coordinator_headers, relayed
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
 

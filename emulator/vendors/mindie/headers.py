@@ -5,11 +5,11 @@ Source: MindIE-LLM, ``utils/http_rest_resource.cpp`` and ``utils/random_generato
 
 from dataclasses import replace
 
+from emulator.core.dataclass import record
+from emulator.core.http import Headers, WireRequest, WireResponse, WireStream
 from emulator.core.plan import Plan
-from emulator.core.record import record
-from emulator.core.seed import prepare
+from emulator.core.rng import prepare
 from emulator.core.vendor import Codec
-from emulator.core.wire import Headers, WireRequest, WireResponse, WireStream
 
 JSON_TYPE = "application/json"
 _derive_uuid = prepare(..., "uuid")

@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from math import inf
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON, dump_json
 from emulator.core.vendor import Change, Write
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.tgi import find_served
+from emulator.protocols.tgi import find_served
 from emulator.vendors.mindie.decoder import refusal
 from emulator.vendors.mindie.headers import closing_headers
 from emulator.vendors.mindie.request import NO_JSON
-from emulator.vendors.mindie.settings import MindieService, MindieSettings
-from emulator.vendors.mindie.state import (
+from emulator.vendors.mindie.server_state import (
     ENGINE,
     NORMAL,
     PAUSED,
@@ -31,6 +30,7 @@ from emulator.vendors.mindie.state import (
     read_engine,
     read_role,
 )
+from emulator.vendors.mindie.settings import MindieService, MindieSettings
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _PATH = re.compile(r"(?:/(?:[\w\-.]+/)*[\w\-.]*/?)?|(?:[\w\-.]+/)*[\w\-.]*/?", re.ASCII)

@@ -7,14 +7,14 @@ hardware could tell stands at 0.
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.prometheus import CONTENT_TYPE, write_histogram, write_value
-from emulator.dialects.tgi import count_calls, count_running, count_waiting, find_served
-from emulator.vendors.mindie.catalogue import CACHE_BLOCKS, NODE, answer
+from emulator.encoding.prometheus import CONTENT_TYPE, write_histogram, write_value
+from emulator.protocols.tgi import count_calls, count_running, count_waiting, find_served
 from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.info import CACHE_BLOCKS, NODE, answer
+from emulator.vendors.mindie.server_state import check_serving
 from emulator.vendors.mindie.settings import MindieService
-from emulator.vendors.mindie.state import check_serving
 
 _TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _TPOT = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)

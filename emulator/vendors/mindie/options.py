@@ -3,10 +3,10 @@
 Source: MindIE-LLM, the ``SetupInferParams`` of both routes.
 """
 
-from emulator.core.call import Deployment
+from emulator.core.dataclass import record
 from emulator.core.json import JSON
-from emulator.core.record import record
-from emulator.dialects.openai import Format
+from emulator.core.requests import Deployment
+from emulator.protocols.openai.messages import Format
 from emulator.vendors.mindie.chat.fields import read_logprobs, read_response_format
 from emulator.vendors.mindie.decoder import Fields, read_boolean, read_unsigned, refusal
 from emulator.vendors.mindie.sampling import (
@@ -17,8 +17,8 @@ from emulator.vendors.mindie.sampling import (
     read_max_tokens,
     read_sampling,
 )
+from emulator.vendors.mindie.server_state import find_bounds
 from emulator.vendors.mindie.settings import MindieService
-from emulator.vendors.mindie.state import find_bounds
 
 MAX_LOGPROBS = 5  # of completions
 

@@ -6,15 +6,15 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``llm_manager_impl.cpp
 import re
 from collections.abc import Sequence
 
-from emulator.core.call import Deployment
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, check_json, parse_json
-from emulator.core.record import record
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.wire import WireRequest
+from emulator.core.requests import Deployment
+from emulator.core.vendor import Tokenizer
 from emulator.vendors.mindie.decoder import Fields, refusal
+from emulator.vendors.mindie.server_state import find_bounds, read_role
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
-from emulator.vendors.mindie.state import find_bounds, read_role
 
 MAX_PROMPT_TOKENS = 1048576
 BOM = b"\xef\xbb\xbf"  # the server's parser skips it

@@ -8,10 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import DROPPED, FieldNames, WireRequest, WireResponse
 from emulator.core.vendor import Call, Endpoint, Parsed, Plane, ShortCut, Vendor
-from emulator.core.wire import DROPPED, FieldNames, WireRequest, WireResponse
-from emulator.dialects import tgi
-from emulator.vendors.mindie.catalogue import (
+from emulator.protocols import tgi
+from emulator.vendors.mindie.chat.fast_parse import read_plain
+from emulator.vendors.mindie.chat.parse import parse_chat
+from emulator.vendors.mindie.completions import parse_completions
+from emulator.vendors.mindie.errors import render_error, render_late_error
+from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
+from emulator.vendors.mindie.headers import RelayedCodec
+from emulator.vendors.mindie.infer import parse_infer
+from emulator.vendors.mindie.info import (
     answer_health,
     answer_probe,
     answer_ready,
@@ -30,13 +37,6 @@ from emulator.vendors.mindie.catalogue import (
     show_server,
     show_status,
 )
-from emulator.vendors.mindie.chat.parse import parse_chat
-from emulator.vendors.mindie.chat.plain import read_plain
-from emulator.vendors.mindie.completions import parse_completions
-from emulator.vendors.mindie.errors import render_error, render_late_error
-from emulator.vendors.mindie.generate.parse import parse_generate_stream, parse_root
-from emulator.vendors.mindie.headers import RelayedCodec
-from emulator.vendors.mindie.ids import stop_infer
 from emulator.vendors.mindie.management import (
     handle_fault,
     load_adapter,
@@ -46,10 +46,10 @@ from emulator.vendors.mindie.management import (
     unload_adapter,
 )
 from emulator.vendors.mindie.metrics import show_metrics, show_metrics_json
-from emulator.vendors.mindie.native import parse_infer
 from emulator.vendors.mindie.request import check_relayed
+from emulator.vendors.mindie.request_ids import stop_infer
+from emulator.vendors.mindie.server_state import check_serving, is_idle, is_killed
 from emulator.vendors.mindie.settings import Bounds, MindieService, MindieSettings, prepare_bounds
-from emulator.vendors.mindie.state import check_serving, is_idle, is_killed
 from emulator.vendors.mindie.triton import PARSE_GENERATE, PARSE_STREAM, parse_token
 from emulator.vendors.mindie.vllm import parse_generate
 

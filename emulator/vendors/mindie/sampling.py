@@ -5,9 +5,8 @@ Source: MindIE-LLM, ``utils/infer_param.cpp`` and the ``SetupInferParams`` of ea
 
 from collections.abc import Mapping
 
-from emulator.core.call import Sampling
-from emulator.core.record import record
-from emulator.vendors.mindie.answer import Stops
+from emulator.core.dataclass import record
+from emulator.core.requests import Sampling
 from emulator.vendors.mindie.decoder import (
     MAX_INT32,
     Fields,
@@ -26,6 +25,7 @@ from emulator.vendors.mindie.generate.fields import (
     read_top_k,
     read_top_p,
 )
+from emulator.vendors.mindie.postprocess import Stops
 from emulator.vendors.mindie.settings import MindieSettings
 
 MAX_CHOICES = 128

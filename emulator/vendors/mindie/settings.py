@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from emulator.core.call import Deployment
+from emulator.core.dataclass import record
 from emulator.core.json import JSON
-from emulator.core.record import record
+from emulator.core.requests import Deployment
 from emulator.core.vendor import Service, VendorSettings
 
 _DEFAULT_ANSWER = 20

@@ -8,23 +8,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from emulator.core.call import CompletionAsk, Deployment
+from emulator.core.dataclass import record
 from emulator.core.errors import shorten
+from emulator.core.http import Event, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
+from emulator.core.requests import CompletionAsk, Deployment
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
-from emulator.dialects.sse import quote
-from emulator.dialects.walk import PLAIN
-from emulator.vendors.mindie.answer import ENDED, quote_so_far
+from emulator.encoding.sse import quote
+from emulator.protocols.choice_events import PLAIN
 from emulator.vendors.mindie.decoder import Fields, read_boolean, read_object, refusal
 from emulator.vendors.mindie.generate.fields import shape_sampling
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.shapes import name_finish
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
-from emulator.vendors.mindie.ids import RequestId, read_id
-from emulator.vendors.mindie.native import Form, read_native_parameters, show_times
+from emulator.vendors.mindie.infer import Form, read_native_parameters, show_times
+from emulator.vendors.mindie.postprocess import ENDED, quote_so_far
 from emulator.vendors.mindie.request import (
     MAX_PROMPT_TOKENS,
     Lengths,
@@ -35,8 +34,9 @@ from emulator.vendors.mindie.request import (
     measure_lengths,
     read_body,
 )
+from emulator.vendors.mindie.request_ids import RequestId, read_id
+from emulator.vendors.mindie.server_state import check_serving, find_bounds
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
-from emulator.vendors.mindie.state import check_serving, find_bounds
 
 MAX_NAME = 256
 _TEXT = Form(last=("details", "batch_size", "timeout"))

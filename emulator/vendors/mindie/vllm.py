@@ -7,25 +7,24 @@ Source: MindIE-LLM, ``http_wrapper/http_handler.cpp``, ``single_req_vllm_infer_i
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from emulator.core.call import CompletionAsk
+from emulator.core.dataclass import record
+from emulator.core.http import Event, WireRequest, WireResponse, WireStream
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Call
-from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
-from emulator.dialects.tgi import serves
-from emulator.dialects.walk import PLAIN
-from emulator.vendors.mindie.answer import Stops, clean, cut_at_id, time_tokens
+from emulator.core.requests import CompletionAsk
+from emulator.core.vendor import Call, Tokenizer
+from emulator.protocols.choice_events import PLAIN
+from emulator.protocols.tgi import serves
 from emulator.vendors.mindie.decoder import Fields, count_units, read_boolean, refusal
 from emulator.vendors.mindie.generate.inputs import TOO_LONG, read_inputs
 from emulator.vendors.mindie.generate.parse import parse_tgi
 from emulator.vendors.mindie.headers import closing_headers, stream_headers
-from emulator.vendors.mindie.ids import read_id
+from emulator.vendors.mindie.postprocess import Stops, clean, cut_at_id, time_tokens
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
+from emulator.vendors.mindie.request_ids import read_id
 from emulator.vendors.mindie.sampling import SamplingFields, read_max_tokens, read_sampling
+from emulator.vendors.mindie.server_state import check_serving, find_bounds, list_served
 from emulator.vendors.mindie.settings import MindieService
-from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
 MAX_MODEL_LENGTH = 256
 NEITHER_FORM = (

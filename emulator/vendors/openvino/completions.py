@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.core.call import CompletionAsk
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
 from emulator.core.plan import Choice, Logprob, Plan, PromptTokens
-from emulator.core.record import record
+from emulator.core.requests import CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.vendors.openvino.chat.fields import begin_fields, read_fields, read_first_fields
+from emulator.vendors.openvino.chat.shapes import finish_reason, format_logprob, put_in_text, render_body
+from emulator.vendors.openvino.chat.stream import ChunkTemplate, TextStream, takes_a_second_step
 from emulator.vendors.openvino.decoder import is_int32, quote, quote_long
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted, Fields, read_flag
 from emulator.vendors.openvino.sampling import settle_sampling
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.fields import begin_fields, read_fields, read_first_fields
-from emulator.vendors.openvino.text.shapes import finish_reason, format_logprob, put_in_text, render_body
-from emulator.vendors.openvino.text.stream import ChunkTemplate, TextStream, takes_a_second_step
 
 _QUICK = 8_192  # tokens of a prompt that is told; to word more takes some milliseconds
 

@@ -7,12 +7,12 @@ from math import copysign, inf, isfinite
 from struct import pack, unpack
 from typing import TypeGuard
 
+from emulator.core.cache import remember
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, TooMuch, dump_json, dump_string
-from emulator.core.room import remember
-from emulator.core.wire import WireRequest
-from emulator.dialects.usual import has_each_key_once
-from emulator.vendors.openvino.reader import TooDeepError, has_big_numbers, read_json
+from emulator.protocols.openai.fast_parse import has_each_key_once
+from emulator.vendors.openvino.rapidjson import TooDeepError, has_big_numbers, read_json
 from emulator.vendors.openvino.release import Release
 
 _LONGEST_ODD = 8 * 1024**2  # bytes

@@ -5,14 +5,14 @@ Source: model_server, src/embeddings/embeddings_api.cpp, and 2025.x tokenize_par
 
 from __future__ import annotations
 
-from emulator.core.call import EmbeddingAsk
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError
+from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
-from emulator.core.record import record
+from emulator.core.requests import EmbeddingAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
-from emulator.dialects.floats import dump_base64, dump_float64
+from emulator.encoding.floats import dump_base64, dump_float64
 from emulator.vendors.openvino.decoder import is_int32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted

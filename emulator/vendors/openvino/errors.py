@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from emulator.core.call import Deployment
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import dump_json
-from emulator.core.record import record
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import load_body, may_stream, quote
-from emulator.vendors.openvino.habits import OvmsService, Servable, name_node
+from emulator.vendors.openvino.profile import OvmsService, Servable, name_node
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.responses.shapes import render_failed
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.prometheus import write_histogram, write_labels
+from emulator.core.http import WireRequest, WireResponse
+from emulator.encoding.prometheus import write_histogram, write_labels
 from emulator.vendors.openvino.errors import path_refusal
-from emulator.vendors.openvino.habits import REFUSED, REJECTED, OvmsService
+from emulator.vendors.openvino.profile import REFUSED, REJECTED, OvmsService
 
 _BUCKETS = [round(10 * 1.8**step, 6) for step in range(30)]  # microseconds
 _METHODS = ("Unary", "Stream")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
 from emulator.core.json import Object, as_text
-from emulator.core.wire import WireRequest
+from emulator.core.requests import Deployment
 from emulator.vendors.openvino.decoder import body_refusal, load_body, may_stream
 from emulator.vendors.openvino.errors import name_asked, path_refusal, refusal
-from emulator.vendors.openvino.habits import REJECTED, OvmsService, Servable
-from emulator.vendors.openvino.media.forms import Form, read_form
+from emulator.vendors.openvino.media.multipart import Form, read_form
+from emulator.vendors.openvino.profile import REJECTED, OvmsService, Servable
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.settings import OpenVinoSettings
 

@@ -5,14 +5,14 @@ Source: model_server, src/rerank/rerank_api.cpp and rerank_calculator.cc.
 
 from __future__ import annotations
 
-from emulator.core.call import EmbeddingAsk
+from emulator.core.dataclass import record
+from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import Object
 from emulator.core.plan import Plan
-from emulator.core.record import record
+from emulator.core.requests import EmbeddingAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
-from emulator.dialects.floats import format_float
-from emulator.dialects.rerank import DIMENSIONS, score_documents
+from emulator.encoding.floats import format_float
+from emulator.protocols.rerank import DIMENSIONS, score_documents
 from emulator.vendors.openvino.decoder import is_int32, promote, quote_long
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted

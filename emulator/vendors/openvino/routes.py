@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.vendor import Call, Endpoint, ShortCut, Vendor
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects import openai
-from emulator.dialects.auth import bearer_token
-from emulator.vendors.openvino import catalogue
-from emulator.vendors.openvino.classic.kserve import parse_infer
-from emulator.vendors.openvino.classic.predict import parse_predict
-from emulator.vendors.openvino.classic.tensors import check_tensors
+from emulator.protocols.auth import bearer_token
+from emulator.protocols.openai import messages
+from emulator.vendors.openvino import info
+from emulator.vendors.openvino.chat.fast_parse import read_plain
+from emulator.vendors.openvino.chat.parse import parse_chat
 from emulator.vendors.openvino.completions import parse_completions
 from emulator.vendors.openvino.embeddings import parse_embeddings
 from emulator.vendors.openvino.errors import (
@@ -27,18 +26,19 @@ from emulator.vendors.openvino.errors import (
     render_error,
     render_late_error,
 )
-from emulator.vendors.openvino.habits import REFUSED, OvmsService, Servable, prepare
 from emulator.vendors.openvino.media.images import parse_images
-from emulator.vendors.openvino.media.listening import parse_listening
 from emulator.vendors.openvino.media.speech import parse_speech
+from emulator.vendors.openvino.media.transcription import parse_listening
 from emulator.vendors.openvino.metrics import show_metrics
+from emulator.vendors.openvino.profile import REFUSED, OvmsService, Servable, prepare
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Accepted, accept, is_generative
 from emulator.vendors.openvino.rerank import parse_rerank
 from emulator.vendors.openvino.responses.parse import parse_responses
 from emulator.vendors.openvino.settings import OpenVinoSettings
-from emulator.vendors.openvino.text.parse import parse_chat
-from emulator.vendors.openvino.text.plain import read_plain
+from emulator.vendors.openvino.tensors.kserve import parse_infer
+from emulator.vendors.openvino.tensors.predict import parse_predict
+from emulator.vendors.openvino.tensors.tensor import check_tensors
 from emulator.vendors.openvino.tokenize import answer_tokenize, tokenizes
 
 Parse = Callable[[WireRequest, OvmsService], Call | WireResponse]
@@ -111,15 +111,15 @@ def answer_options(request: WireRequest, service: OvmsService) -> WireResponse:
 def show_v1_models(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/models``: no servable's status, and the list of all since 2026.3."""
     if service.settings.release.since(2026, 3):
-        return catalogue.list_models(request, service)
+        return info.list_models(request, service)
     raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
 
 
 def show_v1_model(request: WireRequest, service: OvmsService) -> WireResponse:
     """``GET /v1/models/{name}``: a servable's status, and an entry of the list since 2026.3."""
     if service.settings.release.since(2026, 3):
-        return catalogue.show_listed(request, service)
-    return catalogue.show_status(request, service)
+        return info.show_listed(request, service)
+    return info.show_status(request, service)
 
 
 def post_v1(request: WireRequest, service: OvmsService) -> Call | WireResponse:
@@ -167,26 +167,26 @@ def _guard(parse: Parse) -> Parse:
 
 def _list_endpoints() -> tuple[Endpoint[OpenVinoSettings, Servable], ...]:
     rows: tuple[tuple[str, str, Parse], ...] = (
-        ("GET", "/v2", catalogue.show_server),
-        ("GET", "/v2/health/live", catalogue.show_live),
-        ("GET", "/v2/health/ready", catalogue.show_ready),
-        ("GET", "/v2/models/{name}", catalogue.show_model),
-        ("GET", "/v2/models/{name}/", catalogue.show_model),
-        ("GET", "/v2/models/{name}/versions/{version}", catalogue.show_model),
-        ("GET", "/v2/models/{name}/versions/{version}/", catalogue.show_model),
-        ("GET", "/v2/models/{name}/ready", catalogue.show_model_ready),
-        ("GET", "/v2/models/{name}/versions/{version}/ready", catalogue.show_model_ready),
+        ("GET", "/v2", info.show_server),
+        ("GET", "/v2/health/live", info.show_live),
+        ("GET", "/v2/health/ready", info.show_ready),
+        ("GET", "/v2/models/{name}", info.show_model),
+        ("GET", "/v2/models/{name}/", info.show_model),
+        ("GET", "/v2/models/{name}/versions/{version}", info.show_model),
+        ("GET", "/v2/models/{name}/versions/{version}/", info.show_model),
+        ("GET", "/v2/models/{name}/ready", info.show_model_ready),
+        ("GET", "/v2/models/{name}/versions/{version}/ready", info.show_model_ready),
         ("POST", "/v2/models/{name}/infer", parse_infer),
         ("POST", "/v2/models/{name}/versions/{version}/infer", parse_infer),
-        ("GET", "/v1/config", catalogue.show_config),
-        ("POST", "/v1/config/reload", catalogue.reload_config),
+        ("GET", "/v1/config", info.show_config),
+        ("POST", "/v1/config/reload", info.reload_config),
         ("GET", "/v1/models", show_v1_models),
         ("GET", "/v1/models/{name}", show_v1_model),
         ("GET", "/v1/models/{name}/{rest:path}", show_v1_model),
-        ("GET", "/v3/models", catalogue.list_models),
-        ("GET", "/v3/v1/models", catalogue.list_models),
-        ("GET", "/v3/v1/models/{id:path}", catalogue.show_listed),
-        ("GET", "/v3/models/{id:path}", catalogue.show_listed),
+        ("GET", "/v3/models", info.list_models),
+        ("GET", "/v3/v1/models", info.list_models),
+        ("GET", "/v3/v1/models/{id:path}", info.show_listed),
+        ("GET", "/v3/models/{id:path}", info.show_listed),
         ("GET", "/metrics", show_metrics),
         ("POST", "/v3/chat/completions", parse_generative),
         ("POST", "/v3/completions", parse_generative),
@@ -210,12 +210,12 @@ VENDOR = Vendor(
     title="OpenVINO Model Server",
     endpoints=_list_endpoints(),
     settings=OpenVinoSettings,
-    catalogue=catalogue.list_deployments,
+    catalogue=info.list_deployments,
     authenticate=authenticate,
     render_error=render_error,
     prepare=prepare,
     check_traits=check_tensors,
-    fields=openai.FIELDS,
+    fields=messages.FIELDS,
     body_limit=1024**3,
     date=False,
     lower_case=True,

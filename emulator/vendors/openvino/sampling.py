@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from emulator.core.call import Deployment, Sampling
 from emulator.core.errors import EmulatedError, ErrorKind
 from emulator.core.json import JSON
+from emulator.core.requests import Deployment, Sampling
 from emulator.vendors.openvino.decoder import is_int32, is_int64, is_number, is_uint32, promote, read_double
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.habits import Servable
+from emulator.vendors.openvino.profile import Servable
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Fields
 

@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from emulator.core.http import Headers
 from emulator.core.json import JSON
-from emulator.core.values import HeaderValue
+from emulator.core.units import HeaderValue
 from emulator.core.vendor import VendorSettings
-from emulator.core.wire import Headers
 from emulator.vendors.openvino.release import (
     RELEASES,
     ChunkSplit,

@@ -5,9 +5,9 @@ Source: model_server, src/tokenize/tokenize_parser.cpp.
 
 from __future__ import annotations
 
+from emulator.core.http import WireResponse
 from emulator.core.json import Object, dump_json
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.wire import WireResponse
+from emulator.core.vendor import Tokenizer
 from emulator.vendors.openvino.decoder import is_uint32
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted

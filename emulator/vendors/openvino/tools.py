@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from emulator.core.call import Tool
+from emulator.core.dataclass import record
 from emulator.core.json import JSON, Object, as_object, as_text
-from emulator.core.record import record
-from emulator.dialects.openai import read_tool
+from emulator.core.requests import Tool
+from emulator.protocols.openai.messages import read_tool
+from emulator.vendors.openvino.chat.checks import checks_of
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
-from emulator.vendors.openvino.text.checks import checks_of
 
 _KEPT = ("auto", "required")
 

@@ -6,23 +6,23 @@ Source: text-generation-inference, ``router/src/lib.rs`` (CompletionRequest) and
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from emulator.core.call import CompletionAsk
+from emulator.core.dataclass import record
+from emulator.core.http import Event, Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
+from emulator.core.requests import CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, Mark, WireRequest, WireResponse, WireStream
-from emulator.dialects.sse import DONE, frame, quote
-from emulator.dialects.tgi import check_ready, report_counts, serves
-from emulator.dialects.walk import FINISH, PLAIN, USAGE, ends, interleave
+from emulator.encoding.sse import DONE, frame, quote
+from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, ends, interleave
+from emulator.protocols.tgi import check_ready, report_counts, serves
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.alive import keep_alive
 from emulator.vendors.tgi.chat.shapes import name_finish, shape_usage
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import early_refusal
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.generate.shapes import finish_reason
 from emulator.vendors.tgi.headers import answer_headers, stream_headers
+from emulator.vendors.tgi.keepalive import keep_alive
 from emulator.vendors.tgi.request import validate
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 

@@ -13,9 +13,18 @@ from functools import partial
 from typing import TypeVar
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, parse_json
-from emulator.core.wire import WireRequest
-from emulator.vendors.tgi.places import Path, Repeating, end_first, find_begun, is_far, keep_repeated, lead, place
+from emulator.vendors.tgi.json_positions import (
+    Path,
+    Repeating,
+    end_first,
+    find_begun,
+    is_far,
+    keep_repeated,
+    lead,
+    place,
+)
 
 T = TypeVar("T")
 Type = Callable[[JSON], T]

@@ -9,12 +9,12 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Headers, WireRequest, WireResponse
 from emulator.core.json import JSON, Object, dump_json
-from emulator.core.record import record
-from emulator.core.wire import Headers, WireRequest, WireResponse
-from emulator.dialects.sse import DONE
-from emulator.dialects.tgi import ERROR_TYPES
+from emulator.encoding.sse import DONE
+from emulator.protocols.tgi import ERROR_TYPES
 from emulator.vendors.tgi.headers import CORS, JSON_HEADERS, TEXT_HEADERS, stream_headers
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 

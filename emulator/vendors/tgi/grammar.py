@@ -5,8 +5,8 @@ Source: text-generation-inference, ``router/src/lib.rs`` (GrammarType) and ``rou
 
 from typing import Literal
 
+from emulator.core.dataclass import record
 from emulator.core.json import JSON, parse_json
-from emulator.core.record import record
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field, Mismatch
 from emulator.vendors.tgi.errors import refusal

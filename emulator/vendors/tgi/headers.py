@@ -3,9 +3,9 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
+from emulator.core.http import Headers
 from emulator.core.plan import Plan
-from emulator.core.wire import Headers
-from emulator.dialects.tgi import report_counts
+from emulator.protocols.tgi import report_counts
 from emulator.vendors.tgi.settings import TgiSettings
 
 CORS: Headers = (

@@ -8,9 +8,9 @@ token, and a decode step for each further one.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.prometheus import write_histogram, write_number, write_value
-from emulator.dialects.tgi import count_calls, count_running, count_waiting
+from emulator.core.http import WireRequest, WireResponse
+from emulator.encoding.prometheus import write_histogram, write_number, write_value
+from emulator.protocols.tgi import count_calls, count_running, count_waiting
 from emulator.vendors.tgi.headers import TEXT_HEADERS
 from emulator.vendors.tgi.settings import TgiService
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import get_args, get_origin, get_type_hints
 
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON, Object, dump_json
-from emulator.core.wire import WireRequest, WireResponse
 from emulator.vendors.tgi.chat.fields import ChatRequest
 from emulator.vendors.tgi.completions import CompletionRequest
 from emulator.vendors.tgi.generate.fields import NEW, Parameters

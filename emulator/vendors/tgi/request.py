@@ -3,13 +3,13 @@
 Source: text-generation-inference, ``router/src/validation.rs``.
 """
 
-from emulator.core.call import CompletionAsk, Deployment, Sampling
-from emulator.core.record import record
-from emulator.dialects.tgi import join_prompt, split_prompt
+from emulator.core.dataclass import record
+from emulator.core.requests import CompletionAsk, Deployment, Sampling
+from emulator.protocols.tgi import join_prompt, split_prompt
 from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.grammar import Grammar, read_grammar
-from emulator.vendors.tgi.pictures import sees, take_pictures
+from emulator.vendors.tgi.images import sees, take_pictures
 from emulator.vendors.tgi.sampling import check_best_of, check_sampling, samples, shape_sampling
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
 

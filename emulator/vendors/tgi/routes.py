@@ -6,15 +6,15 @@ Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; rele
 from collections.abc import Callable, Mapping
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.secret import is_folded
+from emulator.core.http import WireRequest
+from emulator.core.redaction.credentials import is_folded
 from emulator.core.vendor import Call, Endpoint, Parsed, ShortCut, Vendor, no_habits
-from emulator.core.wire import WireRequest
-from emulator.dialects import openai, tgi
+from emulator.protocols import tgi
+from emulator.protocols.openai import messages
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.catalogue import answer_health, answer_info, answer_models, list_deployments
+from emulator.vendors.tgi.chat.fast_parse import read_plain
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
 from emulator.vendors.tgi.chat.parse import parse_chat, parse_chat_body
-from emulator.vendors.tgi.chat.plain import read_plain
 from emulator.vendors.tgi.completions import (
     COMPLETION_REQUEST,
     CompletionRequest,
@@ -24,6 +24,7 @@ from emulator.vendors.tgi.completions import (
 from emulator.vendors.tgi.errors import PAYLOAD_LIMIT, render_error, render_late_error
 from emulator.vendors.tgi.generate.fields import COMPAT, GenerateRequest
 from emulator.vendors.tgi.generate.parse import parse_compat, parse_generate, parse_generate_stream, parse_root
+from emulator.vendors.tgi.info import answer_health, answer_info, answer_models, list_deployments
 from emulator.vendors.tgi.metrics import answer_metrics
 from emulator.vendors.tgi.openapi import answer_docs, answer_document, redirect_to_docs
 from emulator.vendors.tgi.settings import TgiService, TgiSettings
@@ -130,7 +131,7 @@ VENDOR = Vendor(
     authenticate=admit,
     render_error=render_error,
     render_late_error=render_late_error,
-    fields=openai.FIELDS | tgi.FIELDS,
+    fields=messages.FIELDS | tgi.FIELDS,
     body_limit=PAYLOAD_LIMIT,
     reads=("Content-Type",),
 )

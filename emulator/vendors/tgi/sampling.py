@@ -5,8 +5,8 @@ Source: text-generation-inference, ``router/src/validation.rs``.
 
 from collections.abc import Callable, Sequence
 
-from emulator.core.call import Sampling
 from emulator.core.json import JSON
+from emulator.core.requests import Sampling
 from emulator.vendors.tgi.errors import refusal
 from emulator.vendors.tgi.generate.fields import Parameters
 from emulator.vendors.tgi.settings import TgiSettings

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from emulator.core.json import JSON
-from emulator.core.values import HeaderValue
+from emulator.core.units import HeaderValue
 from emulator.core.vendor import Service, VendorSettings
 
 MODEL = "mistralai/Mistral-7B-Instruct-v0.2"

@@ -3,10 +3,10 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON, dump_json
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.openai import read_message
-from emulator.dialects.tgi import check_ready, find_served
+from emulator.protocols.openai.messages import read_message
+from emulator.protocols.tgi import check_ready, find_served
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST
 from emulator.vendors.tgi.generate.fields import PLAIN

@@ -5,11 +5,11 @@ Source: text-generation-inference, ``router/src/lib.rs`` and ``router/src/infer/
 
 from typing import TypeVar
 
-from emulator.core.call import Tool
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
-from emulator.core.record import record
-from emulator.dialects.openai import ToolChoice
+from emulator.core.requests import Tool
+from emulator.protocols.openai.messages import ToolChoice
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.errors import early_refusal

@@ -6,21 +6,21 @@ Source: text-generation-inference, ``router/src/vertex.rs``.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.core.call import Ask, CompletionAsk, Deployment
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse, WireStream
 from emulator.core.json import dump_json
 from emulator.core.plan import Plan
-from emulator.core.record import record
+from emulator.core.requests import Ask, CompletionAsk, Deployment
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse, WireStream
-from emulator.dialects.tgi import check_ready, serves
+from emulator.protocols.tgi import check_ready, serves
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
 from emulator.vendors.tgi.chat.parse import constrain, read_ask, read_parameters
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.generate.fields import PARAMETERS, Parameters
 from emulator.vendors.tgi.headers import JSON_HEADERS
-from emulator.vendors.tgi.pictures import sees
+from emulator.vendors.tgi.images import sees
 from emulator.vendors.tgi.request import Prompt, Validated, validate
 from emulator.vendors.tgi.settings import TgiService
 

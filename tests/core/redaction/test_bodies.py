@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
+from emulator.core.http import WireRequest
 from emulator.core.redaction.bodies import redact_body, redact_events
 from emulator.core.redaction.values import redact, redact_request
-from emulator.core.wire import WireRequest
 from tests.parsed import JSON
 
 READABLE = (

@@ -7,15 +7,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 from multidict import CIMultiDict
 
-from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError
+from emulator.core.http import WireRequest, WireResponse, WireStream
 from emulator.core.json import dump_json
+from emulator.core.requests import ChatAsk
 from emulator.core.vendor import Call, Change
-from emulator.core.wire import WireRequest, WireResponse, WireStream
+from emulator.http.routing import Router
 from emulator.scenario.load import load_text
-from emulator.server.routing import Router
-from emulator.server.world.build import build
-from emulator.vendors.azure.habits import AzureService
+from emulator.serve.application import build
+from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.routes import VENDOR
 from tests.parsed import JSON, parse_json
 from tests.reference import Piece

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import CompletionAsk, Sampling
+from emulator.core.requests import CompletionAsk, Sampling
 from tests.conftest import Start
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import REQUEST, plan_of, say

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from emulator.core.call import EmbeddingAsk
+from emulator.core.requests import EmbeddingAsk
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.azure.service import VERSION, accept, refuse

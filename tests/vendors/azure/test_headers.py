@@ -4,7 +4,7 @@ import pytest
 from multidict import CIMultiDict
 
 from emulator.core.vendor import Call
-from emulator.server.routing import Router
+from emulator.http.routing import Router
 from emulator.vendors.azure.routes import VENDOR
 from tests.conftest import Start
 from tests.parsed import JSON

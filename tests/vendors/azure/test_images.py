@@ -6,7 +6,7 @@ from base64 import b64decode
 
 import pytest
 
-from emulator.dialects.png import draw_png
+from emulator.encoding.images import draw_png
 from tests.conftest import Start
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import VERSION, accept, refuse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk
+from emulator.core.requests import ChatAsk
 from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, PASS, accept, chat, refuse
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from emulator.core.call import Message, Sampling, Tool
+from emulator.core.requests import Message, Sampling, Tool
 from tests.parsed import JSON
 from tests.reference import Cases, Piece, check
 from tests.vendors.azure.service import CHAT, FIRST, HELLO, PASS, broken, chat, look

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk, Sampling
+from emulator.core.requests import ChatAsk, Sampling
 from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, HELLO, accept, ask_of, chat, refuse
 

@@ -4,19 +4,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from emulator.core.call import Deployment
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
+from emulator.core.http import Event, Mark, WireRequest, WireResponse
 from emulator.core.plan import Plan
+from emulator.core.requests import Deployment
 from emulator.core.vendor import Call, Change
-from emulator.core.wire import Event, Mark, WireRequest, WireResponse
-from emulator.engine.tokenizer import tokenizer_for
-from emulator.engine.write import write
-from emulator.scenario.schema import Scenario
-from emulator.server.routing import Router
-from emulator.server.told.metrics import VendorMetrics
-from emulator.server.world.serving import serve
-from emulator.vendors.databricks.habits import DatabricksService
+from emulator.generation.generate import write
+from emulator.generation.tokenizer import tokenizer_for
+from emulator.http.routing import Router
+from emulator.observability.vendor_metrics import VendorMetrics
+from emulator.runtime.services import serve
+from emulator.scenario.models import Scenario
+from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.routes import VENDOR
 from emulator.vendors.databricks.settings import DatabricksSettings
 from tests.parsed import JSON

@@ -2,7 +2,7 @@
 
 from tests.completeness import read_rows
 from tests.vendors.databricks.completeness import TESTS
-from tests.vendors.databricks.test_catalogue import CORE
+from tests.vendors.databricks.test_models import CORE
 
 
 def test_every_endpoint_of_the_core_is_listed() -> None:

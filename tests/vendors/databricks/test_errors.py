@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from emulator.core.call import Deployment
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.requests import Deployment
 from emulator.vendors.databricks.errors import WIRE, render_error, render_late_error
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import GPT, LLAMA, Exchange, invoke, make_service, send

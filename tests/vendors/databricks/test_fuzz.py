@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.dialects.gemini.fields import MESSAGES
+from emulator.protocols.gemini.request import MESSAGES
 from emulator.vendors.databricks.completions import FIELDS as COMPLETIONS
 from emulator.vendors.databricks.decoder import Either, Many, Scalar, Shape, Struct
 from emulator.vendors.databricks.embeddings import EXTENDED_FIELDS as EMBEDDINGS

@@ -4,7 +4,7 @@ import re
 
 from tests.conftest import Start
 from tests.vendors.databricks.harness import LLAMA
-from tests.vendors.databricks.workspace.api import CUSTOM, TOKEN, Workspace, external, open_workspace
+from tests.vendors.databricks.management.api import CUSTOM, TOKEN, Workspace, external, open_workspace
 
 PARTED = {"traffic_config": {"routes": [{"served_model_name": "a", "traffic_percentage": 50},
                                         {"served_model_name": "b", "traffic_percentage": 50}]}}  # fmt: skip

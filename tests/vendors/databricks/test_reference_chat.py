@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import Message, ToolCall
+from emulator.core.requests import Message, ToolCall
 from tests.parsed import JSON
 from tests.reference import Cases, Piece, check
 from tests.vendors.databricks.harness import CLAUDE, LLAMA, OSS, PROVISIONED, USER, chat, refused, with_traits

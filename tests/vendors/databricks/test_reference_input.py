@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import ToolCall
+from emulator.core.requests import ToolCall
 from tests.parsed import JSON
 from tests.reference import Cases, check
 from tests.vendors.databricks.harness import refused, respond

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from emulator.core.call import Message
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.wire import WireRequest
+from emulator.core.http import WireRequest
+from emulator.core.requests import Message
 from emulator.vendors.databricks.errors import render_late_error
 from tests.parsed import JSON
 from tests.reference import Cases, Piece, check

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.call import Deployment
+from emulator.core.requests import Deployment
 from tests.parsed import JSON
 from tests.reference import Cases, Piece, check
 from tests.vendors.databricks.harness import BGE, MPT, Exchange, invoke, refused

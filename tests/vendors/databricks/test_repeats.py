@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.core.call import Deployment
+from emulator.core.http import WireRequest
 from emulator.core.plan import Choice, Plan, Span, Usage, Words
+from emulator.core.requests import Deployment
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
-from emulator.engine.tokenizer import tokenizer_for
-from emulator.engine.write import write
-from emulator.server.routing import Router
-from emulator.vendors.databricks.chat.codec import ChatCodec
+from emulator.generation.generate import write
+from emulator.generation.tokenizer import tokenizer_for
+from emulator.http.routing import Router
+from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.chat.shapes import dump_usage, shape_usage
 from emulator.vendors.databricks.routes import VENDOR
 from tests.parsed import JSON

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import Deployment
+from emulator.core.requests import Deployment
 from tests.vendors.databricks.harness import (
     USER,
     mine,

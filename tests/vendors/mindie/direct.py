@@ -6,15 +6,15 @@ from dataclasses import replace
 from functools import cache
 
 from emulator.core.errors import EmulatedError
+from emulator.core.http import Event, WireRequest, WireResponse, WireStream
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call, Change
-from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
-from emulator.engine.parts import FixedReply
-from emulator.engine.write import write
+from emulator.generation.generate import write
+from emulator.generation.segments import FixedReply
+from emulator.http.routing import Router
 from emulator.scenario.load import load_text
-from emulator.server.routing import Router
-from emulator.server.world.build import build
-from emulator.vendors.mindie.generate.codec import GenerateCodec
+from emulator.serve.application import build
+from emulator.vendors.mindie.generate.render import GenerateCodec
 from emulator.vendors.mindie.routes import VENDOR
 from emulator.vendors.mindie.settings import MindieService
 from tests.parsed import JSON

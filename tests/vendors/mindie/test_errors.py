@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.wire import DROPPED, WireRequest
+from emulator.core.http import DROPPED, WireRequest
 from emulator.vendors.mindie.errors import CLASSES, render_error, render_late_error
 from tests.conftest import Start
 from tests.parsed import JSON

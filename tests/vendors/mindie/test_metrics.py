@@ -3,7 +3,7 @@
 import asyncio
 
 from tests.conftest import Start
-from tests.limits.clients import move
+from tests.ratelimit.clients import move
 from tests.vendors.mindie.direct import (
     MODEL,
     REPLY,

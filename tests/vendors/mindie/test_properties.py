@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.wire import Event, Mark
+from emulator.core.http import Event, Mark
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, stream, whole
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from emulator.core.http import Mark
 from emulator.core.vendor import Call
-from emulator.core.wire import Mark
 from emulator.vendors.mindie.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import CHAT, HELLO, MODEL, PROMPT, put, stream

@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from emulator.core.call import Sampling
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.requests import Sampling
 from emulator.core.vendor import Call, Change, Endpoint
-from emulator.core.wire import WireRequest, WireResponse, WireStream
-from emulator.scenario.schema import DeploymentEntry, Key, Scenario
-from emulator.server.routing import Router
-from emulator.server.told.metrics import VendorMetrics
-from emulator.server.world.serving import serve
-from emulator.vendors.openvino.habits import OvmsService, Servable
+from emulator.http.routing import Router
+from emulator.observability.vendor_metrics import VendorMetrics
+from emulator.runtime.services import serve
+from emulator.scenario.models import DeploymentEntry, Key, Scenario
+from emulator.vendors.openvino.profile import OvmsService, Servable
 from emulator.vendors.openvino.routes import VENDOR
 from emulator.vendors.openvino.settings import OpenVinoSettings
 from tests.parsed import JSON

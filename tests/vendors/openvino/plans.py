@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from emulator.core.http import Event, Mark
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, PromptTokens, Span, SpanKind, Usage, Words
-from emulator.core.wire import Event, Mark
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, PROMPT, Server, make_request
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from emulator.core.call import CompletionAsk
+from emulator.core.http import WireResponse
 from emulator.core.plan import Logprob, PromptTokens
+from emulator.core.requests import CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import WireResponse
 from emulator.vendors.openvino.completions import CompletionCodec
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import COMPLETIONS, LATEST, PROMPT, SEED, Refusal, failure

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from emulator.core.call import EmbeddingAsk
+from emulator.core.http import WireResponse
 from emulator.core.plan import Plan, Usage
+from emulator.core.requests import EmbeddingAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import WireResponse
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, SEED, Refusal, Server, failure, make_request, make_server
 

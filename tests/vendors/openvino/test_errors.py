@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.wire import WireResponse
+from emulator.core.http import WireResponse
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, SEED, Server, failure, make_request

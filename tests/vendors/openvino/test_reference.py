@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from emulator.core.call import Message
 from emulator.core.plan import Plan
+from emulator.core.requests import Message
 from emulator.core.vendor import Call
 from tests.parsed import JSON
 from tests.reference import Cases, Piece, check

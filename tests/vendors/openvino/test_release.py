@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.wire import WireResponse
+from emulator.core.http import WireResponse
+from emulator.core.requests import ChatAsk
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON

@@ -2,10 +2,10 @@
 
 import pytest
 
-from emulator.core.call import Deployment
+from emulator.core.http import WireResponse
+from emulator.core.requests import Deployment
 from emulator.core.vendor import Call
-from emulator.core.wire import WireResponse
-from emulator.vendors.openvino.habits import kind_of
+from emulator.vendors.openvino.profile import kind_of
 from emulator.vendors.openvino.release import RELEASES
 from emulator.vendors.openvino.routes import VENDOR
 from tests.parsed import JSON

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from emulator.core.http import WireResponse
 from emulator.core.plan import Plan
-from emulator.core.wire import WireResponse
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import SEED, Refusal, failure, make_request
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.wire import WireResponse
+from emulator.core.http import WireResponse
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk
+from emulator.core.requests import ChatAsk
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import BASE, LATEST, Refusal, Server, failure, make_server
 

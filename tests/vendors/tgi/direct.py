@@ -6,16 +6,16 @@ from functools import cache
 
 from emulator.core.clock import FrozenClock
 from emulator.core.errors import EmulatedError
+from emulator.core.http import Event, WireRequest, WireResponse, WireStream
 from emulator.core.plan import Plan
 from emulator.core.vendor import Call, Change
-from emulator.core.wire import Event, WireRequest, WireResponse, WireStream
-from emulator.engine.parts import FixedReply
-from emulator.engine.write import write
+from emulator.generation.generate import write
+from emulator.generation.segments import FixedReply
+from emulator.http.routing import Router
+from emulator.observability.vendor_metrics import VendorMetrics
+from emulator.runtime.services import read_settings, serve
 from emulator.scenario.load import load_text
-from emulator.server.routing import Router
-from emulator.server.told.metrics import VendorMetrics
-from emulator.server.world.serving import read_settings, serve
-from emulator.vendors.tgi.generate.codec import GenerateCodec
+from emulator.vendors.tgi.generate.render import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
 from emulator.vendors.tgi.routes import VENDOR
 from emulator.vendors.tgi.settings import TgiService

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from emulator.core.wire import Mark
-from emulator.engine.parts import FixedReply
+from emulator.core.http import Mark
+from emulator.generation.segments import FixedReply
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import REPLY, refused, stream

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from emulator.core.http import WireResponse
 from emulator.core.vendor import Call
-from emulator.core.wire import WireResponse
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import CHAT, accepted, put, refused
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from emulator.core.errors import EmulatedError, ErrorKind
-from emulator.core.wire import WireRequest, WireResponse
+from emulator.core.http import WireRequest, WireResponse
 from emulator.vendors.tgi.errors import render_error, render_late_error
 from tests.conftest import Start
 from tests.parsed import JSON

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.conftest import Start
-from tests.limits.clients import move, wait_for
+from tests.ratelimit.clients import move, wait_for
 from tests.vendors.tgi.direct import OLD, REPLY
 from tests.wire import Running
 

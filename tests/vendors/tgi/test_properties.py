@@ -5,8 +5,8 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.wire import Mark
-from emulator.engine.parts import FixedReply
+from emulator.core.http import Mark
+from emulator.generation.segments import FixedReply
 from tests.conftest import Start
 from tests.vendors.tgi.direct import CHAT, PROMPT, ask, stream, whole
 

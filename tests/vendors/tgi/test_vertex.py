@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import CompletionAsk
+from emulator.core.requests import CompletionAsk
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import accepted, refused

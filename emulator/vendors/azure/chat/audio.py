@@ -10,8 +10,8 @@ from typing import Literal
 from emulator.core.errors import EmulatedError
 from emulator.core.json import Object
 from emulator.core.plan import Choice, Plan
-from emulator.core.seed import draw_hex
-from emulator.dialects.silence import ENCODERS, RATE, TOKEN
+from emulator.core.rng import draw_hex
+from emulator.encoding.audio import ENCODERS, RATE, TOKEN
 from emulator.vendors.azure.errors import refusals
 
 AudioFormat = Literal["wav", "pcm16", "mp3", "flac", "opus", "aac"]

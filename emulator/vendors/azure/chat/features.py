@@ -1,10 +1,10 @@
 """What the container checks beyond types, and what a model can do."""
 
-from emulator.vendors.azure.chat.fields import ChatRequest, ResponseFormat
 from emulator.vendors.azure.chat.messages import check_media, check_roles, find_incomplete
+from emulator.vendors.azure.chat.models import ChatRequest, ResponseFormat
 from emulator.vendors.azure.chat.tools import check_tools, find_wrong_choice
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import Habits
+from emulator.vendors.azure.profile import Habits
 from emulator.vendors.azure.sampling import check_penalties, find_beyond_range
 from emulator.vendors.azure.settings import AzureSettings
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from pydantic_core import ErrorDetails
 
-from emulator.core.call import Message, ToolCall
 from emulator.core.json import as_array
-from emulator.vendors.azure.chat.fields import CalledTool, ChatMessage, Part
+from emulator.core.requests import Message, ToolCall
+from emulator.vendors.azure.chat.models import CalledTool, ChatMessage, Part
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import Habits
+from emulator.vendors.azure.profile import Habits
 from emulator.vendors.azure.settings import AzureSettings
 
 _SHOWN = 64  # characters of what is no base64

@@ -2,29 +2,28 @@
 
 from dataclasses import replace
 
-from emulator.core.call import ChatAsk, Message, Sampling, Tool
+from emulator.core.http import WireRequest
+from emulator.core.requests import ChatAsk, Message, Sampling, Tool
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
 from emulator.vendors.azure.chat.audio import AudioFormat, read_format
-from emulator.vendors.azure.chat.codec import ChatCodec
 from emulator.vendors.azure.chat.features import check_features, check_rules
-from emulator.vendors.azure.chat.fields import ChatRequest, StrictChatRequest
 from emulator.vendors.azure.chat.messages import read_message
-from emulator.vendors.azure.chat.openai import (
+from emulator.vendors.azure.chat.models import ChatRequest, StrictChatRequest
+from emulator.vendors.azure.chat.openai_models import (
     NATIVE,
     NO_OPENAI_EXTRAS,
     OpenAIChatExtras,
     OpenAIChatRequest,
     check_combinations,
+    check_schemas,
 )
-from emulator.vendors.azure.chat.schemas import check_schemas
+from emulator.vendors.azure.chat.render import ChatCodec
 from emulator.vendors.azure.chat.stored import keep_completion
 from emulator.vendors.azure.chat.tools import list_customs, read_choice, read_tool, read_tools
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.extras import NO_EXTRAS, ChatExtras, StrictChatExtras
-from emulator.vendors.azure.habits import AzureService, Habits
-from emulator.vendors.azure.parameters import check_parameters
+from emulator.vendors.azure.extra_parameters import NO_EXTRAS, ChatExtras, StrictChatExtras, check_parameters
+from emulator.vendors.azure.profile import AzureService, Habits
 from emulator.vendors.azure.request import Query, admit, read_extras
 from emulator.vendors.azure.sampling import check_output, limit_tokens, read_sampling
 

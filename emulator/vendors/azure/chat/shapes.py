@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from emulator.core.json import JSON, Object, dump_json
 from emulator.core.plan import Choice, Logprob, Plan
-from emulator.core.seed import draw_alphanumeric, prepare
-from emulator.dialects.openai import shape_logprob
-from emulator.dialects.sse import frame
-from emulator.dialects.walk import Run, SaidCall, walk
-from emulator.vendors.azure.habits import Habits
+from emulator.core.rng import draw_alphanumeric, prepare
+from emulator.encoding.sse import frame
+from emulator.protocols.choice_events import Run, SaidCall, walk
+from emulator.protocols.openai.messages import shape_logprob
+from emulator.vendors.azure.profile import Habits
 
 _derive_id = prepare(..., "chat")
 _SAFE: JSON = {"filtered": False, "severity": "safe"}

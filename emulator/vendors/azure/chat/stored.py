@@ -7,18 +7,18 @@ Texts of refusals ``unverified``.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON, Object, as_array, as_object, dump_json, parse_json
 from emulator.core.plan import Plan
-from emulator.core.seed import draw_hex
+from emulator.core.rng import draw_hex
 from emulator.core.vendor import Change, Codec, Write
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.vendors.azure.chat.openai import Metadata
+from emulator.vendors.azure.chat.openai_models import Metadata
 from emulator.vendors.azure.decoder import WireModel, read_body, validate
-from emulator.vendors.azure.habits import AzureService
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.management.pages import list_page
+from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import check_place
-from emulator.vendors.azure.resource.pages import list_page
-from emulator.vendors.azure.surface import RESPONSES, read_surface
+from emulator.vendors.azure.url_kind import RESPONSES, read_surface
 
 Keep = Callable[[Plan, WireRequest], tuple[str, JSON]]
 _ECHOED: Mapping[str, JSON] = {

@@ -7,14 +7,14 @@ read ``data: `` lines with one space and bare line feeds only, and nothing else 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from emulator.core.dataclass import record
+from emulator.core.http import Event
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
-from emulator.core.wire import Event
-from emulator.dialects import sse
-from emulator.dialects.plain import PlainStream
-from emulator.dialects.sse import quote
-from emulator.dialects.walk import (
+from emulator.encoding import sse
+from emulator.encoding.sse import quote
+from emulator.encoding.template_stream import PlainStream
+from emulator.protocols.choice_events import (
     DONE,
     FINISH,
     PLAIN,
@@ -45,7 +45,7 @@ from emulator.vendors.azure.chat.shapes import (
     identify_calls,
     shape_logprobs,
 )
-from emulator.vendors.azure.habits import Habits
+from emulator.vendors.azure.profile import Habits
 
 _NULL = b"null"
 _OPENED = b'"content":"","role":"assistant"'

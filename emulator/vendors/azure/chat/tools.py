@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from pydantic_core import ErrorDetails
 
-from emulator.core.call import Tool
-from emulator.dialects.openai import ToolChoice
-from emulator.vendors.azure.chat.fields import AllowedToolsChoice, ChatRequest, FunctionObject, NamedToolChoice
+from emulator.core.requests import Tool
+from emulator.protocols.openai.messages import ToolChoice
+from emulator.vendors.azure.chat.models import AllowedToolsChoice, ChatRequest, FunctionObject, NamedToolChoice
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import Habits
+from emulator.vendors.azure.profile import Habits
 
 
 def find_wrong_choice(wire: ChatRequest) -> list[ErrorDetails]:

@@ -1,16 +1,15 @@
 """Any refusal in the words of the profile: which status and code it has, and what a client reads."""
 
 from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Headers, WireRequest, WireResponse
 from emulator.core.json import dump_json
-from emulator.core.wire import Headers, WireRequest, WireResponse
-from emulator.dialects import sse
-from emulator.vendors.azure.errors.bodies import SHAPES
-from emulator.vendors.azure.errors.envelope import WORDS, Envelope, make_envelope
-from emulator.vendors.azure.errors.wording import Worded
-from emulator.vendors.azure.habits import AzureService
+from emulator.encoding import sse
+from emulator.vendors.azure.errors.format_serverless import SHAPES
+from emulator.vendors.azure.errors.types import WORDS, Envelope, Worded, make_envelope
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id
+from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import find_named, look_up
-from emulator.vendors.azure.surface import read_surface
+from emulator.vendors.azure.url_kind import read_surface
 
 _TEXT_TYPE = ("Content-Type", "text/plain")
 _UTF8_TYPE = ("Content-Type", "text/plain; charset=utf-8")

@@ -5,10 +5,10 @@ Source: openai-python, ``types/responses/response_input_item_param.py``.
 
 from collections.abc import Sequence
 
-from emulator.core.call import Message, ToolCall
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON, Object, dump_text
-from emulator.core.seed import draw_hex
+from emulator.core.requests import Message, ToolCall
+from emulator.core.rng import draw_hex
 from emulator.vendors.azure.errors import refusals
 
 Place = tuple[str | int, ...]

@@ -5,28 +5,28 @@ Sources: openai-python, ``types/responses``; learn.microsoft.com, "Azure OpenAI 
 
 from dataclasses import replace
 
-from emulator.core.call import ChatAsk, Message, Sampling
+from emulator.core.http import WireRequest, WireResponse
 from emulator.core.json import JSON, Object, as_array, as_object, dump_json
-from emulator.core.seed import draw_hex
+from emulator.core.requests import ChatAsk, Message, Sampling
+from emulator.core.rng import draw_hex
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest, WireResponse
-from emulator.dialects.openai import Format
-from emulator.dialects.responses.shapes import ResponseOptions
-from emulator.vendors.azure.chat.schemas import check_structure
+from emulator.protocols.openai.messages import Format
+from emulator.protocols.openai.responses import ResponseOptions
+from emulator.vendors.azure.chat.openai_models import check_structure
 from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, FOUND_HARMS, PROMPT_HARMS
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import AzureService
+from emulator.vendors.azure.extra_parameters import check_parameters
 from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
-from emulator.vendors.azure.parameters import check_parameters
+from emulator.vendors.azure.profile import AzureService
 from emulator.vendors.azure.request import Query, admit
-from emulator.vendors.azure.responses.codec import ResponsesCodec
-from emulator.vendors.azure.responses.fields import ResponseRequest
 from emulator.vendors.azure.responses.input import check_calls, list_items, read_items
-from emulator.vendors.azure.responses.kept import find_kept
+from emulator.vendors.azure.responses.models import ResponseRequest
+from emulator.vendors.azure.responses.render import ResponsesCodec
+from emulator.vendors.azure.responses.stored import find_kept
 from emulator.vendors.azure.responses.tools import Offer, read_offer
 from emulator.vendors.azure.sampling import limit_tokens
-from emulator.vendors.azure.surface import RESPONSES
+from emulator.vendors.azure.url_kind import RESPONSES
 
 _KNOWN = frozenset(ResponseRequest.model_fields)
 _PROMPT_SEEN: Object = {"blocked": False, "source_type": "prompt", "content_filter_results": PROMPT_HARMS}

@@ -11,13 +11,12 @@ from math import inf
 
 from pydantic import TypeAdapter
 
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError
+from emulator.core.http import Event
 from emulator.core.json import JSON, Object, as_array, as_number, as_object, as_text
 from emulator.core.plan import Choice, FinishReason, Logprob, Plan, Span, SpanKind, Usage, Words
-from emulator.core.record import record
-from emulator.core.wire import Event
-from emulator.dialects.responses.shapes import OWN_FIELDS, ResponseOptions
-from emulator.dialects.responses.stream import stream_response
+from emulator.protocols.openai.responses import OWN_FIELDS, ResponseOptions, stream_response
 from emulator.vendors.azure.errors import refusals
 
 _FINDINGS = ("content_filters",)

@@ -5,15 +5,15 @@ Sources: openai-python, ``types/responses/tool_param.py``, ``tool_choice_allowed
 
 from dataclasses import replace
 
-from emulator.core.call import Tool
+from emulator.core.dataclass import record
 from emulator.core.json import Object, as_object
-from emulator.core.record import record
-from emulator.dialects.openai import ToolChoice, read_tool
-from emulator.vendors.azure.chat.schemas import check_parameters
+from emulator.core.requests import Tool
+from emulator.protocols.openai.messages import ToolChoice, read_tool
+from emulator.vendors.azure.chat.openai_models import check_parameters
 from emulator.vendors.azure.decoder import validate
 from emulator.vendors.azure.errors import refusals
-from emulator.vendors.azure.habits import Habits
-from emulator.vendors.azure.responses.fields import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
+from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.responses.models import OfferedCustom, OfferedFunction, OfferedTool, ResponseRequest
 
 _HOSTED = frozenset(
     {

@@ -6,7 +6,7 @@ that open models do not know.
 
 from __future__ import annotations
 
-from emulator.core.record import record
+from emulator.core.dataclass import record
 from emulator.vendors.databricks.decoder import (
     ANY,
     BOOLEAN,

@@ -5,16 +5,16 @@ Source: Databricks, "Foundation model REST API reference", chat task.
 
 from __future__ import annotations
 
-from emulator.core.call import ChatAsk, Message, Tool
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, as_integer, as_object, as_text, dump_text
+from emulator.core.requests import ChatAsk, Message, Tool
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
-from emulator.dialects.openai import read_format, read_message, read_tool, read_tool_choice
-from emulator.vendors.databricks.chat.codec import ChatCodec
+from emulator.protocols.openai.messages import read_format, read_message, read_tool, read_tool_choice
 from emulator.vendors.databricks.chat.messages import check_messages
+from emulator.vendors.databricks.chat.render import ChatCodec
 from emulator.vendors.databricks.decoder import refusal
 from emulator.vendors.databricks.families import is_agent
-from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
 from emulator.vendors.databricks.sampling import (
     check_alternatives,

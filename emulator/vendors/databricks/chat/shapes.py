@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan, Usage
-from emulator.core.seed import draw_hex, draw_opaque, form_uuid, prepare
-from emulator.dialects.cached import LEAST, count_blocks
-from emulator.dialects.walk import CallOpened, SaidCall, is_only
-from emulator.vendors.databricks.habits import AnswerStyle
+from emulator.core.rng import draw_hex, draw_opaque, form_uuid, prepare
+from emulator.protocols.choice_events import CallOpened, SaidCall, is_only
+from emulator.protocols.openai.messages import LEAST, count_blocks
+from emulator.vendors.databricks.profile import AnswerStyle
 
 _derive_id = prepare(..., "chat")
 

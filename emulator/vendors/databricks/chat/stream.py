@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from emulator.core.http import Event, Mark
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.wire import Event, Mark
-from emulator.dialects.openai import shape_logprob
-from emulator.dialects.plain import PlainStream
-from emulator.dialects.sse import DONE, quote
-from emulator.dialects.walk import (
+from emulator.encoding.sse import DONE, quote
+from emulator.encoding.template_stream import PlainStream
+from emulator.protocols.choice_events import (
     FINISH,
     PLAIN,
     CallOpened,
@@ -27,6 +26,7 @@ from emulator.dialects.walk import (
     speak,
     walk,
 )
+from emulator.protocols.openai.messages import shape_logprob
 from emulator.vendors.databricks.chat.shapes import (
     draw_id,
     dump_usage,
@@ -36,7 +36,7 @@ from emulator.vendors.databricks.chat.shapes import (
     sign,
     thinks_aloud,
 )
-from emulator.vendors.databricks.habits import AnswerStyle
+from emulator.vendors.databricks.profile import AnswerStyle
 
 _FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
 _AFTER = b'},"finish_reason":null,"logprobs":null}'

@@ -6,11 +6,11 @@ databricks-ai-bridge for what the service refuses (``status``, long ids, ids of 
 
 from __future__ import annotations
 
-from emulator.core.call import Message, ToolCall
 from emulator.core.json import JSON, Object, as_text, dump_text
+from emulator.core.requests import Message, ToolCall
 from emulator.vendors.databricks.decoder import ANY, OBJECT, STRING, STRINGS, Many, Shape, fits, refusal, type_refusal
 from emulator.vendors.databricks.request import Query
-from emulator.vendors.databricks.responses.custom import CALLS, read_custom_item
+from emulator.vendors.databricks.responses.custom_tools import CALLS, read_custom_item
 
 _LONGEST_ID = 64
 _LIST = Many(ANY)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from emulator.core.call import ChatAsk, Sampling
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, Object, as_number, as_object
+from emulator.core.requests import ChatAsk, Sampling
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
-from emulator.dialects.openai import read_format, read_tool, read_tool_choice
-from emulator.dialects.responses.shapes import ResponseOptions
+from emulator.protocols.openai.messages import read_format, read_tool, read_tool_choice
+from emulator.protocols.openai.responses import ResponseOptions
 from emulator.vendors.databricks.chat.fields import COMMON, FUNCTION, JSON_SCHEMA
 from emulator.vendors.databricks.chat.shapes import draw_response_id
 from emulator.vendors.databricks.decoder import (
@@ -29,11 +29,11 @@ from emulator.vendors.databricks.decoder import (
     either,
     refusal,
 )
-from emulator.vendors.databricks.habits import DatabricksService
+from emulator.vendors.databricks.profile import DatabricksService
 from emulator.vendors.databricks.request import Query, find_by_model, messages_refusal
-from emulator.vendors.databricks.responses.codec import ResponsesCodec
-from emulator.vendors.databricks.responses.custom import is_custom, list_customs, name_choice, read_offer
+from emulator.vendors.databricks.responses.custom_tools import is_custom, list_customs, name_choice, read_offer
 from emulator.vendors.databricks.responses.input import read_input
+from emulator.vendors.databricks.responses.render import ResponsesCodec
 from emulator.vendors.databricks.sampling import (
     check_alternatives,
     check_output_limit,

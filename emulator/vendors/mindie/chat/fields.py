@@ -5,7 +5,7 @@ Source: MindIE-LLM, ``utils/infer_param.cpp``.
 
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
-from emulator.dialects.openai import Format, read_format
+from emulator.protocols.openai.messages import Format, read_format
 from emulator.vendors.mindie.decoder import Fields, read_boolean, read_unsigned, refusal
 
 MAX_TOP_LOGPROBS = 20

@@ -5,10 +5,10 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
 
 import re
 
-from emulator.core.call import Message, Tool
+from emulator.core.dataclass import record
 from emulator.core.json import JSON, as_array, as_object
-from emulator.core.record import record
-from emulator.dialects.openai import ToolChoice, read_message, read_tool, read_tool_choice
+from emulator.core.requests import Message, Tool
+from emulator.protocols.openai.messages import ToolChoice, read_message, read_tool, read_tool_choice
 from emulator.vendors.mindie.decoder import Fields, count_units, refusal, show
 from emulator.vendors.mindie.generate.inputs import check_elements, count_encoded, fetch_media, has_media, lacks_text
 

@@ -3,18 +3,18 @@
 Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and ``utils/infer_param.cpp``.
 """
 
-from emulator.core.call import ChatAsk, Message
+from emulator.core.http import WireRequest
+from emulator.core.requests import ChatAsk, Message
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
-from emulator.vendors.mindie.chat.codec import ChatCodec
 from emulator.vendors.mindie.chat.fields import check_template
 from emulator.vendors.mindie.chat.messages import Tools, join_parts, read_messages, read_tools
-from emulator.vendors.mindie.ids import read_id
+from emulator.vendors.mindie.chat.render import ChatCodec
 from emulator.vendors.mindie.options import Options, read_options
 from emulator.vendors.mindie.request import check_headers, measure_lengths, read_body
+from emulator.vendors.mindie.request_ids import read_id
 from emulator.vendors.mindie.sampling import read_model
+from emulator.vendors.mindie.server_state import check_serving, list_served
 from emulator.vendors.mindie.settings import MindieService
-from emulator.vendors.mindie.state import check_serving, list_served
 
 
 def parse_chat(request: WireRequest, service: MindieService) -> Call:

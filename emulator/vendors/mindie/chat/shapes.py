@@ -7,18 +7,17 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 from collections.abc import Sequence
 from dataclasses import replace
 
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
-from emulator.core.seed import draw_alphanumeric
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.wire import WireRequest
-from emulator.dialects.markup import THINK, put_in_text
-from emulator.dialects.openai import shape_logprob
-from emulator.dialects.tgi import report_counts
-from emulator.dialects.walk import gather
-from emulator.vendors.mindie.answer import Stops, clean, cut_at_id
-from emulator.vendors.mindie.ids import RequestId
+from emulator.core.rng import draw_alphanumeric
+from emulator.core.vendor import Tokenizer
+from emulator.protocols.choice_events import THINK, gather, put_in_text
+from emulator.protocols.openai.messages import shape_logprob
+from emulator.protocols.tgi import report_counts
+from emulator.vendors.mindie.postprocess import Stops, clean, cut_at_id
+from emulator.vendors.mindie.request_ids import RequestId
 from emulator.vendors.mindie.settings import BLOCK_SIZE
 
 

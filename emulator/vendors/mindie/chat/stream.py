@@ -7,15 +7,15 @@ Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp`` and
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count, islice, repeat
 
+from emulator.core.http import Event, Mark
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.wire import Event, Mark
-from emulator.dialects import sse
-from emulator.dialects.plain import PlainStream
-from emulator.dialects.sse import quote
-from emulator.dialects.walk import PLAIN, CallOpened, Run, begins, interleave, is_only, last_due, walk
-from emulator.vendors.mindie.answer import ENDED, quote_so_far, time_tokens
+from emulator.encoding import sse
+from emulator.encoding.sse import quote
+from emulator.encoding.template_stream import PlainStream
+from emulator.protocols.choice_events import PLAIN, CallOpened, Run, begins, interleave, is_only, last_due, walk
 from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, pick_call_id, shape_logprobs, shape_message
+from emulator.vendors.mindie.postprocess import ENDED, quote_so_far, time_tokens
 
 _HEAD = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,'
 _BEFORE = b'"choices":[{"index":%d,"delta":{"role":"assistant",'

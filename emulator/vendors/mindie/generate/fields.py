@@ -6,9 +6,9 @@ Source: MindIE documentation, "text/stream inference" (what is accepted), and Mi
 
 import re
 
-from emulator.core.call import Sampling
-from emulator.core.record import record
-from emulator.core.tokenizer import Tokenizer
+from emulator.core.dataclass import record
+from emulator.core.requests import Sampling
+from emulator.core.vendor import Tokenizer
 from emulator.vendors.mindie.decoder import (
     MAX_FLOAT,
     MAX_INT32,

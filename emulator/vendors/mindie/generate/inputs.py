@@ -13,9 +13,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from emulator.core.dataclass import record
 from emulator.core.errors import EmulatedError
 from emulator.core.json import JSON
-from emulator.core.record import record
 from emulator.vendors.mindie.decoder import count_shown, count_units, refusal, show
 
 MAX_MEDIA = 20

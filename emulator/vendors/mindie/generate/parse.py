@@ -6,17 +6,15 @@ Source: MindIE documentation, "text/stream inference", and MindIE-LLM, ``http_wr
 
 from dataclasses import replace
 
-from emulator.core.call import CompletionAsk, Deployment
-from emulator.core.tokenizer import Tokenizer
-from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
-from emulator.dialects.tgi import find_served, join_prompt, serves, split_prompt
-from emulator.vendors.mindie.answer import Stops
+from emulator.core.http import WireRequest
+from emulator.core.requests import CompletionAsk, Deployment
+from emulator.core.vendor import Call, Tokenizer
+from emulator.protocols.tgi import find_served, join_prompt, serves, split_prompt
 from emulator.vendors.mindie.decoder import BROKEN, Fields, read_object, refusal
-from emulator.vendors.mindie.generate.codec import GenerateCodec
 from emulator.vendors.mindie.generate.fields import NO_ADAPTER, Parameters, read_parameters, shape_sampling
 from emulator.vendors.mindie.generate.inputs import Inputs, read_inputs
-from emulator.vendors.mindie.ids import read_id
+from emulator.vendors.mindie.generate.render import GenerateCodec
+from emulator.vendors.mindie.postprocess import Stops
 from emulator.vendors.mindie.request import (
     Lengths,
     check_headers,
@@ -24,8 +22,9 @@ from emulator.vendors.mindie.request import (
     measure_lengths,
     read_body,
 )
+from emulator.vendors.mindie.request_ids import read_id
+from emulator.vendors.mindie.server_state import check_serving, find_bounds, list_served
 from emulator.vendors.mindie.settings import MindieService, MindieSettings
-from emulator.vendors.mindie.state import check_serving, find_bounds, list_served
 
 MEDIA_TOKENS = (151652, *(151655,) * 16, 151653)  # a start, sixteen placeholders, an end
 _TOO_LONG = "Inputs length must be in (0, {most}], but got {length}"

@@ -6,11 +6,11 @@ Source: MindIE documentation, "text/stream inference", samples and tables of bot
 
 from collections.abc import Iterator
 
+from emulator.core.dataclass import record
 from emulator.core.plan import Choice
-from emulator.core.record import record
-from emulator.core.tokenizer import Tokenizer
-from emulator.dialects.tgi import pick_seed, reason
-from emulator.vendors.mindie.answer import Stops, quote_clean
+from emulator.core.vendor import Tokenizer
+from emulator.protocols.tgi import pick_seed, reason
+from emulator.vendors.mindie.postprocess import Stops, quote_clean
 from emulator.vendors.mindie.settings import MindieSettings
 
 _SEED_BITS = 32

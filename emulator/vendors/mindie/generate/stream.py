@@ -6,13 +6,13 @@ Source: MindIE-LLM, ``single_req_tgi_text_infer_interface.cpp``.
 from collections.abc import Iterator
 from itertools import count, islice
 
+from emulator.core.http import Event, Mark
 from emulator.core.plan import Choice, Plan
-from emulator.core.wire import Event, Mark
-from emulator.dialects.sse import quote
-from emulator.dialects.tgi import report_counts
-from emulator.dialects.walk import PLAIN
-from emulator.vendors.mindie.answer import ENDED, quote_so_far, time_tokens
+from emulator.encoding.sse import quote
+from emulator.protocols.choice_events import PLAIN
+from emulator.protocols.tgi import report_counts
 from emulator.vendors.mindie.generate.shapes import GenerateAnswer, describe_tokens, show_seed
+from emulator.vendors.mindie.postprocess import ENDED, quote_so_far, time_tokens
 from emulator.vendors.mindie.settings import MindieSettings
 
 _TOKEN = b'data: {"token":{"id":%b,"text":%%b,"logprob":%b,"special":%b},'

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import base64
 
-from emulator.core.call import CompletionAsk
+from emulator.core.dataclass import record
+from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Plan
-from emulator.core.record import record
+from emulator.core.requests import CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.vendors.openvino.chat.media import is_picture
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.forms import Form
+from emulator.vendors.openvino.media.image_files import draw_png, measure_picture
+from emulator.vendors.openvino.media.multipart import Form
 from emulator.vendors.openvino.media.options import TEXTS, Options, read_options, take_member, take_text
-from emulator.vendors.openvino.media.pictures import draw_png, measure_picture
 from emulator.vendors.openvino.release import Release
 from emulator.vendors.openvino.request import Accepted
-from emulator.vendors.openvino.text.media import is_picture
 
 _UNHANDLED = ("background", "moderation", "output_compression", "output_format", "quality", "style")
 _KNOWN = frozenset(

@@ -5,14 +5,14 @@ Source: model_server, src/audio/text_to_speech/t2s_calculator.cc.
 
 from __future__ import annotations
 
-from emulator.core.call import CompletionAsk
+from emulator.core.dataclass import record
+from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Plan
-from emulator.core.record import record
+from emulator.core.requests import CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import Headers, Mark, WireRequest, WireResponse, WireStream
 from emulator.vendors.openvino.errors import refusal
-from emulator.vendors.openvino.media.sounds import speak, write_wav
+from emulator.vendors.openvino.media.audio_files import speak, write_wav
 from emulator.vendors.openvino.request import Accepted
 
 _RATE = 16000  # samples a second

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.core.call import Message, ToolCall
 from emulator.core.json import JSON, Object
+from emulator.core.requests import Message, ToolCall
+from emulator.vendors.openvino.chat.checks import checks_of
+from emulator.vendors.openvino.chat.media import check_picture
+from emulator.vendors.openvino.chat.messages import join_texts
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Fields
-from emulator.vendors.openvino.text.checks import checks_of
-from emulator.vendors.openvino.text.media import check_picture
-from emulator.vendors.openvino.text.messages import join_texts
 
 _TEXTS = ("input_text", "output_text")
 

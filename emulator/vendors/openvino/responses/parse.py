@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from emulator.core.json import JSON
 from emulator.core.vendor import Call
+from emulator.vendors.openvino.chat.fields import read_fields, read_limit
+from emulator.vendors.openvino.chat.formats import read_response_format
+from emulator.vendors.openvino.chat.parse import ask_chat, find_apart, find_voice, settle_template
 from emulator.vendors.openvino.decoder import promote
 from emulator.vendors.openvino.errors import refusal
 from emulator.vendors.openvino.request import Accepted, Fields, read_flag
-from emulator.vendors.openvino.responses.codec import ResponsesCodec
 from emulator.vendors.openvino.responses.input import read_input
+from emulator.vendors.openvino.responses.render import ResponsesCodec
 from emulator.vendors.openvino.responses.shapes import Echoed
-from emulator.vendors.openvino.text.fields import read_fields, read_limit
-from emulator.vendors.openvino.text.formats import read_response_format
-from emulator.vendors.openvino.text.parse import ask_chat, find_apart, find_voice, settle_template
 from emulator.vendors.openvino.tools import Offer, read_tools
 
 _WORDS = frozenset(("none", "auto", "required"))

@@ -5,13 +5,13 @@ Source: model_server, src/llm/apis/openai_responses.cpp, serializeResponsesUnary
 
 from __future__ import annotations
 
+from emulator.core.dataclass import record
 from emulator.core.json import JSON, Object, as_array, as_object, as_text
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
-from emulator.dialects import sse
-from emulator.dialects.walk import gather
-from emulator.vendors.openvino.media.sounds import Voice
-from emulator.vendors.openvino.text.shapes import draw_id
+from emulator.encoding import sse
+from emulator.protocols.choice_events import gather
+from emulator.vendors.openvino.chat.shapes import draw_id
+from emulator.vendors.openvino.media.audio_files import Voice
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from emulator.core.http import Event, Mark
 from emulator.core.json import Object, dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.wire import Event, Mark
-from emulator.dialects import sse
-from emulator.dialects.walk import CallOpened, Closed, Opened, Run, walk
+from emulator.encoding import sse
+from emulator.protocols.choice_events import CallOpened, Closed, Opened, Run, walk
+from emulator.vendors.openvino.chat.shapes import draw_id
+from emulator.vendors.openvino.chat.stream import cut_with_lag
 from emulator.vendors.openvino.decoder import quote
-from emulator.vendors.openvino.media.sounds import Voice
+from emulator.vendors.openvino.media.audio_files import Voice
 from emulator.vendors.openvino.responses.shapes import (
     Echoed,
     frame_answer,
@@ -25,8 +27,6 @@ from emulator.vendors.openvino.responses.shapes import (
     shape_text,
     shape_thoughts,
 )
-from emulator.vendors.openvino.text.shapes import draw_id
-from emulator.vendors.openvino.text.stream import cut_with_lag
 
 _LAST = Mark.FINISH | Mark.USAGE | Mark.JOINED
 

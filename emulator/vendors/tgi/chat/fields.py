@@ -5,9 +5,9 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatRequest).
 
 from collections.abc import Sequence
 
-from emulator.core.call import Tool
+from emulator.core.dataclass import record
 from emulator.core.json import JSON, Object
-from emulator.core.record import record
+from emulator.core.requests import Tool
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.chat.messages import message
 from emulator.vendors.tgi.decoder import Field

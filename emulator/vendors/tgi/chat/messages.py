@@ -6,7 +6,7 @@ Source: text-generation-inference, ``router/src/lib.rs`` (Message).
 from emulator.core.json import JSON, Object
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field
-from emulator.vendors.tgi.places import Repeating
+from emulator.vendors.tgi.json_positions import Repeating
 from emulator.vendors.tgi.tools import TOOL_CALL
 
 _URL = serde.struct("Url", (Field("url", serde.string, required=True),))

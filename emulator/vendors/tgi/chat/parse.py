@@ -6,19 +6,19 @@ Source: text-generation-inference, ``router/src/server.rs`` and ``router/src/inf
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.core.call import Ask, ChatAsk, CompletionAsk, Message
-from emulator.core.digits import read_whole
+from emulator.core.http import WireRequest
 from emulator.core.json import Object
+from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Message
+from emulator.core.text import read_whole
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
-from emulator.dialects import openai
-from emulator.dialects.tgi import check_ready, find_served, serves
+from emulator.protocols.openai import messages as openai
+from emulator.protocols.tgi import check_ready, find_served, serves
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.chat.codec import ChatCodec
 from emulator.vendors.tgi.chat.fields import CHAT_REQUEST, ChatRequest
+from emulator.vendors.tgi.chat.render import ChatCodec
 from emulator.vendors.tgi.chat.shapes import ChatOptions
 from emulator.vendors.tgi.generate.fields import Parameters
-from emulator.vendors.tgi.pictures import join_chunks, sees, take_pictures
+from emulator.vendors.tgi.images import join_chunks, sees, take_pictures
 from emulator.vendors.tgi.request import Prompt, Validated, validate
 from emulator.vendors.tgi.settings import TgiService
 from emulator.vendors.tgi.tools import read_tool_choice, tool_refusal

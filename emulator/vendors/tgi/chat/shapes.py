@@ -5,10 +5,10 @@ Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion, ChatCo
 
 from collections.abc import Sequence
 
+from emulator.core.dataclass import record
 from emulator.core.json import JSON, Object
 from emulator.core.plan import Choice, Logprob, Plan
-from emulator.core.record import record
-from emulator.dialects.tgi import report_counts
+from emulator.protocols.tgi import report_counts
 from emulator.vendors.tgi.generate.shapes import finish_reason
 from emulator.vendors.tgi.settings import TgiSettings
 

@@ -8,13 +8,13 @@ stands is unverified.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
+from emulator.core.http import Event, Mark
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.seed import draw_uuid
-from emulator.core.wire import Event, Mark
-from emulator.dialects.plain import PlainStream
-from emulator.dialects.sse import DONE, quote
-from emulator.dialects.walk import FINISH, PLAIN, USAGE, CallOpened, Run, is_only, last_due, walk
+from emulator.core.rng import draw_uuid
+from emulator.encoding.sse import DONE, quote
+from emulator.encoding.template_stream import PlainStream
+from emulator.protocols.choice_events import FINISH, PLAIN, USAGE, CallOpened, Run, is_only, last_due, walk
 from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
 
 

@@ -6,7 +6,7 @@ Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its t
 from collections.abc import Sequence
 from functools import partial
 
-from emulator.core.record import record
+from emulator.core.dataclass import record
 from emulator.vendors.tgi import decoder as serde
 from emulator.vendors.tgi.decoder import Field
 from emulator.vendors.tgi.grammar import GrammarType, grammar_type

@@ -3,13 +3,13 @@
 Source: text-generation-inference, ``router/src/server.rs``.
 """
 
-from emulator.core.call import CompletionAsk
+from emulator.core.http import WireRequest
+from emulator.core.requests import CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import WireRequest
-from emulator.dialects.tgi import check_ready, serves
+from emulator.protocols.tgi import check_ready, serves
 from emulator.vendors.tgi import decoder as serde
-from emulator.vendors.tgi.generate.codec import GenerateCodec
 from emulator.vendors.tgi.generate.fields import COMPAT, OLD_COMPAT, OLD_PLAIN, PLAIN, GenerateRequest
+from emulator.vendors.tgi.generate.render import GenerateCodec
 from emulator.vendors.tgi.generate.shapes import GenerateOptions
 from emulator.vendors.tgi.request import Validated, validate
 from emulator.vendors.tgi.settings import TgiService

@@ -5,12 +5,12 @@ Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its t
 
 from collections.abc import Iterator, Sequence
 
+from emulator.core.dataclass import record
 from emulator.core.json import dump_json
 from emulator.core.plan import Choice, Plan
-from emulator.core.record import record
-from emulator.core.tokenizer import Tokenizer
-from emulator.dialects.sse import quote
-from emulator.dialects.tgi import encode_first, pick_seed, reason, report_counts
+from emulator.core.vendor import Tokenizer
+from emulator.encoding.sse import quote
+from emulator.protocols.tgi import encode_first, pick_seed, reason, report_counts
 from emulator.vendors.tgi.settings import TgiSettings
 
 TOKEN = b'{"id":%d,"text":%b,"logprob":%b,"special":%b}'

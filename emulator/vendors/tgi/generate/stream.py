@@ -6,11 +6,11 @@ Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its t
 from collections.abc import Iterable, Iterator
 from itertools import count
 
+from emulator.core.http import Event
 from emulator.core.json import dump_text
 from emulator.core.plan import Choice, Plan
-from emulator.core.wire import Event
-from emulator.dialects.tgi import report_counts
-from emulator.dialects.walk import FINISH, PLAIN, USAGE
+from emulator.protocols.choice_events import FINISH, PLAIN, USAGE
+from emulator.protocols.tgi import report_counts
 from emulator.vendors.tgi.generate.shapes import TOKEN, GenerateOptions, list_columns, write_summary, write_top_tokens
 
 

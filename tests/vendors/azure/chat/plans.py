@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from emulator.core.http import Event, WireResponse
 from emulator.core.plan import Choice, FinishReason, Plan, Span, Usage, Words
 from emulator.core.vendor import Call
-from emulator.core.wire import Event, WireResponse
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.service import CHAT, PASS, accept, chat, make_request
 

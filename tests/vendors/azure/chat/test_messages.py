@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import Message, ToolCall
+from emulator.core.requests import Message, ToolCall
 from tests.parsed import JSON
 from tests.vendors.azure.service import Refused, accept, ask_of, messages, refuse, send
 

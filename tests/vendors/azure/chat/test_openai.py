@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk
-from emulator.vendors.azure.chat.openai import NATIVE
+from emulator.core.requests import ChatAsk
+from emulator.vendors.azure.chat.openai_models import NATIVE
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import CALL, REQUEST
 from tests.vendors.azure.service import accept, chat, refuse

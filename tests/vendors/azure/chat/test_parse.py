@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk
-from emulator.vendors.azure.chat.codec import ChatCodec
+from emulator.core.requests import ChatAsk
+from emulator.vendors.azure.chat.render import ChatCodec
 from tests.parsed import JSON
 from tests.vendors.azure.service import CHAT, FIRST, PASS, accept, ask_of, chat
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.wire import WireResponse
+from emulator.core.http import WireResponse
 from tests.parsed import JSON
 from tests.vendors.azure.service import Refused, refuse, send
 

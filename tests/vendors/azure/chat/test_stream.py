@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.wire import Mark
+from emulator.core.http import Mark
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import (
     CALL,

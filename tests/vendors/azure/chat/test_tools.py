@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.call import Tool
+from emulator.core.requests import Tool
 from tests.parsed import JSON
 from tests.vendors.azure.service import ask_of, chat, refuse
 

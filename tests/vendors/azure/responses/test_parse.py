@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk
+from emulator.core.requests import ChatAsk
 from emulator.core.vendor import Call
-from emulator.vendors.azure.responses.fields import ResponseRequest
+from emulator.vendors.azure.responses.models import ResponseRequest
 from tests.conftest import Start
 from tests.parsed import JSON, parse_json
 from tests.vendors.azure.chat.plans import HELLO, REQUEST

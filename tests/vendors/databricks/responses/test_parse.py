@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.call import Deployment
+from emulator.core.requests import Deployment
 from tests.parsed import JSON
 from tests.vendors.databricks.harness import AGENT, LLAMA, OSS, respond, send
 

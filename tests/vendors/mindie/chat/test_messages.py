@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from emulator.core.call import ChatAsk
+from emulator.core.requests import ChatAsk
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     PROMPT,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.call import CompletionAsk
+from emulator.core.requests import CompletionAsk
 from tests.parsed import JSON
 from tests.vendors.mindie.direct import (
     accepted,

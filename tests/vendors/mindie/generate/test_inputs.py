@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from emulator.core.call import CompletionAsk
+from emulator.core.requests import CompletionAsk
 from emulator.vendors.mindie.decoder import count_shown, count_units, show
 from emulator.vendors.mindie.settings import MindieSettings
 from tests.parsed import JSON

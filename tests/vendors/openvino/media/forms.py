@@ -1,6 +1,6 @@
 """Forms for tests, and sounds to put in them."""
 
-from emulator.vendors.openvino.media.sounds import speak, write_wav
+from emulator.vendors.openvino.media.audio_files import speak, write_wav
 
 BOUNDARY = "xyz"
 HEADERS = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}

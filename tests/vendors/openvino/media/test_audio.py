@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from emulator.core.call import CompletionAsk
+from emulator.core.http import WireResponse
+from emulator.core.requests import CompletionAsk
 from emulator.core.vendor import Call
-from emulator.core.wire import WireResponse
-from emulator.vendors.openvino.media.sounds import is_wav, measure_mp3, measure_wav
+from emulator.vendors.openvino.media.audio_files import is_wav, measure_mp3, measure_wav
 from tests.parsed import JSON
 from tests.vendors.openvino.media.forms import HEADERS, MP3, WAV, Part, make_form
 from tests.vendors.openvino.ovms import BASE, CHAT, LATEST, Refusal, failure, make_request, make_server

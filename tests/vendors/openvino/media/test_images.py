@@ -8,7 +8,7 @@ from zlib import crc32, decompress
 import pytest
 
 from emulator.core.vendor import Call
-from emulator.vendors.openvino.media.pictures import draw_png
+from emulator.vendors.openvino.media.image_files import draw_png
 from tests.parsed import JSON
 from tests.vendors.openvino.media.forms import HEADERS, make_form
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_request, make_server

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.call import ChatAsk
-from emulator.core.wire import WireResponse
+from emulator.core.http import WireResponse
+from emulator.core.requests import ChatAsk
 from tests.parsed import JSON
 from tests.vendors.openvino.ovms import LATEST, Refusal, failure, make_server
 

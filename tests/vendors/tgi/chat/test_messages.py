@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.core.call import ChatAsk
+from emulator.core.requests import ChatAsk
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import accepted, refused
 

@@ -2,7 +2,7 @@
 
 import json
 
-from emulator.core.call import ChatAsk
+from emulator.core.requests import ChatAsk
 from tests.vendors.tgi.direct import CHAT, HELLO, accepted, refused
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.wire import Mark
-from emulator.engine.parts import FixedReply
+from emulator.core.http import Mark
+from emulator.generation.segments import FixedReply
 from tests.conftest import Start
 from tests.parsed import JSON
 from tests.vendors.tgi.direct import OLD, REPLY, ask, stream

@@ -1,0 +1,140 @@
+"""A client for code that awaits; it belongs to the loop on which it is first used."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
+from types import TracebackType
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+
+from emulator.client import steps
+from emulator.client.base import Bound, Via, World
+from emulator.client.exposure import warn_of_exposure_beside
+from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
+
+if TYPE_CHECKING:
+    import aiohttp
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaiting(
+    method: Callable[Concatenate[World, P], Steps[T]],
+) -> Callable[Concatenate[AsyncEmulatorClient, P], Coroutine[None, None, T]]:
+    """A method that is done when all its questions are answered."""
+
+    @wraps(method)
+    async def call(self: AsyncEmulatorClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True
+        return await self._run(method(self._world, *args, **kwargs))
+
+    return call
+
+
+class AsyncEmulatorClient(Bound):
+    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
+
+    ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        session: str = "",
+        via: Via | None = None,
+        tls: ssl.SSLContext | None = None,
+        token: str | None = None,
+    ) -> None:
+        super().__init__(url, session, via)
+        self._connections = _Connections(self.front, tls, name_token(token))
+
+    url = _awaiting(steps.url)
+    env = _awaiting(steps.env)
+    scenario = _awaiting(steps.scenario)
+    load = _awaiting(steps.load)
+    add_rule = _awaiting(steps.add_rule)
+    reset = _awaiting(steps.reset)
+    advance = _awaiting(steps.advance)
+    clock = _awaiting(steps.clock)
+    requests = _awaiting(steps.requests)
+    last = _awaiting(steps.last)
+    explain = _awaiting(steps.explain)
+    verify = _awaiting(steps.verify)
+    wait_for = _awaiting(steps.wait_for)
+    assert_called = _awaiting(steps.assert_called)
+    assert_not_called = _awaiting(steps.assert_not_called)
+    assert_order = _awaiting(steps.assert_order)
+    metrics = _awaiting(steps.metrics)
+    report = _awaiting(steps.report)
+
+    async def close(self) -> None:
+        """End the session it is bound to, if any, and hang up."""
+        try:
+            await self._run(steps.end(self._world))
+        finally:
+            if not self._is_part:
+                await self._connections.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _run(self, todo: Steps[T]) -> T:
+        __tracebackhide__ = True
+        try:
+            request = next(todo)
+            while True:
+                request = todo.send(await self._connections.send(request))
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+
+class _Connections:
+    """Connections to one server."""
+
+    def __init__(self, url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._tls = tls
+        self._headers = headers
+        self._http: aiohttp.ClientSession | None = None
+        self._is_checked = not headers
+
+    async def send(self, request: Request) -> Reply:
+        """The answer.
+
+        Raises:
+            ConnectionError: there is nobody to answer.
+        """
+        import aiohttp  # slow to import, and of no use to code that blocks
+
+        if not self._is_checked:
+            await warn_of_exposure_beside(self._url)
+            self._is_checked = True
+        if self._http is None:
+            self._http = aiohttp.ClientSession()
+        try:
+            async with self._http.request(
+                request.method,
+                self._url + request.path,
+                data=request.body or None,
+                headers=self._headers,
+                timeout=aiohttp.ClientTimeout(request.timeout),
+                ssl=self._tls or True,
+                allow_redirects=False,  # the token is for this server alone
+            ) as response:
+                return Reply(response.status, await response.read())
+        except aiohttp.ClientConnectionError as error:
+            raise ConnectionError(f"no emulator answers at {self._url}: {error}") from None
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.close()
+            self._http = None

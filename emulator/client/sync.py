@@ -1,0 +1,143 @@
+"""A client for code that blocks; it may be shared by threads."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from functools import wraps
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+from urllib.parse import urlsplit
+
+from emulator.client import steps
+from emulator.client.base import Bound, Via, World
+from emulator.client.exposure import warn_of_exposure
+from emulator.client.request import DEFAULT_URL, Reply, Request, Steps, name_token
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(method: Callable[Concatenate[World, P], Steps[T]]) -> Callable[Concatenate[EmulatorClient, P], T]:
+    """A method that returns when all its questions are answered."""
+
+    @wraps(method)
+    def call(self: EmulatorClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True
+        return self._run(method(self._world, *args, **kwargs))
+
+    return call
+
+
+class EmulatorClient(Bound):
+    """An emulator that runs, at the URL of its front; :meth:`session` gives one bound to a session.
+
+    ``token``: what it takes to steer it; absent: the variable ``EMULATOR_CONTROL_TOKEN``.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        session: str = "",
+        via: Via | None = None,
+        tls: ssl.SSLContext | None = None,
+        token: str | None = None,
+    ) -> None:
+        super().__init__(url, session, via)
+        self._connections = _Connections(self.front, tls, name_token(token))
+
+    url = _blocking(steps.url)
+    env = _blocking(steps.env)
+    scenario = _blocking(steps.scenario)
+    load = _blocking(steps.load)
+    add_rule = _blocking(steps.add_rule)
+    reset = _blocking(steps.reset)
+    advance = _blocking(steps.advance)
+    clock = _blocking(steps.clock)
+    requests = _blocking(steps.requests)
+    last = _blocking(steps.last)
+    explain = _blocking(steps.explain)
+    verify = _blocking(steps.verify)
+    wait_for = _blocking(steps.wait_for)
+    assert_called = _blocking(steps.assert_called)
+    assert_not_called = _blocking(steps.assert_not_called)
+    assert_order = _blocking(steps.assert_order)
+    metrics = _blocking(steps.metrics)
+    report = _blocking(steps.report)
+
+    def close(self) -> None:
+        """End the session it is bound to, if any, and hang up."""
+        try:
+            self._run(steps.end(self._world))
+        finally:
+            if not self._is_part:
+                self._connections.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _run(self, todo: Steps[T]) -> T:
+        __tracebackhide__ = True
+        try:
+            request = next(todo)
+            while True:
+                request = todo.send(self._connections.send(request))
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+
+class _Connections:
+    """Connections to one server; each carries one question at a time, and is kept for the next."""
+
+    def __init__(self, url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._tls = tls
+        self._headers = headers
+        self._resting: list[HTTPConnection] = []
+        self._is_checked = not headers
+
+    def send(self, request: Request) -> Reply:
+        """The answer.
+
+        Raises:
+            ConnectionError: there is nobody to answer.
+        """
+        if not self._is_checked:
+            warn_of_exposure(self._url)
+            self._is_checked = True
+        while self._resting:
+            connection = self._resting.pop()
+            try:
+                return self._try(connection, request)
+            except (ConnectionError, HTTPException):  # the server has closed it meanwhile
+                connection.close()
+        try:
+            return self._try(self._open(), request)
+        except (ConnectionError, HTTPException) as error:
+            raise ConnectionError(f"no emulator answers at {self._url}: {error}") from None
+
+    def _try(self, connection: HTTPConnection, request: Request) -> Reply:
+        connection.timeout = request.timeout
+        if connection.sock is not None:
+            connection.sock.settimeout(request.timeout)
+        connection.request(request.method, request.path, request.body or None, self._headers)
+        response = connection.getresponse()
+        reply = Reply(response.status, response.read())
+        self._resting.append(connection)
+        return reply
+
+    def _open(self) -> HTTPConnection:
+        url = urlsplit(self._url)
+        if url.scheme == "https":
+            return HTTPSConnection(url.hostname or "", url.port, context=self._tls)
+        return HTTPConnection(url.hostname or "", url.port)
+
+    def close(self) -> None:
+        while self._resting:
+            self._resting.pop().close()

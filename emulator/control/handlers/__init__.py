@@ -1,0 +1,1 @@
+"""Handlers of the control API, one module per resource."""

@@ -1,0 +1,62 @@
+"""The report of an emulator that runs: the calls that its journal keeps, and what each view of the console shows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from emulator.control import models
+from emulator.control.handlers.requests import show_short, show_whole
+from emulator.control.handlers.scenario import Actions
+from emulator.control.report_page import BETWEEN, TOGETHER, Report, close_page, dump_rest, dump_short, escape, pack
+from emulator.control.target import Target
+from emulator.core.executor import aside, in_turns
+from emulator.core.json import JSON, parse_json
+from emulator.journal.record import Recorded
+
+
+class ReportActions(Actions):
+    """What the control plane does, and the report of it."""
+
+    async def report(self, query: models.NoQuery, body: models.ReportAsked, name: str) -> AsyncIterator[str]:
+        return await write_report(self._target, body)
+
+
+async def write_report(target: Target, asked: models.ReportAsked) -> AsyncIterator[str]:
+    """The calls that are kept, and the scenario, limits and times as they are now; in pieces."""
+    answers = await _collect(Actions(target), asked.session or "")
+    report = Report(asked.title, asked.outcome, dict(target.urls), answers)
+    return write_page(report, target.journal.list_calls(asked.session))
+
+
+async def _collect(actions: Actions, session: str) -> dict[str, JSON]:
+    """What each view of the page shows, by the route that it would ask."""
+    nothing, of = models.NoQuery(), models.SessionQuery(session=session)
+    shown = {
+        "/scenario": await actions.get_scenario(of, b"", ""),
+        "/rules": await actions.list_rules(of, b"", ""),
+        "/limits": await actions.list_limits(of, b"", ""),
+        "/deployments": await actions.list_deployments(models.DeploymentsQuery(session=session), b"", ""),
+        "/status": await actions.get_status(nothing, b"", ""),
+        "/timing": await actions.get_timing(nothing, b"", ""),
+    }
+    return {path: parse_json(models.dump_model(model)) for path, model in shown.items()}
+
+
+async def write_page(report: Report, calls: Sequence[Recorded]) -> AsyncIterator[str]:
+    """The page of these calls, in pieces: whole it takes several times the room of what the journal keeps."""
+    for part in report.open_page():
+        yield part
+    comma = ""
+    async for call in in_turns(calls):
+        yield comma + escape(dump_short(show_short(call)))
+        comma = ","
+    yield BETWEEN
+    some: list[str] = []
+    async for call in in_turns(calls):
+        some.append(dump_rest(show_whole(call.read())))
+        if len(some) == TOGETHER:
+            yield await aside(pack, some)
+            some = []
+    if some:
+        yield await aside(pack, some)
+    yield close_page()

@@ -1,0 +1,112 @@
+"""What the control plane says of the calls that were made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from emulator.control import models
+from emulator.control.filters import Filter, compile_filters
+from emulator.control.problem import ProblemError
+from emulator.control.serialize import show_request, show_response
+from emulator.control.target import Target
+from emulator.control.verify import Verification
+from emulator.core.executor import in_turns
+from emulator.core.units import parse_duration
+from emulator.journal.record import Entry, Recorded, describe
+from emulator.journal.watcher import News
+from emulator.scenario.matching import Verdict
+
+
+class RequestActions:
+    """One method a route: its query, its body, the name that ends its path."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def list_requests(self, query: models.RequestsQuery, body: bytes, name: str) -> AsyncIterator[str]:
+        """As :class:`emulator.control.models.Requests`, in pieces."""
+        matches = compile_filters(query)
+        if query.wait is None:
+            found = await self._find(matches, query.since)
+            if query.before is not None:
+                found = [call for call in found if call.seq < query.before]
+        else:
+            found = await self._wait(matches, query.since, parse_duration(query.wait))
+        some = found[-query.limit :] if query.since is None else found[: query.limit]
+        return _write_each(some, len(found), _show_whole if query.detail == "true" else show_short)
+
+    async def _find(self, matches: Filter, since: int | None) -> list[Recorded]:
+        journal = self._target.journal
+        calls = journal.list_calls() if since is None else journal.since(since)
+        return [call async for call in in_turns(calls) if matches(call)]
+
+    async def _wait(self, matches: Filter, since: int | None, seconds: float) -> list[Recorded]:
+        """What is new and matches, as soon as there is anything; nothing once the time is over."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        since = self._target.journal.latest if since is None else since
+        with News(self._target) as news:
+            while not (found := await self._find(matches, since)):
+                left = end - loop.time()
+                if left <= 0 or news.over:
+                    break
+                await news.wait(left)
+        return found
+
+    async def get_request(self, query: models.RequestQuery, body: bytes, name: str) -> models.RequestDetail:
+        entry = self._target.journal.find(name, query.session)
+        if entry is None:
+            where = "" if query.session is None else f" in session {query.session!r}"
+            raise ProblemError(404, "No such request", f"The journal has no request {name!r}{where}.")
+        return show_whole(entry)
+
+    async def verify(self, query: models.RequestQuery, body: models.Verify, name: str) -> models.Verified:
+        if query.session is not None and body.session is not None and query.session != body.session:
+            raise ProblemError(400, "Two sessions", "The query names one session, and the body another.")
+        session = query.session if body.session is None else body.session
+        return await Verification(self._target, body, session).run()
+
+
+async def _write_each(
+    calls: Sequence[Recorded], total: int, show: Callable[[Recorded], models.RequestEntry]
+) -> AsyncIterator[str]:
+    yield '{"requests":['
+    comma = ""
+    async for call in in_turns(calls):
+        yield comma + models.dump_model(show(call))
+        comma = ","
+    yield f'],"total":{total}}}'
+
+
+def show_short(call: Recorded) -> models.RequestEntry:
+    """Its figures and what became of it; it is read only to tell of a rule that came near."""
+    entry = call.glance()
+    return models.RequestEntry.model_validate(entry if entry.gist is not None else call.read())
+
+
+def _show_whole(call: Recorded) -> models.RequestEntry:
+    return show_whole(call.read())
+
+
+def show_whole(entry: Entry) -> models.RequestDetail:
+    """One call, and all that is kept of it."""
+    kept = entry.kept
+    return models.RequestDetail(
+        **models.RequestEntry.model_validate(entry).model_dump(),
+        request=show_request(entry, kept),
+        response=show_response(entry, kept),
+        limits=[models.LimitRow.model_validate(limit) for limit in entry.limits],
+        explanation=[_show(verdict) for verdict in entry.explain()],
+    )
+
+
+def _show(verdict: Verdict) -> models.RuleVerdict:
+    return models.RuleVerdict(
+        rule=verdict.rule,
+        takes=verdict.failed is None,
+        failed=verdict.failed,
+        detail=verdict.detail,
+        draw=verdict.draw,
+        text=describe(verdict),
+    )

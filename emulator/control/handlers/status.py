@@ -1,0 +1,188 @@
+"""What the control plane shows to whoever looks: levels, hits and load, worked out when somebody asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+from emulator import __version__
+from emulator.control import models
+from emulator.control.problem import MOST_MISTAKES
+from emulator.control.target import Target
+from emulator.core.errors import EmulatedError
+from emulator.core.executor import aside, at_ease, in_turns
+from emulator.core.quota import Level
+from emulator.core.storage import StoreLostError
+from emulator.journal.record import Entry
+from emulator.observability.metrics import Page, render_metrics
+from emulator.scenario.locations import KeyPath, Location
+from emulator.scenario.matching import Verdict, find_nearest
+from emulator.scenario.source import Document
+
+_LATEST = 100  # calls whose rules are asked once more
+_STATM = Path("/proc/self/statm")
+_PAGE = 4096  # bytes, on the systems that have the file
+
+
+class LookActions:
+    """One method a route: its query, its body, the name that ends its path."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def list_limits(self, query: models.SessionQuery, body: bytes, name: str) -> models.Limits:
+        levels = await self._find_levels(query.session)
+        return models.Limits(limits=[_show_level(level) for level in sorted(levels, key=_by_name)])
+
+    async def get_metrics(self, query: models.MetricsQuery, body: bytes, name: str) -> str:
+        levels: list[Level] = []
+        with suppress(StoreLostError):  # that is told, too
+            levels = await self._find_levels(query.session or "")
+        await aside(import_module, "prometheus_client")
+        return render_metrics(Page(self._target.metrics, levels, query.session, self._target.store.health))
+
+    async def _find_levels(self, session: str) -> list[Level]:
+        """How the limits stand, those too of which nobody has asked anything yet.
+
+        Raises:
+            StoreLostError: calls are refused for want of it.
+        """
+        emulator = self._target.peek(session).emulator
+        now = emulator.clock.now() - emulator.started
+        try:
+            levels = list(await emulator.state.levels(session, now))
+        except EmulatedError as error:
+            raise StoreLostError(f"calls are refused as {error.kind}") from None
+        asked = {level.quota.name for level in levels}
+        return levels + [Level(q, "", q.amount, 0.0) for q in emulator.quotas if q.per is None and q.name not in asked]
+
+    async def list_rules(self, query: models.SessionQuery, body: bytes, name: str) -> models.Rules:
+        rules = self._target.of(query.session).loaded.scenario.rules
+        calls = self._target.journal.list_calls(query.session)
+        hits: Counter[str | None] = Counter()
+        last: dict[str | None, str] = {}
+        async for call in in_turns(calls):
+            rule = call.glance().rule
+            hits[rule] += 1
+            last[rule] = call.id
+        latest = islice(reversed(calls), _LATEST if rules else 0)
+        asked = [(entry := call.read(), entry.explain()) for call in latest]
+        nearest = Counter(_name_nearest(verdicts) for entry, verdicts in asked if entry.rule is None)
+        draws = _find_draws(asked)
+        return models.Rules(
+            rules=[
+                models.RuleHits(
+                    name=rule.name,
+                    hits=hits[rule.name],
+                    last=last.get(rule.name),
+                    draw=draws.get(rule.name),
+                    nearest=nearest[rule.name],
+                )
+                for rule in rules
+            ]
+        )
+
+    async def get_status(self, query: models.NoQuery, body: bytes, name: str) -> models.Status:
+        target = self._target
+        busy = [row for active in target.worlds for row in active.emulator.busy]
+        return models.Status(
+            version=__version__,
+            uptime_seconds=round(target.uptime, 3),
+            memory=_measure_memory(),
+            tasks=len(asyncio.all_tasks()),
+            vendors=[
+                models.VendorLoad(
+                    vendor=vendor,
+                    open=metrics.in_flight(),
+                    requests=int(metrics.total("requests")),
+                    failed=int(metrics.total("failed")),
+                )
+                for vendor, metrics in target.metrics.items()
+            ],
+            servers=[
+                models.ServerLoad(session=session, vendor=vendor, deployment=deployment, running=running, queued=queued)
+                for (session, vendor, deployment), running, queued in busy
+            ],
+            journal=models.JournalState(
+                entries=len(target.journal),
+                bytes=target.journal.size,
+                forgotten=target.journal.forgotten,
+                emptied=target.journal.emptied,
+            ),
+            sessions=sum(1 for _ in target.sessions),
+            own_sessions=target.sessions.own,
+            forgotten_sessions=target.sessions.forgotten,
+            lateness_p99=target.timing.latest.ttft.quantile(0.99),
+            valid=target.timing.invalid is None,
+        )
+
+    async def check(self, query: models.NoQuery, body: bytes, name: str) -> models.Checked:
+        check = self._target.check
+        findings = await at_ease(body, check, body)
+        rows = [(severity, models.MistakeRow.model_validate(row)) for severity, row in findings[:MOST_MISTAKES]]
+        errors = [row for severity, row in rows if severity == "error"]
+        warnings = [row for severity, row in rows if severity == "warning"]
+        return models.Checked(ok=not errors, errors=errors, warnings=warnings)
+
+    async def parse(self, query: models.NoQuery, body: bytes, name: str) -> models.Parsed:
+        from emulator.scenario.yaml_reader import parse_document  # YAML is slow to import
+
+        return show_document(await at_ease(body, parse_document, body, ""))
+
+
+def show_document(document: Document) -> models.Parsed:
+    """Return a file of a scenario as the control plane gives it."""
+    errors = [models.MistakeRow.model_validate(row) for row in document.rows[:MOST_MISTAKES]]
+    values, keys = _show_places(document.locations.values), _show_places(document.locations.keys)
+    return models.Parsed(document=document.data, values=values, keys=keys, errors=errors)
+
+
+def _show_places(places: Mapping[KeyPath, Location]) -> list[models.Place]:
+    return [models.Place(path=[*path], line=place.line, column=place.column) for path, place in places.items()]
+
+
+def _show_level(level: Level) -> models.LimitLevel:
+    quota = level.quota
+    return models.LimitLevel(
+        limit=quota.name,
+        unit=quota.unit,
+        amount=quota.amount,
+        window=quota.window,
+        strategy=quota.strategy,
+        per=quota.per,
+        scope=level.scope,
+        left=level.left,
+        full_in=None if level.full_in is None else round(level.full_in, 6),
+    )
+
+
+def _by_name(level: Level) -> tuple[int, str, str]:
+    return len(level.quota.name), level.quota.name, level.scope
+
+
+def _name_nearest(verdicts: tuple[Verdict, ...]) -> str | None:
+    nearest = find_nearest(verdicts)
+    return None if nearest is None else nearest.rule
+
+
+def _find_draws(asked: list[tuple[Entry, tuple[Verdict, ...]]]) -> dict[str, float]:
+    """The latest draw of each rule; ``asked``: the latest call first."""
+    draws: dict[str, float] = {}
+    for _, verdicts in asked:
+        for verdict in verdicts:
+            if verdict.draw is not None:
+                draws.setdefault(verdict.rule, verdict.draw)
+    return draws
+
+
+def _measure_memory() -> int:
+    """Resident bytes. Source: proc(5), the second number of ``statm``."""
+    try:
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,1 +1,0 @@
-"""What each keyword asks of a value."""

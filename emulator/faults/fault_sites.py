@@ -1,0 +1,115 @@
+"""Where in the bytes of an answer its faults struck, found out by comparing it before and after each of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from emulator.core.faultable import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """One fault's place; ``at``: offset in the body as it was sent."""
+
+    fault: str
+    at: int
+
+
+def follow(
+    strikes: tuple[Strike, ...], fault: str, before: Delivery, after: Delivery, *, whole_events: bool
+) -> tuple[Strike, ...]:
+    """The places of earlier faults moved along, and that of one more, unless it changed nothing.
+
+    Args:
+        whole_events: what it changes are whole events, so that it strikes where one begins.
+    """
+    moved = tuple([Strike(old.fault, _move(old.at, before, after)) for old in strikes])
+    at = min(_find_changes(before, after), default=None)
+    if at is None:
+        return moved
+    if whole_events:
+        starts = [0, *(event.start for event in after.events())]
+        at = starts[bisect_right(starts, at) - 1]
+    return (*moved, Strike(fault, at))
+
+
+def _move(at: int, before: Delivery, after: Delivery) -> int:
+    """Where a place is found again: in its own piece, if there are as many as before."""
+    if len(before.pieces) != len(after.pieces):
+        return _shift(at, before.body, after.body)
+    old = new = 0
+    for one, two in zip(before.pieces, after.pieces, strict=True):
+        if at <= old + len(one.data):
+            return new + _shift(at - old, one.data, two.data)
+        old, new = old + len(one.data), new + len(two.data)
+    return new
+
+
+def _shift(at: int, one: bytes, two: bytes) -> int:
+    """A place in bytes of which some in the midst were replaced."""
+    start = _count_equal(one, two)
+    rest = min(len(one), len(two)) - start
+    end = len(one) - _count_equal(one[: -rest - 1 : -1], two[: -rest - 1 : -1])
+    return at if at <= start else at + len(two) - len(one) if at >= end else start
+
+
+def _count_equal(one: bytes, two: bytes) -> int:
+    """How many bytes both begin with."""
+    low, high = 0, min(len(one), len(two))
+    if one[:high] == two[:high]:
+        return high
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if one[low:middle] == two[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _find_changes(before: Delivery, after: Delivery) -> Iterator[int]:
+    """The first place of each kind of change."""
+    equal = _count_equal(before.body, after.body)
+    if (before.status, before.headers, before.start) != (after.status, after.headers, after.start):
+        yield 0
+    if equal < max(before.size, after.size):
+        yield equal
+    writes = _list_writes(before).symmetric_difference(_list_writes(after))
+    yield from [min(writes)] if writes else []
+    yield from _find_delay(before, after)
+    if (before.end, before.ending, before.promised) != (after.end, after.ending, after.promised):
+        yield after.size
+
+
+def _list_writes(delivery: Delivery) -> set[int]:
+    """Where each write ends but the last, which is as long as the body."""
+    ends = accumulate(len(piece.data) for piece in delivery.pieces)
+    return {end for end, piece in zip(ends, delivery.pieces, strict=True) if piece.flush} - {0, delivery.size}
+
+
+def _find_delay(before: Delivery, after: Delivery) -> Iterator[int]:
+    """The first byte that is due at another time."""
+    one, two = _list_ends(before), _list_ends(after)
+    old, new = next(one, None), next(two, None)
+    at = 0
+    while old is not None and new is not None:
+        if old[1] != new[1]:
+            yield at
+            return
+        at = min(old[0], new[0])
+        if old[0] == at:
+            old = next(one, None)
+        if new[0] == at:
+            new = next(two, None)
+
+
+def _list_ends(delivery: Delivery) -> Iterator[tuple[int, float]]:
+    """Where each piece ends, and when it is due."""
+    end = 0
+    for piece in delivery.pieces:
+        end += len(piece.data)
+        if piece.data:
+            yield end, piece.due

@@ -1,0 +1,219 @@
+"""Where the members and strings of JSON text are, so that a part can change and all else stays to the byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pydantic_core import from_json
+
+from emulator.core.faultable import Edit
+
+KeyPath = tuple[str | int, ...]
+
+_SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,:{}\[\]"]+')
+_NUMBERS = re.compile(rb"\[[-+0-9.eE,\s]*\]")  # a vector is one value
+_BRACE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')  # or a string, whose braces are none
+_BLANK = re.compile(rb"\s*")
+_FIELD = re.compile(rb"(?:\A|\n)data: ?(?=[{\[\"])")
+_DONE = b"[DONE]"
+_UNIT = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an object: where its key begins, its value begins and it ends."""
+
+    path: KeyPath
+    start: int
+    value: int
+    end: int
+
+
+@dataclass(slots=True)
+class Object:
+    """Where an object lies, and its members in order."""
+
+    start: int
+    end: int = 0
+    members: list[Member] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string value: what it says, and where in the text each of its characters ends.
+
+    ``ends[0]`` is where the first character begins.
+    """
+
+    value: str
+    ends: Sequence[int]
+
+
+def find_json(data: bytes) -> tuple[int, int] | None:
+    """Where the JSON of an event or a body begins and ends."""
+    found = _FIELD.search(data)
+    if found is not None:
+        start = found.end()
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+    else:
+        start = len(data) - len(data.lstrip())
+        end = len(data.rstrip(b"\x00\r\n \t"))
+        if data[start : start + 1] not in (b"{", b"["):
+            return None
+    return None if data[start:end].strip() == _DONE else (start, end)
+
+
+def scan_objects(data: bytes) -> list[Object]:
+    """Every object in the JSON of an event or a body, outer before inner; none if it is not JSON."""
+    scanner = _scan(data)
+    return [] if scanner is None else scanner.objects
+
+
+def find_ends(data: bytes) -> list[tuple[int, bool]]:
+    """Where each object in the JSON of an event or a body closes, and whether nothing is in it."""
+    place = find_json(data)
+    if place is None:
+        return []
+    try:
+        from_json(data[slice(*place)], cache_strings="none")
+    except ValueError:  # nested too deeply for it, or no JSON
+        return [(found.end - 1, not found.members) for found in scan_objects(data)]
+    ends: list[tuple[int, bool]] = []
+    opening = False
+    for found in _BRACE.finditer(data, *place):
+        if found[0] == b"}":
+            ends.append((found.start(), opening))
+        opening = found[0] == b"{"
+    return ends
+
+
+def _scan(data: bytes) -> _Scanner | None:
+    place = find_json(data)
+    if place is None:
+        return None
+    scanner = _Scanner(data)
+    try:
+        scanner.read((), place[0])
+    except (ValueError, RecursionError, IndexError):
+        return None
+    return scanner
+
+
+class _Scanner:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.objects: list[Object] = []
+        self.strings: list[tuple[KeyPath, int, int]] = []
+
+    def read(self, path: KeyPath, at: int) -> int:
+        """Read one value; where it ends."""
+        at = self._skip(at)
+        opening = self._data[at]
+        if opening == 0x7B:
+            return self._read_object(path, at)
+        if opening == 0x5B:
+            vector = _NUMBERS.match(self._data, at)
+            return vector.end() if vector else self._read_array(path, at)
+        end = self._read_scalar(at)
+        if opening == 0x22:
+            self.strings.append((path, at + 1, end - 1))
+        return end
+
+    def _read_scalar(self, at: int) -> int:
+        found = _SCALAR.match(self._data, at)
+        if found is None:
+            raise ValueError(at)
+        return found.end()
+
+    def _skip(self, at: int) -> int:
+        found = _BLANK.match(self._data, at)
+        return found.end() if found else at
+
+    def _read_object(self, path: KeyPath, at: int) -> int:
+        found = Object(at)
+        self.objects.append(found)
+        at = self._skip(at + 1)
+        while self._data[at] != 0x7D:
+            start = self._skip(at + 1) if found.members else at
+            colon = self._read_scalar(start)
+            inner = (*path, json.loads(self._data[start:colon]))
+            value = self._skip(self._skip(colon) + 1)
+            end = self.read(inner, value)
+            found.members.append(Member(inner, start, value, end))
+            at = self._skip(end)
+        found.end = at + 1
+        return found.end
+
+    def _read_array(self, path: KeyPath, at: int) -> int:
+        index = 0
+        at = self._skip(at + 1)
+        while self._data[at] != 0x5D:
+            at = self._skip(self.read((*path, index), at + 1 if index else at))
+            index += 1
+        return at + 1
+
+
+def find_members(data: bytes) -> Iterator[Member]:
+    """Every member of every object."""
+    for found in scan_objects(data):
+        yield from found.members
+
+
+def remove_members(data: bytes, unwanted: Callable[[Member], bool]) -> list[Edit]:
+    """Leave members out, each with one comma."""
+    edits: list[Edit] = []
+    for found in scan_objects(data):
+        kept = False
+        for index, member in enumerate(found.members):
+            if not unwanted(member):
+                kept = True
+            elif kept:
+                edits.append((found.members[index - 1].end, member.end, b""))
+            else:
+                last = index + 1 == len(found.members)
+                edits.append((member.start, member.end if last else found.members[index + 1].start, b""))
+    return drop_inner(edits)
+
+
+def drop_inner(edits: Sequence[Edit]) -> list[Edit]:
+    """Without edits that lie inside another."""
+    kept: list[Edit] = []
+    for edit in sorted(edits, key=lambda edit: (edit[0], -edit[1])):
+        if not kept or edit[0] >= kept[-1][1]:
+            kept.append(edit)
+    return kept
+
+
+def move_edits(edits: Sequence[Edit], by: int) -> list[Edit]:
+    return [(start + by, end + by, new) for start, end, new in edits]
+
+
+def find_texts(data: bytes, names: frozenset[str]) -> list[Text]:
+    """The strings that are members with such names, or in lists there; text that is not JSON is one itself."""
+    scanner = _scan(data)
+    if scanner is None:
+        return [_read_string(0, data)]
+    return [_read_string(start, data[start:end]) for path, start, end in scanner.strings if _name(path) in names]
+
+
+def _name(path: KeyPath) -> str:
+    return next((step for step in reversed(path) if isinstance(step, str)), "")
+
+
+def _read_string(start: int, raw: bytes) -> Text:
+    """A string as it is written at a place; one with invalid escapes is read as it stands."""
+    value = raw.decode("utf-8", "replace")
+    if b"\\" in raw:
+        try:
+            value = json.loads(f'"{value}"')
+        except ValueError:
+            return Text(value, [start, *(start + len(value[: n + 1].encode()) for n in range(len(value)))])
+    if len(value) == len(raw):
+        return Text(value, range(start, start + len(raw) + 1))
+    return Text(value, [start, *(start + unit.end() for unit in _UNIT.finditer(raw))])

@@ -1,0 +1,307 @@
+"""Generate the content of a response from a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emulator.core.cache import remember
+from emulator.core.dataclass import record
+from emulator.core.plan import Choice, FinishReason, Logprob, PromptTokens, Span, Usage, Words, at_once
+from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling
+from emulator.core.rng import condense, derive, prepare
+from emulator.core.vendor import Tokenizer
+from emulator.generation.language import detect_language
+from emulator.generation.segments import FixedReply, Part, is_prose, plan_parts
+from emulator.generation.text import recite
+
+if TYPE_CHECKING:
+    from emulator.core.plan import Vectors
+
+
+def cut_at_stop(tokens: Sequence[str], stop: Sequence[str], *, keep: bool) -> tuple[tuple[str, ...], str | None]:
+    """End ``tokens`` with the one that completes the first stop string, and name the string.
+
+    As a model that looks at its text after every token does: the string completed by the earliest
+    token wins, and of two completed by the same token the one listed first. The tokens generated up to there
+    stay (they were paid for), with the stop string and what follows it taken out of their text,
+    or, with ``keep``, only what follows it.
+    """
+    text = "".join(tokens)
+    found = [(text.find(s), s) for s in stop if s]
+    hits = [(start, s) for start, s in found if start >= 0]
+    if not hits:
+        return tuple(tokens), None
+    lengths = []
+    total = 0
+    for token in tokens:
+        total += len(token)
+        lengths.append(total)
+
+    def completing(hit: tuple[int, str]) -> int:
+        end = hit[0] + len(hit[1])
+        return next(i for i, length in enumerate(lengths) if length >= end)
+
+    start, stopped_by = min(hits, key=completing)
+    last = completing((start, stopped_by))
+    end = start + len(stopped_by) if keep else start
+    kept = []
+    position = 0
+    for token in tokens[: last + 1]:
+        kept.append(token[: max(0, end - position)])
+        position += len(token)
+    return tuple(kept), stopped_by
+
+
+_FEW = 8  # messages whose roles are likely to come again
+
+
+@record(frozen=True, slots=True, eq=False)
+class Draft:
+    """The said part of a plan; its tokens are due at once until someone paces them."""
+
+    usage: Usage
+    choices: tuple[Choice, ...] = ()
+    prompts: tuple[PromptTokens, ...] = ()
+    vectors: Vectors | None = None
+
+    @property
+    def weight(self) -> int:
+        """How many tokens it has, and beside them: each that is weighed, or stands beside one, is one more."""
+        weighed = [*(choice.logprobs for choice in self.choices), *(prompt.logprobs for prompt in self.prompts)]
+        beside = sum(len(entries) * (1 + len(entries[0].top)) for entries in weighed if entries)
+        return sum(choice.count for choice in self.choices) + beside
+
+
+def write(
+    ask: Ask,
+    deployment: Deployment,
+    tokenizer: Tokenizer,
+    seed: int,
+    prompt_tokens: tuple[int, ...],
+    reply: FixedReply | None = None,
+) -> Draft:
+    """Say what the deployment answers; the same ask and seed always give the same draft.
+
+    Raises:
+        emulator.generation.json_schema.Unsatisfiable: no JSON fits the asked schema.
+    """
+    if isinstance(ask, EmbeddingAsk):
+        return _write_vectors(ask, deployment, tokenizer, seed, prompt_tokens, reply)
+    sampling = ask.sampling
+    if reply is None and isinstance(ask, ChatAsk) and (ask.language or (sampling.n == 1 and _is_usual(ask))):
+        language = ask.language or detect_language(ask.prompt or "")
+        choice = _say(_chat_key(ask, deployment, seed), language, sampling, tokenizer, 0)
+        return Draft(Usage(sum(prompt_tokens), choice.count), (choice,))
+    if isinstance(ask, ChatAsk):
+        prompts = [(ask.prompt or "", _chat_key(ask, deployment, seed))]
+    else:
+        texts = (p if isinstance(p, str) else tokenizer.decode(p) for p in ask.prompts)
+        variation = (deployment.name, ask.raw, *_variation(sampling))
+        prompts = [(text, derive(seed, "text", text, *variation)) for text in texts]
+    choices = []
+    for position, (prompt, prompt_key) in enumerate(prompts):
+        for number in range(sampling.n):
+            key = prompt_key if number == 0 or sampling.greedy else derive(prompt_key, number)
+            choices.append(_write_choice(ask, prompt, key, tokenizer, reply, position))
+    details: tuple[PromptTokens, ...] = ()
+    if sampling.prompt_details:
+        details = tuple(_read_prompt(text, tokenizer, key) for text, key in prompts)
+    usage = _count_usage(choices, prompt_tokens)
+    if reply is not None and reply.usage:
+        usage = replace(usage, **reply.usage)
+    return Draft(usage, tuple(choices), details)
+
+
+def _variation(sampling: Sampling) -> tuple[str | int | None, ...]:
+    """What a sampled text depends on beside its prompt; nothing if it is greedy."""
+    if sampling.greedy:
+        return ()
+    return (sampling.seed, repr(sampling.knobs))
+
+
+def _chat_key(ask: ChatAsk, deployment: Deployment, seed: int) -> bytes:
+    if len(ask.messages) <= _FEW and (ask.language or not (any(map(_has_more, ask.messages)) or _has_form(ask))):
+        roles = tuple([message.role for message in ask.messages])
+        derive_texts = _prepare_key(seed, deployment.name, roles, _variation(ask.sampling))
+        return derive_texts(*[message.text for message in ask.messages])
+    turns: list[str | int | None] = []
+    for message in ask.messages:
+        turns += (message.role, message.text)
+        if _has_more(message):
+            calls = repr([(call.name, call.arguments) for call in message.tool_calls])
+            turns += (calls, message.tool_call_id, message.media)
+    if _has_form(ask):
+        tools = [(tool.name, tool.description, tool.parameters) for tool in ask.tools]
+        form = (tools, ask.tool_choice, ask.tool_name, ask.parallel, ask.format, ask.schema, ask.reasoning)
+        turns.append(condense(repr(form)))
+    return derive(seed, "text", deployment.name, len(ask.messages), *turns, *_variation(ask.sampling))
+
+
+def _has_more(message: Message) -> bool:
+    """Whether there is more to a message than its text."""
+    return bool(message.tool_calls or message.tool_call_id or message.media)
+
+
+def _has_form(ask: ChatAsk) -> bool:
+    """Whether the answer may be more than prose."""
+    return bool(ask.tools or ask.format != "text" or ask.reasoning)
+
+
+@remember(1024)
+def _prepare_key(
+    seed: int, deployment: str, roles: tuple[str, ...], variation: tuple[str | int | None, ...]
+) -> Callable[..., bytes]:
+    """The key of a conversation of texts alone, which it takes."""
+    turns = [part for role in roles for part in (role, ...)]
+    return prepare(seed, "text", deployment, len(roles), *turns, *variation)
+
+
+def _count_usage(choices: list[Choice], prompt_tokens: tuple[int, ...]) -> Usage:
+    completion = reasoning = 0
+    for choice in choices:
+        completion += choice.count
+        for span in choice.spans:
+            if span.kind == "reasoning":
+                reasoning += span.end - span.start
+    return Usage(sum(prompt_tokens), completion, reasoning)
+
+
+def _write_choice(
+    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None, position: int
+) -> Choice:
+    sampling = ask.sampling
+    limit = sampling.max_tokens
+    if reply is None and _is_usual(ask):
+        return _say(key, detect_language(prompt), sampling, tokenizer, position)
+    parts = plan_parts(ask, prompt, key, tokenizer, reply)
+    tokens: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
+    spans = []
+    stopped_by: str | None = None
+    finish: FinishReason = "stop"
+    for part in parts:
+        before = len(tokens)
+        part, stopped_by, whole = _fit(part, sampling, None if limit is None else limit - before)
+        tokens = tokens + part.tokens if before else part.tokens
+        ids = ids + part.ids if before else part.ids
+        spans.append(Span(part.kind, before, len(tokens), part.name, part.id))
+        if stopped_by is not None or not whole:
+            finish = "stop" if stopped_by is not None else "length"
+            break
+    else:
+        finish = "tool_calls" if spans and spans[-1].kind == "tool_call" else "stop"
+        if sampling.show_eos and (limit is None or len(tokens) < limit):
+            tokens, ids = (*tokens, ""), (*ids, tokenizer.eos)
+            spans[-1] = replace(spans[-1], end=len(tokens))
+        elif sampling.show_eos:
+            finish = "length"  # no room was left for the end of the sequence
+    if reply is not None and reply.finish_reason is not None:
+        finish = reply.finish_reason
+    logprobs = None if sampling.logprobs is None else _write_logprobs(sampling, tokens, key)
+    said = Words(tokens, ids)
+    return Choice(said, at_once(len(tokens)), finish, tuple(spans), logprobs, stopped_by, position)
+
+
+def _is_usual(ask: ChatAsk | CompletionAsk) -> bool:
+    """Whether an answer of our own is prose, and nothing but its own end or a limit ends it."""
+    sampling = ask.sampling
+    return not sampling.stop and sampling.logprobs is None and not sampling.prompt_details and is_prose(ask)
+
+
+def _say(key: bytes, language: str, sampling: Sampling, tokenizer: Tokenizer, position: int) -> Choice:
+    """The usual choice, as :func:`_write_choice` would make it of parts."""
+    limit = sampling.max_tokens
+    said = recite(tokenizer, key, language, limit, sampling.ignore_eos)
+    count = said.count
+    finish: FinishReason = "stop" if said.ended else "length"
+    if sampling.show_eos and said.ended:
+        if limit is None or count < limit:
+            said.eos = tokenizer.eos
+            count += 1
+        else:
+            finish = "length"  # no room was left for the end of the sequence
+    return Choice(said, at_once(count), finish, _one_text(count), None, None, position)
+
+
+@remember(4096)
+def _one_text(count: int) -> tuple[Span, ...]:
+    """The spans of a choice that is one text."""
+    return (Span("text", 0, count),)
+
+
+def _fit(part: Part, sampling: Sampling, room: int | None) -> tuple[Part, str | None, bool]:
+    """Cut a part at the first stop string, then at the room that is left; ``whole``: nothing was cut."""
+    stopped_by = None
+    if sampling.stop and part.kind == "text":
+        tokens, stopped_by = cut_at_stop(part.tokens, sampling.stop, keep=sampling.keep_stop)
+        if stopped_by is not None and (room is None or len(tokens) <= room):
+            return replace(part, tokens=tokens, ids=part.ids[: len(tokens)]), stopped_by, False
+    if room is not None and len(part.tokens) > room:
+        return replace(part, tokens=part.tokens[:room], ids=part.ids[:room]), None, False
+    return part, None, part.ended
+
+
+def _write_logprobs(sampling: Sampling, tokens: tuple[str, ...], key: bytes) -> tuple[Logprob, ...]:
+    from emulator.generation.logprobs import token_logprobs
+
+    return token_logprobs(tokens, derive(key, "logprobs"), sampling.logprobs or 0, sampling.greedy)
+
+
+def _read_prompt(prompt: str, tokenizer: Tokenizer, key: bytes) -> PromptTokens:
+    from emulator.generation.logprobs import token_logprobs
+
+    ids = tuple(tokenizer.encode(prompt))
+    tokens = tuple(tokenizer.pieces(prompt))
+    if tokenizer.bos is not None:
+        ids, tokens = (tokenizer.bos, *ids), ("", *tokens)
+    return PromptTokens(tokens, ids, token_logprobs(tokens, derive(key, "prompt")))
+
+
+def _write_vectors(
+    ask: EmbeddingAsk,
+    deployment: Deployment,
+    tokenizer: Tokenizer,
+    seed: int,
+    prompt_tokens: tuple[int, ...],
+    reply: FixedReply | None,
+) -> Draft:
+    from emulator.generation.embeddings import embed
+
+    texts = [text if isinstance(text, str) else tokenizer.decode(text) for text in ask.inputs]
+    dimensions = ask.dimensions or deployment.dimensions
+    usage = Usage(sum(prompt_tokens))
+    if reply is not None and reply.embedding is not None:
+        import numpy as np
+
+        return Draft(vectors=np.array([reply.embedding] * len(texts), dtype=np.float32), usage=usage)
+    key_of = prepare(seed, "embedding", deployment.name, ask.instruction and condense(ask.instruction), ...)
+    keys = [key_of(condense(text)) for text in texts]
+    return Draft(vectors=embed(keys, dimensions, deployment.normalized), usage=usage)
+
+
+_MOST = 512  # drafts
+_HEAVIEST = 4096  # of one that is kept; a heavier one takes more room than time
+_ROOM = 262_144  # all together weigh at most; some 40 MB where all of it is alternatives
+
+
+class Drafts:
+    """Those that are kept, by the identity of the call; the oldest go first."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[bytes, Draft] = {}
+        self._weight = 0
+
+    def find(self, identity: bytes) -> Draft | None:
+        """What a call was answered before, if that was kept."""
+        return self._drafts.get(identity)
+
+    def keep(self, identity: bytes, draft: Draft) -> None:
+        """Keep the draft of a call that has none, unless it is vectors or too heavy."""
+        if draft.vectors is not None or draft.weight > _HEAVIEST:
+            return
+        self._drafts[identity] = draft
+        self._weight += draft.weight
+        while len(self._drafts) > _MOST or self._weight > _ROOM:
+            self._weight -= self._drafts.pop(next(iter(self._drafts))).weight

@@ -1,0 +1,95 @@
+"""An instance of a JSON Schema: made from the schema, checked against it, the same for the same key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from emulator.core.json import JSON
+from emulator.core.rng import derive
+from emulator.generation.budget import Budget, Exhausted, Unsatisfiable
+from emulator.generation.json_schema.build import Builder
+from emulator.generation.json_schema.invalid import Invalid, break_one
+from emulator.generation.json_schema.resolve import Node, root_node
+from emulator.generation.json_schema.shape import STYLES, Mode, Position
+from emulator.generation.json_schema.subschemas import NotASchema
+from emulator.generation.json_schema.validator import Checker
+from emulator.generation.regex.parse import BadPattern
+
+__all__ = ["Invalid", "Mode", "Unsatisfiable", "generate", "generate_invalid", "is_instance"]
+
+_STEPS = 6_000  # schemas looked at before giving up, some ten microseconds each
+
+
+def generate(schema: JSON, key: bytes, *, mode: Mode = "typical") -> JSON:
+    """An instance of ``schema``, drawn by ``key``.
+
+    Args:
+        mode: ``typical`` reads like data, ``minimal`` has only what is required, ``boundary`` goes to the bounds,
+            ``adversarial`` is valid and yet trips careless readers; ``invalid`` breaks exactly one rule.
+
+    Raises:
+        Unsatisfiable: there is no instance, or none was found within the bounds.
+    """
+    if mode == "invalid":
+        return generate_invalid(schema, key).instance
+    with _refusing():
+        return _build(root_node(schema), key, mode, Budget(_STEPS))[1]
+
+
+def generate_invalid(schema: JSON, key: bytes) -> Invalid:
+    """An instance that breaks exactly one rule, the keyword of that rule, and where in the instance it is broken.
+
+    Raises:
+        Unsatisfiable: none was found, such as when every value is an instance.
+    """
+    with _refusing():
+        budget, root = Budget(_STEPS), root_node(schema)
+        for attempt, mode in enumerate(_BROKEN):
+            builder, instance = _build(root, derive(key, attempt), mode, budget)
+            try:
+                return break_one(builder, instance, key)
+            except Unsatisfiable:
+                continue
+        raise Unsatisfiable("no instance found that breaks just one rule")
+
+
+_BROKEN: tuple[Mode, ...] = ("typical", "minimal", "typical", "adversarial")
+
+
+def is_instance(schema: JSON, value: JSON) -> bool:
+    """Whether ``value`` is an instance of ``schema``, formats included.
+
+    Raises:
+        Unsatisfiable: the schema is none, or finding out goes beyond the bound.
+    """
+    with _refusing():
+        return Checker(Budget(4 * _STEPS)).valid(root_node(schema), value)
+
+
+def _build(root: Node, key: bytes, mode: Mode, budget: Budget) -> tuple[Builder, JSON]:
+    """Formats are met as far as possible: enumerated values need not be of theirs."""
+    reason = "no instance found that meets all that is asked"  # not the error: it would hold this frame
+    checker = Checker(budget)
+    for assert_formats in (True, False):
+        checker.assert_formats = assert_formats
+        builder = Builder(root, STYLES[mode], budget, checker)
+        try:
+            value = builder.solve((root,), Position(derive(key, mode)))
+        except Unsatisfiable as error:
+            reason = str(error)
+            continue
+        if checker.valid(root, value):
+            return builder, value
+    raise Unsatisfiable(reason)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Whatever is wrong with a schema, the caller meets one exception; any other is a mistake of ours."""
+    try:
+        yield
+    except RecursionError:
+        raise Unsatisfiable("no instance found within the bound of depth") from None
+    except (NotASchema, BadPattern, Exhausted) as error:
+        raise Unsatisfiable(str(error)) from None

@@ -1,0 +1,192 @@
+"""An object whose names, number of members and values are as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulator.core.json import JSON, Object, as_text
+from emulator.core.rng import derive, draw_uniform
+from emulator.generation.budget import Budget, Unsatisfiable
+from emulator.generation.json_schema.keywords import named
+from emulator.generation.json_schema.merge import absorb
+from emulator.generation.json_schema.resolve import Node
+from emulator.generation.json_schema.shape import Position, Shape, Solver
+from emulator.generation.regex.match import matches
+
+_NAMES = ("name", "value", "label", "note", "kind", "other", "extra", "detail")
+
+_MOST = 150  # optional properties of one object, roughly
+
+
+def write_object(solver: Solver, shape: Shape, place: Position) -> Object:
+    """An object of the shape.
+
+    Raises:
+        Unsatisfiable: none was found.
+    """
+    low, high = shape.member_count
+    solver.budget.fill(2 * low)
+    needed = _closed(shape, list(dict.fromkeys(shape.required)), solver.budget)
+    if high is not None and len(needed) > high:
+        raise Unsatisfiable("more properties are required than are allowed")
+    chosen = dict.fromkeys(needed)
+    _add_optional(solver, shape, place, chosen, high)
+    built: Object = {}
+    for name in _in_order(shape, chosen):
+        try:
+            built[name] = _member(solver, shape, place, name)
+        except Unsatisfiable:
+            if name in needed:
+                raise
+    _fill(solver, shape, place, built, low)
+    return {name: built[name] for name in built if name in needed or _stays(shape, built, name, solver.budget)}
+
+
+def _member(solver: Solver, shape: Shape, place: Position, name: str) -> JSON:
+    nodes = member_nodes(shape, name, solver.budget)
+    if nodes is None or not solver.checker.all_valid(tuple(shape.names), name):
+        raise Unsatisfiable(f"the property {name!r} is not allowed")
+    solver.budget.fill(len(name) + 6)
+    return solver.solve(nodes, place.below(name, name))
+
+
+def member_nodes(shape: Shape, name: str, budget: Budget) -> tuple[Node, ...] | None:
+    """Every schema that speaks of the property; ``None`` if one forbids it."""
+    found: list[Node] = []
+    spoken = False
+    budget.spend(2 * len(shape.members))
+    for node in shape.members:
+        schema = node.keywords
+        members = named(schema, "properties")
+        below = [members[name]] if name in members else []
+        below += [s for pattern, s in named(schema, "patternProperties").items() if matches(pattern, name, budget)]
+        if not below and "additionalProperties" in schema:
+            below = [schema["additionalProperties"]]
+        spoken = spoken or bool(below)
+        if any(s is False for s in below):
+            return None
+        found += [node.below(s) for s in below if s is not True]
+    if not spoken:
+        found += shape.unevaluated_members
+    return None if any(node.schema is False for node in found) else tuple(found)
+
+
+def narrow_members(shape: Shape, budget: Budget) -> None:
+    """Give up on an object if a required property would have to be two things at once.
+
+    Seen early, it spares all ways to decide what is still open.
+    """
+    if "object" not in shape.types:
+        return
+    for name in shape.required:
+        nodes = member_nodes(shape, name, budget)
+        merged = Shape()
+        for node in nodes or ():
+            absorb(merged, node, budget)
+        if nodes is None or merged.empty:
+            shape.types -= {"object"}
+            return
+
+
+def _closed(shape: Shape, names: list[str], budget: Budget) -> list[str]:
+    """With every property the presence of others asks for."""
+    if not shape.dependent:
+        return names
+    found = dict.fromkeys(names)
+    for name in (pending := list(names)):
+        budget.spend(len(shape.dependent) // 2)
+        for trigger, needed in shape.dependent:
+            if trigger == name:
+                pending.extend(n for n in needed if n not in found)
+                found.update(dict.fromkeys(needed))
+    return list(found)
+
+
+def _stays(shape: Shape, built: Object, name: str, budget: Budget) -> bool:
+    return all(other in built for other in _closed(shape, [name], budget))
+
+
+def _add_optional(solver: Solver, shape: Shape, place: Position, chosen: dict[str, None], high: int | None) -> None:
+    if not solver.style.optional or solver.frugal(place):
+        return
+    names = [name for name in _declared(shape) if name not in chosen]
+    share = solver.style.optional
+    if solver.style.extreme:
+        share = float(derive(place.key, "all")[0] % 2)
+    elif not solver.style.hostile:
+        share = min(share, 8 / max(1, len(names)))
+    share = min(share, _MOST / max(1, len(names)))
+    for name in names:
+        if draw_uniform(place.key, "optional", name) < share:
+            more = [n for n in _closed(shape, [name], solver.budget) if n not in chosen]
+            fits = high is None or len(chosen) + len(more) <= high
+            if fits and member_nodes(shape, name, solver.budget) is not None:
+                chosen.update(dict.fromkeys(more))
+
+
+def _declared(shape: Shape) -> dict[str, None]:
+    names: dict[str, None] = {}
+    for node in shape.members:
+        names.update(dict.fromkeys(named(node.keywords, "properties")))
+    return names
+
+
+def _in_order(shape: Shape, chosen: dict[str, None]) -> list[str]:
+    declared = [name for name in _declared(shape) if name in chosen]
+    return declared + [name for name in chosen if name not in declared]
+
+
+def _fill(solver: Solver, shape: Shape, place: Position, built: Object, low: int) -> None:
+    """Add properties until there are ``low``."""
+    if len(built) >= low and not _lonely(solver, shape, place, built):
+        return
+    goal, high = max(low, len(built) + 1), shape.member_count.high
+    for name in _possible_names(solver, shape, place):
+        if len(built) >= goal:
+            return
+        more = [n for n in _closed(shape, [name], solver.budget) if n not in built]
+        if high is not None and len(built) + len(more) > high:
+            continue
+        try:
+            built.update({n: _member(solver, shape, place, n) for n in more})
+        except Unsatisfiable:
+            continue
+    if len(built) < low:
+        raise Unsatisfiable(f"no {low} properties found")
+
+
+def _lonely(solver: Solver, shape: Shape, place: Position, built: Object) -> bool:
+    """An empty map of something: one entry tells a reader more."""
+    if built or not solver.style.hints or solver.frugal(place) or shape.member_count.high == 0:
+        return False
+    return any(
+        isinstance(node.keywords.get("additionalProperties"), dict) or named(node.keywords, "patternProperties")
+        for node in shape.members
+    )
+
+
+def _possible_names(solver: Solver, shape: Shape, place: Position) -> Iterator[str]:
+    """Names to add, the likeliest first."""
+    yield from _declared(shape)
+    for node in shape.members:
+        for pattern in named(node.keywords, "patternProperties"):
+            yield from _drawn_names(solver, shape, place, pattern)
+    if not any(n.keywords.get("additionalProperties") is False for n in shape.members):
+        if not shape.names:
+            yield from _NAMES
+            yield from (f"{_NAMES[i % 8]}{i // 8 + 1}" for i in range(shape.member_count.low + 8))
+        yield from _drawn_names(solver, shape, place, "")
+
+
+def _drawn_names(solver: Solver, shape: Shape, place: Position, pattern: str) -> Iterator[str]:
+    """Different names of a pattern that are allowed."""
+    asked = Node({"type": "string", "pattern": pattern} if pattern else {"type": "string"}, solver.root.path)
+    found: list[str] = []
+    for attempt in range(4 + shape.member_count.low):
+        other = Node({"not": {"enum": list(found)}}, solver.root.path)
+        try:
+            name = as_text(solver.solve((asked, *shape.names, other), place.below(f"{pattern} {attempt}", "")))
+        except Unsatisfiable:
+            return
+        found.append(name)
+        yield name

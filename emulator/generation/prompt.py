@@ -1,0 +1,88 @@
+"""How many tokens a model reads: text, chat template, tools and media."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from emulator.core.cache import forget_with_all, watch_cache
+from emulator.core.json import dump_text
+from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Message, Tool
+from emulator.core.vendor import Tokenizer
+from emulator.generation.language import judge_language
+from emulator.generation.tokenizer import PROFILES, ProfileTokenizer
+
+_LONGEST_COUNTED = 1024**2  # characters that are counted one by one
+_LONGEST_KEPT = 8192  # characters of a text whose count is remembered
+MEDIA_TOKENS = 18  # one picture, sound or film: a start, sixteen placeholders, an end
+
+
+def count_prompt(ask: Ask, tokenizer: Tokenizer, profile: str) -> tuple[int, ...]:
+    """Tokens of each prompt or input, template and special tokens included; one number for a chat."""
+    if isinstance(ask, ChatAsk):
+        return (count_chat(ask.messages, ask.tools, tokenizer, profile),)
+    template = PROFILES[profile]
+    if isinstance(ask, CompletionAsk):
+        extra = template.per_text if ask.raw else template.template_base + template.template_per_message
+        return tuple(_count(prompt, tokenizer) + extra + ask.media * MEDIA_TOKENS for prompt in ask.prompts)
+    instruction = tokenizer.count(ask.instruction) if ask.instruction else 0
+    return tuple(_count(text, tokenizer) + template.per_text + instruction for text in ask.inputs)
+
+
+def count_chat(messages: Sequence[Message], tools: Sequence[Tool], tokenizer: Tokenizer, profile: str) -> int:
+    """Tokens of a conversation, template and special tokens included."""
+    template = PROFILES[profile]
+    count = template.template_base + template.template_per_message * len(messages)
+    last = messages[-1] if messages else None
+    for message in messages:  # every later turn sends the earlier ones again
+        count += _count_text(message.text, tokenizer) if message is last else _count_again(message.text, tokenizer)
+        if message.media or message.tool_calls:
+            count += _count_beside(message, tokenizer)
+    return count + _count_tools(tools, tokenizer) if tools else count
+
+
+def weigh_texts(messages: Sequence[Message], tokenizer: ProfileTokenizer) -> tuple[int, str]:
+    """As :func:`count_chat`, of a conversation that is texts alone; and the locale of the last."""
+    template, last = tokenizer.profile, messages[-1].text
+    count, leaning = tokenizer.weigh(last)
+    for message in messages[:-1]:
+        count += _count_again(message.text, tokenizer)
+    count += template.template_base + template.template_per_message * len(messages)
+    return count, judge_language(last, leaning)
+
+
+def _count(prompt: str | tuple[int, ...], tokenizer: Tokenizer) -> int:
+    return _count_text(prompt, tokenizer) if isinstance(prompt, str) else len(prompt)
+
+
+def _count_text(text: str, tokenizer: Tokenizer) -> int:
+    """The tokens of a text; one beyond all contexts is taken to go on as it begins."""
+    if len(text) <= _LONGEST_COUNTED:
+        return tokenizer.count(text)
+    return tokenizer.count(text[:_LONGEST_COUNTED]) * len(text) // _LONGEST_COUNTED
+
+
+def _count_beside(message: Message, tokenizer: Tokenizer) -> int:
+    """What a message holds beside its text."""
+    count = message.media * MEDIA_TOKENS
+    for call in message.tool_calls:
+        count += tokenizer.count(call.name) + tokenizer.count(call.arguments) + 8
+    return count
+
+
+def _count_tools(tools: Sequence[Tool], tokenizer: Tokenizer) -> int:
+    offered = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
+    return _count_again(dump_text(offered), tokenizer) + 12
+
+
+def _count_again(text: str, tokenizer: Tokenizer) -> int:
+    """The count of a text that calls of one conversation have in common."""
+    if len(text) > _LONGEST_KEPT:
+        return _count_text(text, tokenizer)
+    return _recall(text, tokenizer)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
+
+
+@lru_cache(maxsize=1024)
+def _recall(text: str, tokenizer: Tokenizer) -> int:
+    return tokenizer.count(text)
+
+
+forget_with_all(watch_cache("texts", _recall))

@@ -1,0 +1,385 @@
+"""Match text against a pattern in linear time, with an automaton that never backtracks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from emulator.core.cache import Roomy
+from emulator.generation.budget import Budget, Exhausted
+from emulator.generation.regex import charset
+from emulator.generation.regex.parse import (
+    Anchor,
+    Backreference,
+    BadPattern,
+    Chars,
+    Choice,
+    Group,
+    Look,
+    Part,
+    Repeat,
+    Sequence,
+    children,
+    parse_pattern,
+)
+
+_LARGEST = 20_000  # instructions of one pattern
+_REMEMBERED = 4_000  # steps of one machine
+_ROOM = 200_000  # for instructions and what steps led to, of all machines that are kept; some 40 MB
+_STEP = 5  # instructions' worth of memory that a step takes beside the state it led to
+_END = -1  # in place of the next character
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Take one character of the set."""
+
+    ranges: charset.Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Go on at every one of these places."""
+
+    targets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """Go on if the anchor holds here."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Go on while another machine, started here, must (not) come to its end."""
+
+    machine: Machine
+    negative: bool
+
+
+Instruction = Read | Fork | Assert | Ahead
+
+# A thread: its place, and the machines that run beside it: (machine, places, must not match).
+Duty = tuple["Machine", "State", bool]
+Thread = tuple[int, frozenset[Duty]]
+State = frozenset[Thread]
+NO_DUTY: frozenset[Duty] = frozenset()
+FREE: State = frozenset({(-1, NO_DUTY)})
+"""The state of a machine that has come to its end: whatever follows, the pattern is found."""
+
+
+class Machine:
+    """The instructions of one pattern; its end is the place after the last.
+
+    Args:
+        anywhere: the pattern may begin at any character and not only at the first.
+    """
+
+    def __init__(self, part: Part, anywhere: bool) -> None:
+        self.code: list[Instruction] = []
+        if anywhere:
+            self.code += [Fork((1, 3)), Read(charset.ANY), Fork((0,))]
+        self._compile(part)
+        self.end = len(self.code)
+        self.start: State = frozenset({(0, NO_DUTY)})
+        self._memo: dict[tuple[State, int, int], tuple[State, int]] = {}
+
+    def _emit(self, instruction: Instruction) -> int:
+        if len(self.code) >= _LARGEST:
+            raise Exhausted("a pattern is too large")
+        self.code.append(instruction)
+        return len(self.code) - 1
+
+    def _compile(self, part: Part) -> None:
+        if isinstance(part, Chars):
+            self._emit(Read(part.ranges))
+        elif isinstance(part, Sequence | Group):
+            for below in children(part):
+                self._compile(below)
+        elif isinstance(part, Choice):
+            self._compile_choice(part)
+        elif isinstance(part, Repeat):
+            self._compile_repeat(part)
+        elif isinstance(part, Anchor):
+            self._emit(Assert(part.kind))
+        elif isinstance(part, Look) and part.ahead:
+            self._emit(Ahead(Machine(part.part, anywhere=False), part.negative))
+        else:
+            raise BadPattern("back references and what must come before are beyond a machine")
+
+    def _compile_choice(self, part: Choice) -> None:
+        fork = self._emit(Fork(()))
+        starts, leaps = [], []
+        for option in part.options:
+            starts.append(len(self.code))
+            self._compile(option)
+            leaps.append(self._emit(Fork(())))
+        self.code[fork] = Fork(tuple(starts))
+        for leap in leaps:
+            self.code[leap] = Fork((len(self.code),))
+
+    def _compile_repeat(self, part: Repeat) -> None:
+        for _ in range(part.low):
+            self._compile(part.part)
+        if part.high is None:
+            fork = self._emit(Fork(()))
+            self._compile(part.part)
+            self._emit(Fork((fork,)))
+            self.code[fork] = Fork((fork + 1, len(self.code)))
+            return
+        forks = []
+        for _ in range(part.high - part.low):
+            forks.append(self._emit(Fork(())))
+            self._compile(part.part)
+        for fork in forks:
+            self.code[fork] = Fork((fork + 1, len(self.code)))
+
+    def step(self, state: State, before: int, char: int, budget: Budget) -> State:
+        """The state after ``char``, which came after ``before`` (``_END`` at the first); ``FREE`` is for ever."""
+        if state is FREE or not state:
+            return state
+        mark = (state, before, char)
+        known = self._memo.get(mark)
+        if known is not None:
+            budget.spend(known[1])  # as much as the first time: what is remembered must not change the outcome
+            return known[0]
+        left = budget.units
+        found = self._step(state, before, char, budget)
+        if len(self._memo) < _REMEMBERED:
+            self._memo[mark] = found, left - budget.units
+            _MACHINES.charge(_STEP + len(found))
+        return found
+
+    def _step(self, state: State, before: int, char: int, budget: Budget) -> State:
+        threads = self.close(state, before, char, budget)
+        if (self.end, NO_DUTY) in threads:
+            return FREE
+        after: set[Thread] = set()
+        for place, duties in threads:
+            instruction = None if place == self.end else self.code[place]
+            if isinstance(instruction, Read) and charset.contains(instruction.ranges, char):
+                place += 1
+            elif instruction is not None:
+                continue
+            moved = _advance(duties, before, char, budget) if duties else duties
+            if moved is not None:
+                after.add((place, moved))
+        return frozenset(after)
+
+    def accepts(self, state: State, before: int, budget: Budget) -> bool:
+        """Whether the text may end here."""
+        if state is FREE:
+            return True
+        ends = [duties for place, duties in self.close(state, before, _END, budget) if place == self.end]
+        return any([_fulfilled(duties, before, budget) for duties in ends])
+
+    def close(self, state: State, before: int, after: int, budget: Budget) -> set[Thread]:
+        """All threads that can be reached without reading."""
+        seen: set[Thread] = set()
+        pending = list(state)
+        while pending:
+            thread = pending.pop()
+            if thread in seen:
+                continue
+            seen.add(thread)
+            budget.spend(1)
+            place, duties = thread
+            if place == self.end:
+                continue
+            instruction = self.code[place]
+            if isinstance(instruction, Fork):
+                pending.extend((target, duties) for target in instruction.targets)
+            elif isinstance(instruction, Ahead):
+                duty = (instruction.machine, instruction.machine.start, instruction.negative)
+                pending.append((place + 1, duties | {duty}))
+            elif isinstance(instruction, Assert) and _holds(instruction.kind, before, after):
+                pending.append((place + 1, duties))
+        return seen
+
+
+def _holds(kind: str, before: int, after: int) -> bool:
+    if kind == "^":
+        return before == _END
+    if kind == "$":
+        return after == _END
+    return (_is_word(before) != _is_word(after)) == (kind == "b")
+
+
+def _is_word(point: int) -> bool:
+    return point != _END and charset.contains(charset.WORD, point)
+
+
+def _advance(duties: Iterable[Duty], before: int, char: int, budget: Budget) -> frozenset[Duty] | None:
+    """The duties after one more character; ``None`` if one is broken."""
+    left: set[Duty] = set()
+    broken = False
+    for machine, state, negative in duties:  # all of them, in whatever order: the cost must not depend on it
+        threads = machine.close(state, before, char, budget)
+        state = FREE if (machine.end, NO_DUTY) in threads else machine.step(state, before, char, budget)
+        broken = broken or (state is FREE and negative) or not (state or negative)
+        if state is not FREE and state:
+            left.add((machine, state, negative))
+    return None if broken else frozenset(left)
+
+
+def _fulfilled(duties: Iterable[Duty], before: int, budget: Budget) -> bool:
+    return all([machine.accepts(state, before, budget) != negative for machine, state, negative in duties])
+
+
+def _make(pattern: str) -> Machine:
+    return Machine(parse_pattern(pattern), anywhere=True)
+
+
+_MACHINES = Roomy(_make, lambda pattern, machine: len(machine.code), _ROOM)
+
+
+def machine_of(pattern: str) -> Machine:
+    """The machine that finds ``pattern`` anywhere in a text.
+
+    Raises:
+        BadPattern: it has parts no such machine can have.
+        Exhausted: it is too large.
+    """
+    return _MACHINES[pattern]
+
+
+def reads(pattern: str, text: str, budget: Budget) -> bool:
+    """Whether the pattern is found in the text."""
+    machine = machine_of(pattern)
+    state, before = machine.start, _END
+    for char in map(ord, text):
+        state = machine.step(state, before, char, budget)
+        if state is FREE or not state:
+            return state is FREE
+        before = char
+    return machine.accepts(state, before, budget)
+
+
+_MANY = 50_000  # ways to share out one text that are too many to try
+_ROOM_MATCHING = 500_000  # characters of Python's words for patterns, a class being some tens; some 10 MB
+_SHORT = 64  # characters tried against a pattern whose cost grows with a power of the length
+
+
+def matches(pattern: str, text: str, budget: Budget) -> bool:
+    """Whether ``pattern`` is found anywhere in ``text``, as ECMA 262 has it.
+
+    Raises:
+        BadPattern: not a pattern, or one that only a search without bound could decide.
+        Exhausted: finding out takes too long.
+    """
+    budget.spend_once(pattern)
+    compiled, risk = compile_pattern(pattern)
+    if risk == 1 or (risk == 2 and len(text) < _SHORT):
+        return compiled.search(text) is not None
+    return reads(pattern, text, budget)
+
+
+def compile_pattern(pattern: str) -> tuple[re.Pattern[str], int]:
+    """The pattern for Python, and how its cost grows: 1 gently, 2 as a power, 3 exponentially."""
+    return _COMPILED[pattern]
+
+
+def _compile(pattern: str) -> tuple[re.Pattern[str], int]:
+    part = parse_pattern(pattern)
+    try:
+        return re.compile(_render(part)), _risk(part)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise BadPattern(f"{pattern!r} is not understood: {error}") from None
+
+
+def _weigh(pattern: str, compiled: tuple[re.Pattern[str], int]) -> int:
+    return len(compiled[0].pattern)
+
+
+_COMPILED = Roomy(_compile, _weigh, _ROOM_MATCHING)
+
+
+def _risk(part: Part) -> int:
+    if _ambiguous(part) or _ways(part) >= _MANY:
+        return 3
+    return 2 if _count(part) > 2 else 1
+
+
+def _ambiguous(part: Part) -> bool:
+    """A repeat whose body can match the same text in several ways, as far as is easily seen."""
+    if isinstance(part, Repeat) and (part.high is None or part.high > 2) and not _plain(part.part):
+        return True
+    return any(map(_ambiguous, children(part)))
+
+
+def _ways(part: Part) -> int:
+    """In how many ways, at most, its bounded parts can share out a text: what a search that goes back may try."""
+    if isinstance(part, Choice):
+        ways = list(map(_ways, part.options))
+        return min(_MANY, max(ways, default=1) if _disjoint(part) else sum(ways))
+    inner = 1
+    for below in children(part):
+        inner = min(_MANY, inner * _ways(below))
+    if not isinstance(part, Repeat) or part.high is None:
+        return inner
+    times = min(part.high, 20) if inner > 1 else 0
+    return int(min(_MANY, (part.high - part.low + 1) * inner**times))
+
+
+def _disjoint(choice: Choice) -> bool:
+    """No two options begin alike."""
+    firsts = [_first(option) for option in choice.options]
+    total = sum(map(charset.size, firsts))
+    return all(firsts) and charset.size(charset.union(r for ranges in firsts for r in ranges)) == total
+
+
+def _plain(part: Part) -> bool:
+    """Matches texts of one length only, and no two of its options begin alike."""
+    if isinstance(part, Repeat):
+        return part.low == part.high and _plain(part.part)
+    if isinstance(part, Choice) and not _disjoint(part):
+        return False
+    return all(map(_plain, children(part)))
+
+
+def _first(part: Part) -> charset.Ranges:
+    """The characters a text of this part begins with; none if that is not plain."""
+    if isinstance(part, Chars):
+        return part.ranges
+    if isinstance(part, Sequence) and part.parts:
+        return _first(part.parts[0])
+    return _first(part.part) if isinstance(part, Group) else ()
+
+
+def _count(part: Part) -> int:
+    own = 1 if isinstance(part, Repeat) and part.high is None else 0
+    return own + sum(_count(p) for p in children(part))
+
+
+def _render(part: Part) -> str:
+    """The same pattern in Python's own words, with every class spelled out."""
+    if isinstance(part, Chars):
+        return _render_chars(part.ranges)
+    if isinstance(part, Sequence):
+        return "".join(map(_render, part.parts))
+    if isinstance(part, Choice):
+        return "(?:" + "|".join(map(_render, part.options)) + ")"
+    if isinstance(part, Group):
+        return f"(?P<g{part.number}>{_render(part.part)})"
+    if isinstance(part, Backreference):
+        return f"(?P=g{part.number})"
+    if isinstance(part, Repeat):
+        return f"(?:{_render(part.part)}){{{part.low},{'' if part.high is None else part.high}}}"
+    return _render_assertion(part)
+
+
+def _render_assertion(part: Anchor | Look) -> str:
+    if isinstance(part, Look):
+        return f"(?{'' if part.ahead else '<'}{'!' if part.negative else '='}{_render(part.part)})"
+    word = _render_chars(charset.WORD)
+    boundary = f"(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"
+    return {"^": r"\A", "$": r"(?!.|\n)", "b": boundary, "B": f"(?!{boundary})"}[part.kind]
+
+
+def _render_chars(ranges: charset.Ranges) -> str:
+    if not ranges:
+        return "(?!)"
+    return "[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges) + "]"

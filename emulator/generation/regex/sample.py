@@ -1,0 +1,87 @@
+"""A text for a pattern: a walk through its tree, each turn a keyed draw."""
+
+from __future__ import annotations
+
+from random import Random
+
+from emulator.generation.budget import Budget
+from emulator.generation.regex import charset
+from emulator.generation.regex.parse import Backreference, Chars, Choice, Group, Part, Repeat, Sequence
+
+_PLAIN = 12  # characters a reader expects of a repeat of readable characters
+
+
+class Walk:
+    """One text of a pattern.
+
+    What an anchor or a look-around asks is not heeded here: the text is checked afterwards.
+
+    Args:
+        stretch: 0 takes the fewest repeats, 1 a plausible number; more goes up to that many more.
+    """
+
+    def __init__(self, random: Random, budget: Budget, stretch: float) -> None:
+        self._random = random
+        self._budget = budget
+        self._stretch = stretch
+        self._groups: dict[int, str] = {}
+
+    def below(self, count: int) -> int:
+        return int(self._random.random() * count)
+
+    def text(self, part: Part) -> str:
+        self._budget.spend(5)
+        if isinstance(part, Chars):
+            return self._char(part.ranges)
+        if isinstance(part, Sequence):
+            return "".join([self.text(p) for p in part.parts])
+        if isinstance(part, Choice):
+            return self.text(part.options[self.below(len(part.options))])
+        if isinstance(part, Group):
+            self._groups[part.number] = found = self.text(part.part)
+            return found
+        if isinstance(part, Repeat):
+            return self._repeat(part)
+        return self._groups.get(part.number, "") if isinstance(part, Backreference) else ""
+
+    def _repeat(self, part: Repeat) -> str:
+        count = self._count(part)
+        self._budget.fill(count)
+        if isinstance(part.part, Chars):
+            self._budget.spend(count)
+            return self._word(part.part.ranges, count)
+        return "".join([self.text(part.part) for _ in range(count)])
+
+    def _count(self, part: Repeat) -> int:
+        most = _PLAIN if isinstance(part.part, Chars) else 2
+        room = int(most * self._stretch)
+        if part.high is not None:
+            room = min(room, part.high - part.low)
+        return part.low + (self.below(room + 1) if room > 0 else 0)
+
+    def _word(self, ranges: charset.Ranges, count: int) -> str:
+        """Repeated characters keep to one kind (letters, digits) as names and numbers do."""
+        if not ranges:
+            return ""
+        kind = charset.readable(ranges)[0]
+        return "".join([charset.pick(kind, self.below(charset.size(kind))) for _ in range(count)])
+
+    def _char(self, ranges: charset.Ranges) -> str:
+        if not ranges:
+            return ""
+        kinds = charset.readable(ranges)
+        kind = kinds[self.below(min(len(kinds), 3))]
+        return charset.pick(kind, self.below(charset.size(kind)))
+
+
+def shortest(part: Part) -> int:
+    """Characters of the shortest text, look-arounds and back references aside."""
+    if isinstance(part, Chars):
+        return 1
+    if isinstance(part, Sequence):
+        return sum(map(shortest, part.parts))
+    if isinstance(part, Choice):
+        return min(map(shortest, part.options))
+    if isinstance(part, Repeat):
+        return part.low * shortest(part.part)
+    return shortest(part.part) if isinstance(part, Group) else 0

@@ -1,0 +1,128 @@
+"""A text for several patterns at once, for patterns it must not match, and for bounds of its length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from emulator.generation.budget import Budget
+from emulator.generation.regex import charset
+from emulator.generation.regex.match import Ahead, Machine, Read, State, machine_of
+
+_END = -1
+Class = tuple[charset.Ranges, int]  # characters no machine tells apart, and how many
+Point = tuple[tuple[State, ...], int]  # the state of every machine, and the last character
+Layer = dict[Point, tuple[Point, str]]  # all points of one length, each with the one before and the character between
+
+_PRINTABLE: charset.Ranges = ((0x20, 0x7E), (0xA1, 0x167F))
+
+
+def find_text(wanted: Sequence[str], unwanted: Sequence[str], low: int, high: int | None, random: Random,
+              budget: Budget) -> str | None:  # fmt: skip
+    """A shortest text of at least ``low`` characters; ``None`` if there is none at all.
+
+    Layer by layer, each the states that can be reached with one character more.
+    """
+    machines = [machine_of(pattern) for pattern in (*wanted, *unwanted)]
+    classes = [(part := charset.readable(ranges)[0], charset.size(part)) for ranges in _alphabet(machines)]
+    plain = [entry for entry in classes if charset.intersect(entry[0], _PRINTABLE)]
+    search = _Search(machines, len(wanted), random, budget)
+    text = search.run(plain, low, high)
+    if text is None and len(plain) < len(classes):
+        text = search.run(classes, low, high)  # what no reader expects only if it must be
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Machines side by side; the first ``wanted`` of them must come to their end, and no other."""
+
+    machines: list[Machine]
+    wanted: int
+    random: Random
+    budget: Budget
+
+    def run(self, classes: list[Class], low: int, high: int | None) -> str | None:
+        start: Point = (tuple(machine.start for machine in self.machines), _END)
+        layers: list[Layer] = [{start: (start, "")}]
+        known: set[Point] = set()
+        while layers[-1]:
+            length = len(layers) - 1
+            if length >= low:
+                for point in layers[-1]:
+                    if self._ends(point):
+                        return _spell(layers, point)
+                known.update(layers[-1])
+            if high is not None and length >= high:
+                return None
+            layers.append(self._next_layer(layers[-1], classes, known))
+        return None
+
+    def _next_layer(self, layer: Layer, classes: list[Class], known: set[Point]) -> Layer:
+        following: Layer = {}
+        for point in layer:
+            states, before = point
+            for char in _draw_chars(classes, self.random):
+                self.budget.spend(5)
+                code = ord(char)
+                after = tuple(
+                    machine.step(state, before, code, self.budget)
+                    for machine, state in zip(self.machines, states, strict=True)
+                )
+                if not all(after[: self.wanted]):
+                    continue  # a pattern that must be found no longer can be
+                reached = (after, _kind(code))
+                if reached not in following and reached not in known:
+                    following[reached] = (point, char)
+        return following
+
+    def _ends(self, point: Point) -> bool:
+        states, before = point
+        return all(
+            machine.accepts(state, before, self.budget) == (index < self.wanted)
+            for index, (machine, state) in enumerate(zip(self.machines, states, strict=True))
+        )
+
+
+def _kind(code: int) -> int:
+    """One stands for all word characters, one for all others: no anchor tells more."""
+    return 0x61 if charset.contains(charset.WORD, code) else 0x20
+
+
+def _draw_chars(classes: list[Class], random: Random) -> Iterator[str]:
+    """One character of each class, in drawn order."""
+    first = int(random.random() * len(classes))
+    for part, size in classes[first:] + classes[:first]:
+        yield charset.pick(part, int(random.random() * size))
+
+
+def _spell(layers: list[Layer], point: Point) -> str:
+    chars = []
+    for layer in reversed(layers):
+        point, char = layer[point]
+        chars.append(char)
+    return "".join(reversed(chars))
+
+
+def _alphabet(machines: list[Machine]) -> list[charset.Ranges]:
+    """Classes of characters no machine tells apart, the readable ones first."""
+    classes: list[charset.Ranges] = [charset.WORD, charset.complement(charset.WORD)]
+    for ranges in sorted(_sets(machines)):
+        outside = charset.complement(ranges)
+        split = [part for c in classes for part in (charset.intersect(c, ranges), charset.intersect(c, outside))]
+        classes = [part for part in split if part]
+    return sorted(classes, key=lambda ranges: charset.size(charset.intersect(ranges, ((0x20, 0x7E),))), reverse=True)
+
+
+def _sets(machines: list[Machine]) -> set[charset.Ranges]:
+    found: set[charset.Ranges] = set()
+    pending = list(machines)
+    while pending:
+        machine = pending.pop()
+        for instruction in machine.code:
+            if isinstance(instruction, Read):
+                found.add(instruction.ranges)
+            elif isinstance(instruction, Ahead):
+                pending.append(instruction.machine)
+    return found

@@ -1,0 +1,176 @@
+"""What an answer is made of: thoughts, prose, tool calls, JSON, or what a scenario fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from emulator.core.dataclass import record
+from emulator.core.json import JSON, dump_text
+from emulator.core.plan import FinishReason, SpanKind
+from emulator.core.requests import ANY_OBJECT, ChatAsk, CompletionAsk, Sampling
+from emulator.core.rng import derive
+from emulator.core.vendor import Tokenizer
+from emulator.generation.budget import load
+from emulator.generation.language import detect_language
+from emulator.generation.text import recite
+
+if TYPE_CHECKING:
+    from emulator.generation.json_schema import Mode
+
+_GENERATOR = "emulator.generation.json_schema"  # some 50 ms
+_REASONING_TOKENS = {"none": 0, "minimal": 8, "low": 24, "medium": 64, "high": 160, "xhigh": 240, "max": 320}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedReply:
+    """What a scenario says the answer is, in place of one of our own.
+
+    Fields:
+        pieces: texts sent as one token each, after ``text``.
+        tool_calls: name, arguments as JSON text and, if it is fixed too, id.
+        usage: counts to report by name, in place of the true ones.
+        mode: make an instance of the request's schema, in this mode.
+    """
+
+    text: str | None = None
+    pieces: tuple[str, ...] = ()
+    refusal: str | None = None
+    reasoning: str | None = None
+    tool_calls: tuple[tuple[str, str, str], ...] = ()
+    embedding: tuple[float, ...] | None = None
+    finish_reason: FinishReason | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)
+    mode: Mode | None = None
+
+
+@record(frozen=True, slots=True, eq=False)
+class Part:
+    """A stretch of one kind, still whole; ``ended``: it came to its own end."""
+
+    kind: SpanKind
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    name: str = ""
+    id: str = ""
+    ended: bool = True
+
+
+def plan_parts(
+    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, reply: FixedReply | None
+) -> list[Part]:
+    """What the answer to one prompt consists of, in order, before anything is cut.
+
+    Raises:
+        emulator.generation.json_schema.Unsatisfiable: no JSON fits the asked schema.
+    """
+    if reply is None:
+        return _own_parts(ask, prompt, key, tokenizer, ask.sampling.max_tokens)
+    if reply.mode is not None and isinstance(ask, ChatAsk):
+        return [_structured(ask, key, tokenizer, reply.mode)]
+    return _fixed_parts(reply, tokenizer)
+
+
+def _own_parts(
+    ask: ChatAsk | CompletionAsk, prompt: str, key: bytes, tokenizer: Tokenizer, limit: int | None
+) -> list[Part]:
+    if isinstance(ask, CompletionAsk):
+        if ask.known is not None:
+            return [_whole("text", ask.known, tokenizer)]
+        if ask.schema is not None:
+            return [_constrained(ask.schema, key, tokenizer, bare=ask.bare)]
+        return [_prose(prompt, key, tokenizer, ask.sampling, limit)]
+    parts = []
+    if ask.reasoning is not None:
+        thought = _think(ask.reasoning, prompt, key, tokenizer)
+        parts.append(thought)
+        limit = None if limit is None else max(0, limit - len(thought.tokens))
+    if ask.tools and (calls := _call_tools(ask, prompt, key, tokenizer)):
+        return parts + calls
+    if ask.format != "text":
+        return [*parts, _structured(ask, key, tokenizer)]
+    opening = ""
+    if _answers_tool(ask):
+        from emulator.generation.tools import answer_opening
+
+        opening = answer_opening(ask, detect_language(prompt))
+    return [*parts, _prose(prompt, key, tokenizer, ask.sampling, limit, opening)]
+
+
+def is_prose(ask: ChatAsk | CompletionAsk) -> bool:
+    """Whether an answer of our own is prose and nothing else."""
+    if isinstance(ask, CompletionAsk):
+        return ask.known is None and ask.schema is None
+    return not ask.tools and ask.format == "text" and ask.reasoning is None and not _answers_tool(ask)
+
+
+def _answers_tool(ask: ChatAsk) -> bool:
+    return bool(ask.messages) and ask.messages[-1].role == "tool"
+
+
+def _prose(
+    prompt: str, key: bytes, tokenizer: Tokenizer, sampling: Sampling, limit: int | None, opening: str = ""
+) -> Part:
+    """Prose in the language of the prompt."""
+    said = recite(tokenizer, key, detect_language(prompt), limit, sampling.ignore_eos, opening)
+    return Part("text", said.tokens, said.ids, ended=said.ended)
+
+
+def _think(effort: str, prompt: str, key: bytes, tokenizer: Tokenizer) -> Part:
+    count = _REASONING_TOKENS.get(effort, _REASONING_TOKENS["medium"])
+    said = recite(tokenizer, derive(key, "reasoning"), detect_language(prompt), count, True)
+    return Part("reasoning", said.tokens, said.ids)
+
+
+def _call_tools(ask: ChatAsk, prompt: str, key: bytes, tokenizer: Tokenizer) -> list[Part]:
+    load(_GENERATOR)
+    from emulator.generation.tools import choose_tools, write_arguments
+
+    calls = choose_tools(ask, derive(key, "tools"))
+    parts = []
+    for number, tool in enumerate(calls):
+        turn = calls[:number].count(tool)  # a second call of one tool takes the prompt's second value
+        arguments = write_arguments(tool, prompt, derive(key, "arguments", number), turn)
+        parts.append(_whole("tool_call", arguments, tokenizer, tool.name))
+    return parts
+
+
+def _structured(ask: ChatAsk, key: bytes, tokenizer: Tokenizer, mode: Mode = "typical") -> Part:
+    load(_GENERATOR)
+    from emulator.generation.json_schema import generate
+
+    schema: JSON = ask.schema if ask.format == "json_schema" else ANY_OBJECT
+    opening, closing = ask.around
+    text = _word(generate(schema, derive(key, "json"), mode=mode), bare=ask.bare)
+    return _whole("text", opening + text + closing, tokenizer)
+
+
+def _constrained(schema: JSON, key: bytes, tokenizer: Tokenizer, *, bare: bool) -> Part:
+    load(_GENERATOR)
+    from emulator.generation.json_schema import generate
+
+    return _whole("text", _word(generate(schema, derive(key, "json")), bare=bare), tokenizer)
+
+
+def _word(value: JSON, *, bare: bool) -> str:
+    return value if bare and isinstance(value, str) else dump_text(value)
+
+
+def _whole(kind: SpanKind, text: str, tokenizer: Tokenizer, name: str = "", call_id: str = "") -> Part:
+    return Part(kind, tuple(tokenizer.pieces(text)), tuple(tokenizer.encode(text)), name, call_id)
+
+
+def _fixed_parts(reply: FixedReply, tokenizer: Tokenizer) -> list[Part]:
+    parts = []
+    if reply.reasoning is not None:
+        parts.append(_whole("reasoning", reply.reasoning, tokenizer))
+    if reply.refusal is not None:
+        parts.append(_whole("refusal", reply.refusal, tokenizer))
+    if reply.text is not None:
+        parts.append(_whole("text", reply.text, tokenizer))
+    if reply.pieces:
+        ids = tuple((tokenizer.encode(piece) or [tokenizer.eos])[0] for piece in reply.pieces)
+        parts.append(Part("text", reply.pieces, ids))
+    parts += [_whole("tool_call", arguments, tokenizer, name, id_) for name, arguments, id_ in reply.tool_calls]
+    return parts or [Part("text", (), ())]

@@ -1,0 +1,249 @@
+"""Readable prose of an exact number of tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import accumulate, chain
+from itertools import count as count_from
+from pathlib import Path
+
+from emulator.core.cache import Memory
+from emulator.core.json import dump_string
+from emulator.core.rng import prepare
+from emulator.core.vendor import Tokenizer
+
+_UNSPACED = frozenset({"zh_CN", "ja_JP"})
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Sentences of one language, and what stands between two of them."""
+
+    separator: str
+    openers: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+def find_prose(language: str) -> Path:
+    """Where a locale's sentences are kept: the openers, an empty line, all others."""
+    return Path(__file__).parent / "data" / "prose" / f"{language}.txt"
+
+
+@cache
+def load_prose(language: str) -> Prose:
+    """The sentences of a locale.
+
+    Raises:
+        ValueError: no sentences are kept of such a locale.
+    """
+    try:
+        text = find_prose(language).read_text("utf-8")
+    except FileNotFoundError:
+        raise ValueError(f"{language!r} is not a locale with sentences") from None
+    openers, _, sentences = text.removesuffix("\n").partition("\n\n")
+    separator = "" if language in _UNSPACED else " "
+    return Prose(separator, tuple(openers.split("\n")), tuple(sentences.split("\n")))
+
+
+Tokens = tuple[str, ...]
+Ends = tuple[int, ...]
+Ids = tuple[int, ...]
+Quoted = tuple[bytes, ...]
+Passage = tuple[Tokens, Ids, str, int, Ends, Quoted]
+"""Tokens and their ids; both as a text, how many they are, where each ends in it; tokens as JSON."""
+
+_LONGEST = 1024  # tokens of an answer that ends by itself
+_FALLBACK = "en_US"
+_FEWEST_SENTENCES = 32
+_derive_text = prepare(..., "text")
+
+# Lengths, in tokens, below which k/64 of the answers fall: lognormal, median 180, sigma 0.45. A table,
+# because ``exp`` and ``log`` differ in the last bit from one C library to the next.
+_QUANTILES = (
+    *(24, 68, 78, 85, 90, 95, 99, 103, 107, 111, 114, 118, 121, 124, 127, 130, 133, 136, 139, 142, 144, 147),
+    *(150, 153, 156, 159, 162, 165, 168, 171, 174, 177, 180, 183, 186, 190, 193, 197, 200, 204, 208, 212, 216, 220),
+    *(224, 229, 234, 239, 244, 249, 255, 262, 268, 276, 284, 292, 302, 313, 326, 341, 359, 383, 416, 474, 1024),
+)
+
+
+class Passages(Memory[int, Passage]):
+    """Sentences by number, as one tokenizer cuts them; each is cut when it is first asked for."""
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
+        super().__init__()
+        self.texts = texts
+        self._tokenizer = tokenizer
+
+    def __missing__(self, number: int) -> Passage:
+        passage = self[number] = _tokenize(self._tokenizer, self.texts[number])
+        return passage
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """One language's sentences as one tokenizer cuts them.
+
+    Fields:
+        separator: what stands between two sentences.
+        openers: first sentences.
+        flowing: sentences that follow another.
+        breaking: the same, each behind a blank line.
+    """
+
+    separator: str
+    openers: Passages
+    flowing: Passages
+    breaking: Passages
+
+
+def _natural_length(draw: int) -> int:
+    """How many tokens an answer would like to have: lognormal, median 180, within [24, 1024]."""
+    place, within = divmod(draw >> 106, 1 << 16)
+    low, high = _QUANTILES[place], _QUANTILES[place + 1]
+    return low + ((high - low) * within >> 16)
+
+
+class Recital:
+    """Passages in the order in which they are said, up to so many tokens; ``ended``: by itself, with a whole sentence.
+
+    Its tokens and ids are put together when somebody asks for them: most answers are wanted as a text.
+    ``eos``, where it is shown, comes after them. ``unsaid``: how many tokens of the last passage are not.
+    """
+
+    __slots__ = ("_passages", "_quoted", "_tokens", "_unsaid", "count", "ended", "eos")
+
+    def __init__(self, passages: Sequence[Passage], count: int, ended: bool, unsaid: int = 0) -> None:
+        self._passages = passages
+        self._unsaid = unsaid
+        self._tokens: Tokens | None = None
+        self._quoted: Sequence[bytes] | None = None
+        self.count = count
+        self.ended = ended
+        self.eos: int | None = None
+
+    @property
+    def tokens(self) -> Tokens:
+        if self._tokens is None:
+            said = [token for tokens, *_ in self._passages for token in tokens][: self.count]
+            self._tokens = tuple(said) if self.eos is None else (*said, "")
+        return self._tokens
+
+    @property
+    def quoted(self) -> Sequence[bytes]:
+        if self._quoted is None:
+            said = [*chain.from_iterable([passage[5] for passage in self._passages])]
+            del said[self.count :]
+            self._quoted = said if self.eos is None else [*said, b'""']
+        return self._quoted
+
+    @property
+    def ids(self) -> Ids:
+        said = [id for _, ids, *_ in self._passages for id in ids][: self.count]
+        return tuple(said) if self.eos is None else (*said, self.eos)
+
+    @property
+    def text(self) -> str:
+        text = "".join([passage[2] for passage in self._passages])
+        if not self._unsaid:
+            return text
+        _, _, last, count, ends, _ = self._passages[-1]
+        return text[: len(text) - len(last) + ends[count - self._unsaid]]
+
+
+def recite(
+    tokenizer: Tokenizer, key: bytes, language: str, limit: int | None, ignore_eos: bool = False, opening: str = ""
+) -> Recital:
+    """An answer.
+
+    It ends at the sentence end nearest to its natural length that ``limit`` allows; where the natural
+    length is above ``limit``, or no sentence ends within it, the answer is cut at ``limit``. With
+    ``ignore_eos`` it is always cut, without a ``limit`` at the longest natural length.
+    """
+    draw = int.from_bytes(_derive_text(key), "big")  # the upper 22 bits choose the length, the others the sentences
+    wanted = _natural_length(draw)
+    bank = load_bank(tokenizer, language)  # type: ignore[arg-type]  # mypy takes no protocol for hashable
+    first = bank.openers[draw % len(bank.openers.texts)]
+    if opening:
+        first = _join(tokenizer, opening, bank.separator, first)
+    if ignore_eos or (limit is not None and wanted > limit):
+        most = _LONGEST if limit is None else limit
+        said, more = _walk(bank, draw, first, most)
+        return Recital(said, most, False, more)
+    said, more = _walk(bank, draw, first, wanted)
+    count = wanted + more
+    before = count - said[-1][3]
+    if before and (more > wanted - before or (limit is not None and count > limit)):
+        del said[-1]
+        count = before
+    if limit is not None and count > limit:
+        return Recital(said, limit, False, count - limit)
+    return Recital(said, count, True)
+
+
+def _walk(bank: Bank, draw: int, first: Passage, least: int) -> tuple[list[Passage], int]:
+    """Sentences of so many tokens or just more, and how many more; none comes twice before all have come once."""
+    said = [first]
+    missing = least - first[3]
+    if missing <= 0:
+        return said, -missing
+    flowing, breaking, size = bank.flowing, bank.breaking, len(bank.flowing.texts)
+    mask = size - 1
+    place, rhythm = draw >> 16 & 0xFFFF, draw >> 32 & 0xFFFFFFFF
+    until_break = 2 + (rhythm & 3)  # sentences before the next blank line
+    for stride in count_from(draw >> 64 & 0xFFFF | 1, 2):  # odd, so that it visits every place
+        for _ in range(size):
+            place = place + stride & mask
+            if until_break:
+                until_break -= 1
+                passage = flowing[place]
+            else:
+                rhythm = rhythm >> 2 | (rhythm & 3) << 30
+                until_break = 2 + (rhythm & 3)
+                passage = breaking[place]
+            said.append(passage)
+            missing -= passage[3]
+            if missing <= 0:
+                return said, -missing
+    raise AssertionError("there is no end of strides")
+
+
+def _join(tokenizer: Tokenizer, opening: str, separator: str, opener: Passage) -> Passage:
+    gap = "" if opening[-1].isspace() else separator
+    return _tokenize(tokenizer, opening + gap + opener[2])
+
+
+@lru_cache(maxsize=32)
+def load_bank(tokenizer: Tokenizer, language: str) -> Bank:
+    """The kept bank of a locale, or of English where the vocabulary lacks the language's characters.
+
+    A sentence with a character in several tokens is left out: a cut within it would lose it.
+
+    Raises:
+        ValueError: no sentences are kept of such a locale.
+    """
+    prose = load_prose(language)
+    openers = _keep_whole(tokenizer, prose.openers)
+    whole = _keep_whole(tokenizer, prose.sentences)
+    size = 1 << len(whole).bit_length() >> 1  # a power of two: any odd stride visits every place
+    if language != _FALLBACK and (not openers or size < _FEWEST_SENTENCES):
+        return load_bank(tokenizer, _FALLBACK)  # type: ignore[arg-type]
+    flowing = [prose.separator + text for text in whole[:size]]
+    breaking = ["\n\n" + text for text in whole[:size]]
+    return Bank(
+        prose.separator,
+        Passages(tokenizer, openers),
+        Passages(tokenizer, flowing),
+        Passages(tokenizer, breaking),
+    )
+
+
+def _keep_whole(tokenizer: Tokenizer, sentences: Sequence[str]) -> list[str]:
+    """Sentences without a character in several tokens; most are told by their characters alone."""
+    single = {character for character in set("".join(sentences)) if all(tokenizer.pieces(character))}
+    return [text for text in sentences if single.issuperset(text) or all(tokenizer.pieces(text))]
+
+
+def _tokenize(tokenizer: Tokenizer, text: str) -> Passage:
+    tokens = tuple(tokenizer.pieces(text))
+    ends = tuple(accumulate(map(len, tokens), initial=0))
+    return tokens, tuple(tokenizer.encode(text)), text, len(tokens), ends, tuple(map(dump_string, tokens))

@@ -1,0 +1,60 @@
+"""The pieces of text a token can stand for, most common first.
+
+They are ready-made, as ``tests.tools.vocabulary.make`` writes them, so a piece has the same rank, and so the
+same id, in every process.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import orjson
+
+VOCABULARY = Path(__file__).parent / "data" / "vocabulary" / "vocabulary.json"
+CJK_IDEOGRAPHS = range(0x4E00, 0xA000)
+HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
+
+_CONTRACTIONS = "'s 't 're 've 'm 'll 'd 'S 'T 'RE 'VE 'M 'LL 'D"
+_MORE_SCRIPTS = (range(0x5D0, 0x5EB), range(0x621, 0x653))
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a vocabulary of any size holds.
+
+    Fields:
+        pieces: by rank, without repetition.
+        longest: by their first three characters, the length of the longest piece. What no piece of three characters
+            begins like has pieces of two characters at most.
+    """
+
+    pieces: Sequence[str]
+    longest: Mapping[str, int]
+
+
+@cache
+def load_vocabulary() -> Vocabulary:
+    """The kept pieces."""
+    return Vocabulary(**orjson.loads(VOCABULARY.read_bytes()))
+
+
+@cache
+def load_scripts() -> tuple[str, ...]:
+    """What only a large vocabulary holds, beside ideographs and Hangul: Hebrew, Arabic, Cyrillic syllables."""
+    syllables = [consonant + vowel for consonant in "бвгджзйклмнпрстфхцчшщ" for vowel in "аеиоуыьюяё"]
+    return (*syllables, *map(chr, chain.from_iterable(_MORE_SCRIPTS)))
+
+
+@cache
+def load_contractions() -> tuple[str, ...]:
+    """The endings English writes with an apostrophe."""
+    return tuple(_CONTRACTIONS.split())
+
+
+def measure_longest(more: Mapping[str, int]) -> Mapping[str, int]:
+    """``longest`` of the vocabulary with some pieces more."""
+    longest = load_vocabulary().longest
+    beyond = {piece[:3]: len(piece) for piece in sorted(more, key=len) if len(piece) > longest.get(piece[:3], 2)}
+    return {**longest, **beyond} if beyond else longest

@@ -1,0 +1,249 @@
+"""The road every request takes: read, decide, play, record."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from urllib.parse import quote
+
+from aiohttp import web
+
+from emulator.core.cancellation import Answering
+from emulator.core.compression import unpack
+from emulator.core.errors import EmulatedError
+from emulator.core.faultable import Delivery
+from emulator.core.http import NOTHING, Headers, WireRequest, WireResponse, WireStream
+from emulator.core.plan import Plan
+from emulator.core.storage import DocumentsError, NearState
+from emulator.core.vendor import AnyService, AnyVendor, Call
+from emulator.handler.context import Exchange
+from emulator.handler.decide import Decider, check_headers, refuse_asked
+from emulator.handler.diagnostics import Hints
+from emulator.handler.explain import Explainer, judge
+from emulator.handler.parse import Reader, read_body
+from emulator.handler.planning import Emulator
+from emulator.handler.record import Recorder
+from emulator.http.cached_head import Head, Name
+from emulator.http.fast_path import Quick
+from emulator.http.response_head import name_answer
+from emulator.http.sessions import Addressed
+from emulator.http.stream_writer import TIMING
+from emulator.http.writer import Played, Player
+from emulator.journal.journal import Journal
+from emulator.observability.spans import Spans
+from emulator.observability.timing import Timing
+from emulator.observability.vendor_metrics import VendorMetrics
+from emulator.scenario.header_overrides import AskedError
+from emulator.scenario.matching import Verdict
+
+log = logging.getLogger("emulator")
+_BUG = WireResponse(  # our own mistakes never hide in a vendor's envelope
+    500,
+    b"The emulator itself failed; its log has the traceback. Please report it.\n",
+    (("Content-Type", "text/plain; charset=utf-8"), ("x-emulator-bug", "1")),
+    close=True,
+)
+
+
+class VendorApp:
+    """One vendor, mounted."""
+
+    def __init__(
+        self,
+        vendor: AnyVendor,
+        service: AnyService,
+        emulator: Emulator,
+        journal: Journal,
+        timing: Timing,
+        metrics: VendorMetrics,
+        *,
+        hints: Hints,
+        closing: asyncio.Event,
+        header_faults: bool = True,
+        spans: Spans | None = None,
+    ) -> None:
+        self.vendor = vendor
+        self.service = service
+        self.emulator = emulator
+        self._metrics = metrics
+        metrics.know(service.deployments)
+        self._reader = Reader(vendor, service, emulator)
+        self._decider = Decider(vendor, service, emulator, hints, header_faults=header_faults)
+        self.explainer = explainer = Explainer(vendor.name, self._reader, emulator)
+        self._recorder = Recorder(vendor.name, emulator, journal, timing, metrics, explainer)
+        self._quick: Quick | None = None
+        self._spans = spans
+        if emulator.is_plain and isinstance(emulator.state, NearState) and spans is None:
+            self._quick = Quick(vendor, service, emulator, emulator.state, self._reader.memo, self._recorder, metrics)
+        self._closing = closing
+        self._journal = journal
+
+    async def serve(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Played:
+        """Answer one request; every outcome is played and recorded the same way."""
+        exchange = self._receive(http, found, path, base_url)
+        player = Player(self.vendor, self.emulator.clock, self._closing, http, exchange, self._recorder.record)
+        self._metrics.running += 1
+        left = False
+        try:
+            exchange.answer = answer = await self._answer(http, exchange)
+            self._metrics.work(exchange.call, 1)
+            exchange.extra = _extra(exchange)
+            if exchange.asks and found.headers.get(TIMING) == "1":
+                player.planned_ttft = exchange.planned_ttft or 0.0
+            if exchange.admission is not None and _has_left(http):
+                left = True
+                return player.abort()
+            return await self._play(player, exchange, answer)
+        except (ConnectionError, asyncio.CancelledError):
+            left = True
+            raise
+        except Exception:
+            log.exception("bug in the emulator: %s %s", http.method, path)
+            return player.abort() if exchange.sent.status else await player.play(_BUG)
+        finally:
+            self._metrics.running -= 1
+            if exchange.answer is not None:
+                self._metrics.work(exchange.call, -1)
+            if exchange.admission is not None:
+                await self._recorder.settle(exchange, exchange.admission)
+            trace = self._recorder.close(exchange, left=left)
+            if self._spans is not None and exchange.span is not None:
+                self._spans.end(exchange.span, self.vendor, exchange, trace, self.emulator.clock)
+
+    async def _play(self, player: Player, exchange: Exchange, answer: WireResponse | WireStream | Delivery) -> Played:
+        """Send the answer; meanwhile another request may stop it by a name of the call, or, bent by a fault, cut it."""
+        plan, call = exchange.plan, exchange.call
+        due = 0.0 if plan is None else plan.due
+        if plan is None or call is None or call.names is None:
+            return await player.play(answer, due)
+        running, session, names = self.service.running, exchange.wire.session, call.names(plan.key)
+        player.stoppable = not isinstance(answer, Delivery)
+        stop = partial(self._stop, player, exchange, call, plan) if player.stoppable else None
+        answering = Answering(stop, player.abort)
+        running.enter(session, names, answering)
+        try:
+            return await player.play(answer, due)
+        finally:
+            running.leave(session, names, answering)
+
+    def _stop(self, player: Player, exchange: Exchange, call: Call, plan: Plan) -> None:
+        if exchange.sent.whole:
+            return
+        exchange.plan = plan = plan.stop(self.emulator.clock.now() - exchange.started)
+        codec = call.codec
+        player.stop(codec.stream(plan, exchange.wire) if call.stream else codec.render(plan, exchange.wire))
+
+    def _receive(self, http: web.BaseRequest, found: Addressed, path: str, base_url: str) -> Exchange:
+        session, journal = found.session, self._journal
+        span = None if self._spans is None else self._spans.begin(http.method, found.headers)
+        wire = WireRequest(http.method, path, _query(http), found.headers, b"", NOTHING, base_url, "", session)
+        wire.key_suffix = found.key_suffix
+        exchange = Exchange(wire, self.emulator.clock.now(), journal.era(session), journal.arrive(), found.asks)
+        exchange.span = span
+        return exchange
+
+    async def _answer(self, http: web.BaseRequest, exchange: Exchange) -> WireResponse | WireStream | Delivery:
+        wire = exchange.wire
+        response: WireResponse | WireStream
+        try:
+            if exchange.asks:
+                check_headers(wire.headers)
+            bounds = self.emulator.bounds
+            wire.most_values, wire.most_text = bounds.values, bounds.text
+            wire.body = await read_body(http, min(self.vendor.body_limit, bounds.body))
+            if "Content-Encoding" in http.headers:
+                most = min(self.vendor.body_limit, bounds.decompressed)
+                wire.body = await unpack(wire.body, http.headers["Content-Encoding"], most)
+            response = await self._decide(exchange)
+        except EmulatedError as error:
+            exchange.error, exchange.refusal = error.kind, error
+            exchange.plan = None
+            await self._name(exchange)
+            response = await self._decider.refuse(error, exchange)
+            error.let_go()
+        except AskedError as error:
+            exchange.error, exchange.hint = "asked", str(error)
+            await self._name(exchange)
+            return refuse_asked(error)
+        return await self._decider.bend(response, exchange)
+
+    async def _decide(self, exchange: Exchange) -> WireResponse | WireStream:
+        """What is read, and decided; once more where documents turn out to have a say."""
+        try:
+            return await self._decide_once(exchange)
+        except DocumentsError:
+            self._reader.begin_again(exchange.wire)
+            return await self._decide_once(exchange)
+
+    async def _decide_once(self, exchange: Exchange) -> WireResponse | WireStream:
+        exchange.parsed = parsed = await self._reader.read(exchange)
+        try:
+            return await self._decider.decide(exchange)
+        finally:
+            self._reader.remember(exchange, parsed)
+
+    async def _name(self, exchange: Exchange) -> None:
+        """A request that was refused early has a name all the same."""
+        if not exchange.wire.is_named:
+            with suppress(EmulatedError):  # the store is away: it counts as the first attempt
+                await self._reader.name(exchange)
+
+    def know(
+        self,
+        name: Name,
+        http: web.BaseRequest,
+        found: Addressed,
+        path: str,
+        base_url: str,
+        worlds: tuple[object, object],
+    ) -> Head | None:
+        """What is known of a head that came before; ``None``: each of its requests takes the long road."""
+        if self._quick is None:
+            return None
+        endpoint, params = self._reader.find("POST", path)
+        if endpoint is None or endpoint.open:
+            return None
+        head = Head(
+            name,
+            *worlds,
+            self._quick,
+            endpoint,
+            path,
+            _query(http),
+            params,
+            found.headers,
+            self._reader.limit(found.headers),
+            base_url,
+            found.session,
+            found.key_suffix,
+            self.vendor.keeps or endpoint.keeps,
+        )
+        head.place = self._reader.memo.place(head.open(b""))
+        return head
+
+    async def try_out(self, wire: WireRequest) -> tuple[tuple[Verdict, ...], str | None, str]:
+        """What each rule says to a request, the kind of refusal it meets, and why; nothing is sent or recorded."""
+        exchange = Exchange(wire, self.emulator.clock.now())
+        try:
+            await self._decide(exchange)
+        except EmulatedError as error:
+            exchange.error = error.kind
+            self._decider.explain(error, exchange)
+        verdicts = () if exchange.match is None else judge(self.emulator, self.vendor.name, exchange)
+        return verdicts, exchange.error, exchange.hint
+
+
+def _query(http: web.BaseRequest) -> Mapping[str, str]:
+    return http.query if "?" in http.raw_path else NOTHING
+
+
+def _has_left(http: web.BaseRequest) -> bool:
+    """The client hung up, as it may while it waits for a slot."""
+    return http.transport is None or http.transport.is_closing()
+
+
+def _extra(exchange: Exchange) -> Headers:
+    name = name_answer(exchange.wire.key)
+    rule = exchange.rule
+    return (name, ("x-emulator-rule", quote(rule, safe=" !#$&'()*+,/:;=?@[]"))) if rule else (name,)

@@ -1,0 +1,132 @@
+"""How the sockets speak TLS: with files that are given, or a certificate of our own."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulator.core.os_errors import explain_certificate, explain_file
+from emulator.http.certificate_names import can_be_named, find_own_names
+from emulator.settings import Settings, SettingsError
+
+if TYPE_CHECKING:
+    from emulator.http.certificates import Authority
+
+_ALWAYS = ("localhost", "*.localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tls:
+    """What the sockets speak.
+
+    Fields:
+        context: absent: plain HTTP.
+        authority: whom a client has to trust, if the certificate is our own.
+    """
+
+    context: ssl.SSLContext | None = None
+    authority: Authority | None = None
+
+
+def open_tls(settings: Settings) -> Tls:
+    """What the settings ask for.
+
+    Raises:
+        SettingsError: files that cannot be used, or a package that is missing.
+    """
+    if not settings.tls:
+        return Tls()
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        try:
+            return Tls(load_context(settings.tls_cert, settings.tls_key))
+        except OSError as error:
+            reason = explain_certificate(settings.tls_cert, settings.tls_key, error)
+            raise SettingsError(f"--tls-cert, --tls-key: {reason}") from None
+    names = find_names(settings.host, settings.tls_name)
+    authority = open_authority(settings)
+    try:
+        from emulator.http.certificates import find_uncovered, make_context
+
+        outside = find_uncovered(authority.certificate, names)  # a machine that has another name by now
+        return Tls(make_context(authority, [name for name in names if name not in outside]), authority)
+    except OSError as error:
+        raise SettingsError(f"cannot make a certificate: {explain_file(error)}") from None
+
+
+def load_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """A server context for a certificate and its key, both PEM.
+
+    Raises:
+        OSError, ssl.SSLError: a file that cannot be read or does not fit.
+    """
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key, password="")  # never asked for on the terminal
+    return context
+
+
+def open_authority(settings: Settings) -> Authority:
+    """The user's local authority, made if there is none yet.
+
+    Raises:
+        SettingsError: it cannot be used, or a package is missing.
+    """
+    try:
+        from emulator.http.certificates import keep_authority
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"a certificate of our own needs the package {error.name}: pip install 'llm-emulator[tls]'"
+        ) from None
+    return keep_authority(_find_folder(settings), _find_asked(settings))
+
+
+def find_authority(settings: Settings) -> Path | None:
+    """Return the certificate of the user's local authority, if there is one; none is made."""
+    try:
+        file = _find_folder(settings) / "authority" / "ca.pem"
+    except SettingsError:
+        return None
+    return file if file.is_file() else None
+
+
+def _find_folder(settings: Settings) -> Path:
+    return settings.tls_dir or data_folder() / "tls"
+
+
+def data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Where this user's programs keep what lasts; ours lies in a folder of its own there.
+
+    Raises:
+        SettingsError: the user has no home.
+    """
+    given = Path(environment.get("LOCALAPPDATA" if platform == "win32" else "XDG_DATA_HOME", ""))
+    if given.is_absolute():
+        return given / "llm-emulator"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise SettingsError("there is no home folder to keep a local authority in; --tls-dir names one") from None
+    places = {"win32": "AppData/Local", "darwin": "Library/Application Support"}
+    return home / places.get(platform, ".local/share") / "llm-emulator"
+
+
+def find_names(host: str, asked: Sequence[str] = ()) -> list[str]:
+    """What a certificate of our own names: this machine, the address listened on and what is asked for.
+
+    Raises:
+        SettingsError: what is asked for is no host's name.
+    """
+    for name in asked:
+        if not can_be_named(name):
+            raise SettingsError(f"--tls-name takes host names and addresses, not {name!r}")
+    found = [*find_own_names(), *filter(can_be_named, [host])]
+    return list(dict.fromkeys([*_ALWAYS, *(name.lower() for name in (*found, *asked))]))
+
+
+def _find_asked(settings: Settings) -> list[str]:
+    """Return the names that an authority has to sign for, whatever this machine is called."""
+    return [name.lower() for name in (settings.host, *settings.tls_name) if can_be_named(name)]

@@ -1,0 +1,1 @@
+"""The journal: a record of every call, kept in memory within bounds."""

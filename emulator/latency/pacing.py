@@ -1,0 +1,94 @@
+"""When each token of an answer is due, and what a busy server does to that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Self
+
+from pydantic import Field
+
+from emulator.core.cache import remember
+from emulator.core.rng import derive
+from emulator.core.units import Closed, Duration, Whole
+from emulator.latency.distributions import Constant, Delay
+
+_LONGEST_CACHED = 4096  # tokens; bounds what the cached schedules hold to 2 MiB
+
+
+class Load(Closed):
+    """A server that batches: the more calls run, the slower each; past its queue it refuses."""
+
+    capacity: Whole = Field(ge=1, description="Most calls that run at the same time.")
+    factor: float = Field(default=1.0, ge=1, description="ITL is this many times longer when `capacity` calls run.")
+    queue: Whole | None = Field(
+        default=None, ge=0, description="Calls that wait before more are refused; absent: no bound."
+    )
+
+    def stretch(self, running: int) -> float:
+        """What ITL is multiplied by: 1 for one running call, ``factor`` for ``capacity``, a straight line between."""
+        if self.capacity == 1:
+            return 1.0
+        return 1.0 + (self.factor - 1.0) * (min(max(running, 1), self.capacity) - 1) / (self.capacity - 1)
+
+
+class Latency(Closed):
+    """Time to first token, inter-token latency and what load does to them; what is absent takes no time."""
+
+    ttft: Delay | None = Field(default=None, description="Time to first token.", examples=["250ms"])
+    itl: Delay | None = Field(
+        default=None, description="Inter-token latency: the gap between two tokens.", examples=["12ms"]
+    )
+    prefill: Duration | None = Field(
+        default=None, description="Added to TTFT for each prompt token.", examples=["0.2ms"]
+    )
+    load: Load | None = Field(
+        default=None, description="How many calls the server runs at once, and how that slows them."
+    )
+
+    def merge(self, other: Self | None) -> Self:
+        """This latency with every part replaced that ``other`` has."""
+        if other is None or not other.model_fields_set:
+            return self
+        return self.model_copy(update={name: getattr(other, name) for name in other.model_fields_set})
+
+    @property
+    def immediate(self) -> bool:
+        """Nothing delays a token."""
+        return self.ttft is None and self.itl is None and self.prefill is None
+
+    def pace(self, count: int, prompt_tokens: int, key: bytes, running: int = 1) -> Sequence[float]:
+        """Seconds after admission at which each of ``count`` tokens is due, never decreasing.
+
+        Args:
+            prompt_tokens: of the whole call.
+            key: of this very answer; TTFT and ITL draw from keys derived from it.
+            running: calls that run at admission, this one among them.
+        """
+        if self.immediate:
+            return _space(count, 0.0, 0.0)
+        first = self.ttft.sample(derive(key, "ttft"), 1)[0] if self.ttft else 0.0
+        first += (self.prefill or 0.0) * prompt_tokens
+        stretch = self.load.stretch(running) if self.load else 1.0
+        if self.itl is None:
+            return _space(count, first, 0.0)
+        if isinstance(self.itl, Constant):
+            return _space(count, first, self.itl.sample(b"", 1)[0] * stretch)
+        if count == 0:
+            return ()
+        gaps = self.itl.sample(derive(key, "itl"), count - 1)
+        return tuple(accumulate((gap * stretch for gap in gaps), initial=first))
+
+
+def _space(count: int, first: float, gap: float) -> Sequence[float]:
+    """Evenly spaced due times."""
+    if gap == 0.0:
+        return (first,) * count
+    return _space_cached(count, first, gap) if count <= _LONGEST_CACHED else _step(count, first, gap)
+
+
+def _step(count: int, first: float, gap: float) -> tuple[float, ...]:
+    return tuple([first + gap * index for index in range(count)])
+
+
+_space_cached = remember(16)(_step)

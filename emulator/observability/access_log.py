@@ -1,0 +1,246 @@
+"""Lines for people and machines on standard error: one per request, cheap enough for load."""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from textwrap import wrap
+from typing import NamedTuple, TextIO
+
+from emulator.core.text import escape, escape_json
+from emulator.core.units import write_date
+from emulator.journal.record import Entry, Recorded, describe_nearest
+
+_FLUSH_AFTER = 0.1  # seconds a line may wait, so that one write serves many requests
+_WIDTH = 120  # columns
+_INDENT = " " * 14  # under the first word after the time
+_GAP = "  "
+_LONGEST_PATH = 48
+_OTHERS = ("aiohttp", "asyncio")  # whoever else speaks here does it in the same form
+_DIM, _GREEN, _YELLOW, _RED = "2", "32", "33", "31"
+
+
+def configure_logging(level: str, form: str, stream: TextIO = sys.stderr) -> bool:
+    """Set up the ``emulator`` logger; true if lines are JSON."""
+    as_json = writes_json(form, stream)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_JsonFormatter() if as_json else _TextFormatter("%(levelname)s %(message)s"))
+    for name in ("emulator", *_OTHERS):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(logging.ERROR if name in _OTHERS else level.upper())
+        logger.propagate = False
+    return as_json
+
+
+def writes_json(form: str, stream: TextIO) -> bool:
+    """Whether lines are JSON (``auto``: text on a terminal)."""
+    return form == "json" or (form == "auto" and not stream.isatty())
+
+
+def write_row(message: str, fields: Mapping[str, object]) -> str:
+    """A line of JSON of this moment, with more than its message."""
+    return _dump({"time": _stamp(time.time()), "level": "info", "message": message, **fields})
+
+
+def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """On a terminal; ``NO_COLOR`` forbids it everywhere, ``FORCE_COLOR`` asks for it elsewhere too."""
+    if environment.get("NO_COLOR"):
+        return False
+    return bool(environment.get("FORCE_COLOR")) or stream.isatty()
+
+
+class _TextFormatter(logging.Formatter):
+    """Lines that only we can end; what is not the first of a message is indented, so that none can be forged."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n  ".join(map(escape, super().format(record).split("\n")))
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        row = {"time": _stamp(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
+        if record.exc_info:
+            row["traceback"] = self.formatException(record.exc_info)
+        return _dump(row)
+
+
+def _dump(row: Mapping[str, object]) -> str:
+    return escape_json(json.dumps(row, ensure_ascii=False))
+
+
+def _stamp(seconds: float) -> str:
+    return write_date(seconds)
+
+
+class AccessLog:
+    """Collects one line per journal entry and writes them in batches.
+
+    Args:
+        colour: of text, as the terminal wants it.
+        folds: text goes on below where a line of a terminal ends; elsewhere a call is one line, for ``grep``.
+    """
+
+    def __init__(
+        self, *, as_json: bool, stream: TextIO = sys.stderr, colour: bool | None = None, folds: bool | None = None
+    ) -> None:
+        coloured = wants_colour(stream) if colour is None else colour
+        folded = stream.isatty() if folds is None else folds
+
+        def as_text(entry: Entry, nearest: str) -> str:
+            return (_fold if folded else _as_line)(entry, nearest, coloured=coloured)
+
+        self._form: Callable[[Entry, str], str] = _as_json if as_json else as_text
+        self._stream = stream
+        self._lines: list[Recorded] = []
+
+    def __call__(self, call: Recorded) -> None:
+        if not self._lines:
+            asyncio.get_running_loop().call_later(_FLUSH_AFTER, self.flush)
+        self._lines.append(call)
+
+    def flush(self) -> None:
+        lines, self._lines = self._lines, []
+        if lines:
+            explained: set[tuple[str | None, ...]] = set()
+            written = (self._form(call.glance(), _find_nearest(call, explained)) for call in lines)
+            self._stream.write("".join(f"{line}\n" for line in written))
+            self._stream.flush()
+
+
+def _find_nearest(call: Recorded, explained: set[tuple[str | None, ...]]) -> str:
+    """Which rule came closest to a call no rule took; once for all alike, as it is dear."""
+    entry = call.glance()
+    alike = (entry.vendor, entry.deployment, entry.path)
+    if entry.rule is not None or entry.deployment is None or alike in explained:
+        return ""
+    if entry.evidence is None or entry.evidence.match is None:
+        return ""
+    explained.add(alike)
+    return describe_nearest(call.read().explain(), loggable=True)
+
+
+class _Part(NamedTuple):
+    """Words that stay together on a line, and how a terminal shows them."""
+
+    text: str
+    style: str = ""
+
+
+def _as_line(entry: Entry, nearest: str, *, coloured: bool) -> str:
+    """All that is said of a call, on one line."""
+    parts = [*_parts(entry), *(_Part(escape(sentence), _YELLOW) for sentence in _sentences(entry, nearest))]
+    return _GAP.join(_paint(part, coloured) for part in parts)
+
+
+def _sentences(entry: Entry, nearest: str) -> Iterator[str]:
+    """What explains a call."""
+    yield from filter(None, (entry.hint, nearest and f"no rule matched. {nearest}"))
+
+
+def _fold(entry: Entry, nearest: str, *, coloured: bool) -> str:
+    """As many words on a line as fit; what is explained stands on lines of its own below."""
+    lines: list[list[_Part]] = [[]]
+    left = _WIDTH
+    for part in _parts(entry):
+        if len(part.text) + len(_GAP) > left:
+            lines.append([])
+            left = _WIDTH - len(_INDENT)
+        lines[-1].append(part)
+        left -= len(part.text) + len(_GAP)
+    written = [_GAP.join(_paint(part, coloured) for part in line) for line in lines]
+    for sentence in _sentences(entry, nearest):
+        written += [_paint(_Part(line, _YELLOW), coloured) for line in _wrap(sentence)]
+    return f"\n{_INDENT}".join(written)
+
+
+def _wrap(sentence: str) -> list[str]:
+    """Names with hyphens, such as headers and paths, stay whole so that they can be copied."""
+    return wrap(escape(sentence), _WIDTH - len(_INDENT), break_on_hyphens=False)
+
+
+def _parts(entry: Entry) -> Iterator[_Part]:
+    """What is said of a call, in order."""
+    yield from _parts_of_request(entry)
+    yield from _parts_of_answer(entry)
+
+
+def _parts_of_request(entry: Entry) -> Iterator[_Part]:
+    yield _Part(_stamp(entry.time)[11:-1], _DIM)
+    yield _Part(str(entry.status), _colour_of(entry.status))
+    yield _Part(_cut(entry.method, 16))
+    yield _Part(_cut(entry.path, _LONGEST_PATH))
+    yield _Part(f"{entry.vendor or 'front'} {_cut(entry.deployment or '-', 40)}")
+    yield _Part(_cut(entry.principal or "-", 40))
+    if entry.session:
+        yield _Part(f"session {entry.session}")
+    if entry.stream:
+        yield _Part("stream")
+
+
+def _parts_of_answer(entry: Entry) -> Iterator[_Part]:
+    if entry.deployment is not None:
+        yield _Part(f"{entry.prompt_tokens}+{entry.completion_tokens} tokens")
+    if entry.ttft is not None:
+        yield _Part(f"ttft {entry.ttft * 1000:.1f} ms", _DIM)
+    yield _Part(f"{entry.duration * 1000:.1f} ms", _DIM)
+    if entry.rule is not None:
+        yield _Part(f"rule {_cut(repr(entry.rule), 80)}")
+    if entry.faults:
+        yield _Part(_cut(f"faults {', '.join(entry.faults)}", 80), _YELLOW)
+    if entry.error:
+        yield _Part(_cut(entry.error, 40), _RED)
+    if entry.client_left:
+        yield _Part("client left", _YELLOW)
+
+
+def _colour_of(status: int) -> str:
+    if status >= 500 or not status:
+        return _RED
+    return _YELLOW if status >= 400 else _GREEN
+
+
+def _paint(part: _Part, coloured: bool) -> str:
+    return f"\x1b[{part.style}m{part.text}\x1b[0m" if coloured and part.style else part.text
+
+
+def _cut(text: str, most: int) -> str:
+    """At most so many letters; the middle goes first."""
+    text = escape(text)
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
+def _as_json(entry: Entry, nearest: str) -> str:
+    row = {
+        "time": _stamp(entry.time),
+        "method": entry.method,
+        "path": entry.path,
+        "status": entry.status,
+        "vendor": entry.vendor,
+        "deployment": entry.deployment,
+        "session": entry.session,
+        "principal": entry.principal,
+        "stream": entry.stream,
+        "rule": entry.rule,
+        "faults": entry.faults,
+        "error": entry.error,
+        "prompt_tokens": entry.prompt_tokens,
+        "completion_tokens": entry.completion_tokens,
+        "ttft": None if entry.ttft is None else round(entry.ttft, 6),
+        "duration": round(entry.duration, 6),
+        "client_left": entry.client_left,
+        "request_id": entry.id,
+    }
+    row |= dict(_explanations(entry, nearest))
+    return _dump(row)
+
+
+def _explanations(entry: Entry, nearest: str) -> Iterable[tuple[str, str]]:
+    if entry.hint:
+        yield "hint", entry.hint
+    if nearest:
+        yield "nearest_rule", nearest

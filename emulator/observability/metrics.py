@@ -1,0 +1,252 @@
+"""The Prometheus page of the emulator, text format 0.0.4."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, Protocol
+
+from emulator import __version__
+from emulator.core.cache import read_tallies
+from emulator.core.quota import Level
+from emulator.core.storage import Health
+from emulator.core.vendor import Metrics
+from emulator.observability.totals import OPERATIONS, Histogram, Series, Totals
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SCHEMA = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"  # the conventions for GenAI have no stable release
+Key = tuple[str, ...]
+"""Values of a family's labels, in its order."""
+Rows = Sequence[tuple[Key, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric; ``of_session``: it is told of a session's calls alone, too."""
+
+    name: str
+    kind: str
+    text: str
+    labels: tuple[str, ...]
+    of_session: bool = True
+
+
+_SERVED = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "error_type")
+BUILD = Family(
+    "emulator_build_info", "gauge", "Version, and the schema of the GenAI metrics.", ("version", "schema_url"), False
+)
+IN_FLIGHT = Family("emulator_in_flight_requests", "gauge", "Calls that are being answered now.", ("vendor",), False)
+REQUESTS = Family("emulator_requests_total", "counter", "Calls that are over.", ("vendor", "model", "code", "error"))
+PROMPT = Family("emulator_prompt_tokens_total", "counter", "Tokens of prompts.", ("vendor", "model"))
+COMPLETION = Family(
+    "emulator_completion_tokens_total", "counter", "Tokens of answers that went out.", ("vendor", "model")
+)
+FAULTS = Family("emulator_faults_total", "counter", "Faults in answers.", ("vendor", "fault"))
+RULES = Family("emulator_rule_matches_total", "counter", "Calls that a rule took.", ("vendor", "rule"))
+HITS = Family("emulator_cache_hits_total", "counter", "What was remembered and wanted again.", ("cache",), False)
+MISSES = Family("emulator_cache_misses_total", "counter", "What had to be found out.", ("cache",), False)
+QUOTA = Family(
+    "emulator_quota_remaining", "gauge", "What is left of a limit; of several shares the least.", ("limit", "unit")
+)
+STORE = Family("emulator_store_up", "gauge", "1 while the store that replicas share answers, else 0.", (), False)
+LOSSES = Family("emulator_store_losses_total", "counter", "How often that store went away.", (), False)
+SKEW = Family("emulator_store_skew_seconds", "gauge", "How far this clock is ahead of the store's.", (), False)
+DURATION = Family(
+    "gen_ai_server_request_duration_seconds", "histogram", "From admission to the end of the answer.", _SERVED
+)
+FIRST = Family(
+    "gen_ai_server_time_to_first_token_seconds", "histogram", "Of streams that succeeded, to their beginning.", _SERVED
+)
+REST = Family(
+    "gen_ai_server_time_per_output_token_seconds", "histogram", "Of the same, for each token after the first.", _SERVED
+)
+FAMILIES = (
+    *(BUILD, REQUESTS, IN_FLIGHT, PROMPT, COMPLETION, FAULTS, RULES, QUOTA, HITS, MISSES, STORE, LOSSES, SKEW),
+    *(DURATION, FIRST, REST),
+)
+
+
+class Source(Metrics, Protocol):
+    """One vendor's sums."""
+
+    def sums(self, session: str | None) -> Totals:
+        """Of the calls that are over: all since the process began, or a session's since that began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is told when somebody asks: of the whole server, or of one session."""
+
+    vendors: Mapping[str, Source]
+    levels: Sequence[Level]
+    session: str | None = None
+    store: Health | None = None
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family with its samples, as a registry of ``prometheus_client`` gives them."""
+        sums = {vendor: source.sums(self.session) for vendor, source in self.vendors.items()}
+        if self.session is None:
+            yield _family(BUILD, [((__version__, SCHEMA), 1)])
+            yield _family(IN_FLIGHT, [((vendor,), source.in_flight()) for vendor, source in self.vendors.items()])
+            tallies = read_tallies()
+            yield _family(HITS, [((cache,), counted.hits) for cache, counted in tallies.items()])
+            yield _family(MISSES, [((cache,), counted.misses) for cache, counted in tallies.items()])
+            if self.store is not None:
+                yield _family(STORE, [((), self.store.up)])
+                yield _family(LOSSES, [((), self.store.losses)])
+                yield _family(SKEW, [((), self.store.skew)])
+        yield _family(QUOTA, self._list_quotas())
+        for family, rows in _LISTED.items():
+            yield _family(family, [((vendor, *key), n) for vendor, each in sums.items() for key, n in rows(each)])
+        for family, pick in _TIMED.items():
+            yield _histograms(family, _list_times(sums.values(), pick))
+
+    def _list_quotas(self) -> Rows:
+        least: dict[Key, float] = {}
+        for level in self.levels:
+            labels = level.quota.name, level.quota.unit
+            least[labels] = min(level.left, least.get(labels, level.left))
+        return [*least.items()]
+
+
+_LISTED: Mapping[Family, Callable[[Totals], Rows]] = {
+    REQUESTS: lambda sums: _list_requests(sums),
+    PROMPT: lambda sums: _by_model(sums, lambda series: series.prompt_tokens),
+    COMPLETION: lambda sums: _by_model(sums, lambda series: series.sent_tokens),
+    FAULTS: lambda sums: [((fault,), count) for fault, count in sums.faults.items()],
+    RULES: lambda sums: [((rule,), count) for rule, count in sums.rules.items()],
+}
+_TIMED: Mapping[Family, Callable[[Series], Histogram]] = {
+    DURATION: lambda series: series.duration,
+    FIRST: lambda series: series.first_token,
+    REST: lambda series: series.per_token,
+}
+
+
+def _list_requests(sums: Totals) -> Rows:
+    counts: Counter[tuple[str, ...]] = Counter()
+    for (_, _, model, code, error), series in sums.series.items():
+        counts[model, str(code), error] += series.count
+    return [*counts.items()]
+
+
+def _by_model(sums: Totals, pick: Callable[[Series], int]) -> Rows:
+    counts: Counter[tuple[str, ...]] = Counter()
+    for (_, _, model, _, _), series in sums.series.items():
+        counts[(model,)] += pick(series)
+    return [(model, count) for model, count in counts.items() if count]
+
+
+def _list_times(sums: Iterable[Totals], pick: Callable[[Series], Histogram]) -> Mapping[Key, Histogram]:
+    """Those of calls that asked a model, whatever their status."""
+    found: dict[Key, Histogram] = {}
+    for each in sums:
+        for (operation, provider, model, _, error), series in each.series.items():
+            histogram = pick(series)
+            if operation is not None and any(histogram.counts):
+                labels = OPERATIONS.get(operation, operation), provider, model, error
+                found[labels] = found[labels].merge(histogram) if labels in found else histogram
+    return found
+
+
+def _family(family: Family, rows: Rows) -> Metric:
+    """A counter or a gauge with a sample for each row of label values."""
+    from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+    make = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+    metric = make(family.name, family.text, labels=family.labels)
+    for labels, value in rows:
+        metric.add_metric(labels, value)
+    return _without_empty(metric)
+
+
+def _histograms(family: Family, rows: Mapping[Key, Histogram]) -> Metric:
+    from prometheus_client.metrics_core import HistogramMetricFamily
+
+    metric = HistogramMetricFamily(family.name, family.text, labels=family.labels)
+    for labels, histogram in rows.items():
+        counts = accumulate(histogram.counts)
+        bounds = [*map(repr, histogram.bounds), "+Inf"]
+        metric.add_metric(labels, [*zip(bounds, counts, strict=True)], histogram.total)
+    return _without_empty(metric)
+
+
+def _without_empty(metric: Metric) -> Metric:
+    """To Prometheus a label without a value and none are the same."""
+    metric.samples = [
+        sample._replace(labels={name: value for name, value in sample.labels.items() if value})
+        for sample in metric.samples
+    ]
+    return metric
+
+
+def render_metrics(page: Page) -> str:
+    """The page as text."""
+    from prometheus_client import generate_latest  # takes a while, and nobody may ask
+
+    return generate_latest(page).decode()
+
+
+_SAMPLE = re.compile(r"([^{\s]+)(?:\{(.*)\})? (\S+)")
+_SAME = "_info"  # how gauges end that say the same everywhere
+
+
+@dataclass(slots=True)
+class _Family:
+    """Its ``# HELP`` and ``# TYPE``, and its samples by what stands before the value."""
+
+    lines: list[str] = field(default_factory=list)
+    samples: dict[str, float] = field(default_factory=dict)
+
+
+def add_metrics(texts: Mapping[str, str]) -> str:
+    """The sums of all."""
+    families: dict[str, _Family] = {}
+    for text in texts.values():
+        for family, name, labels, value in _read(text, families):
+            key = f"{name}{{{labels}}}" if labels else name
+            before = 0.0 if name.endswith(_SAME) else family.samples.get(key, 0.0)
+            family.samples[key] = before + value
+    return _write(families)
+
+
+def join_metrics(texts: Mapping[str, str]) -> str:
+    """The samples of each, with a label ``replica`` more."""
+    families: dict[str, _Family] = {}
+    for replica, text in texts.items():
+        for family, name, labels, value in _read(text, families):
+            mine = f'replica="{replica}"'
+            family.samples[f"{name}{{{mine},{labels}}}" if labels else f"{name}{{{mine}}}"] = value
+    return _write(families)
+
+
+def _read(text: str, families: dict[str, _Family]) -> Iterator[tuple[_Family, str, str, float]]:
+    """Each sample: its family, name, labels and value; families are noted as they come."""
+    family = _Family()
+    for line in text.splitlines():
+        if line.startswith("# "):
+            _, _, name, *_ = line.split(" ", 3)
+            known = family = families.setdefault(name, _Family())
+            if len(known.lines) < 2 and line not in known.lines:
+                known.lines.append(line)
+        elif (found := _SAMPLE.fullmatch(line)) is not None:
+            yield family, found[1], found[2] or "", float(found[3])
+
+
+def _write(families: Mapping[str, _Family]) -> str:
+    lines: list[str] = []
+    for family in families.values():
+        lines += family.lines
+        lines += [f"{key} {_show(value)}" for key, value in family.samples.items()]
+    return "\n".join([*lines, ""])
+
+
+def _show(value: float) -> str:
+    """Whole numbers without a point, as they are usually written."""
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 2**53 else repr(value)

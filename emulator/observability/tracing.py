@@ -1,0 +1,60 @@
+"""Where spans go: as the usual environment variables of OpenTelemetry say, and nowhere without them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from emulator import __version__
+from emulator.observability.spans import Spans
+
+log = logging.getLogger("emulator")
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_SPOKEN = "http/protobuf"
+
+
+def wants_traces(environ: Mapping[str, str]) -> bool:
+    """Somebody has said where they go, in a way that is spoken here; of another way the log has a line.
+
+    Sources: opentelemetry.io, "Environment variable specification" and "OpenTelemetry Protocol Exporter".
+    """
+    if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return False
+    exporter = environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if any(map(environ.get, _ENDPOINTS)) else "none")
+    protocol = next(filter(None, map(environ.get, _PROTOCOLS)), _SPOKEN)
+    if exporter not in ("otlp", "none"):
+        log.warning("no traces are sent: OTEL_TRACES_EXPORTER is %r, and only otlp is known", exporter)
+    elif exporter == "otlp" and protocol != _SPOKEN:
+        log.warning("no traces are sent: OTLP is asked for by %r, and only %s is known", protocol, _SPOKEN)
+    return exporter == "otlp" and protocol == _SPOKEN
+
+
+@contextmanager
+def open_spans(environ: Mapping[str, str]) -> Iterator[Spans | None]:
+    """What tells of calls, if anybody wants to hear of them; what is left is sent at the end."""
+    if not wants_traces(environ):
+        yield None
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        log.warning("no traces are sent: they take the extra otel (pip install 'llm-emulator[otel]')")
+        yield None
+        return
+    provider = TracerProvider(resource=Resource.create(_name_service(environ)))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    try:
+        yield Spans(provider)
+    finally:
+        provider.shutdown()
+
+
+def _name_service(environ: Mapping[str, str]) -> dict[str, str]:
+    """As whom it sends, unless the environment says so itself."""
+    named = environ.get("OTEL_SERVICE_NAME") or "service.name=" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    return {"service.version": __version__, **({} if named else {"service.name": "emulator"})}

@@ -1,0 +1,245 @@
+"""A request of the Messages API, checked and read.
+
+Source: docs.anthropic.com, "Messages"; texts of refusals as the service and its pydantic models word them, those of
+single fields unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, Object, dump_text
+from emulator.core.requests import Message, Tool, ToolCall
+
+ToolChoice = Literal["none", "auto", "required"]
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "model": (str,),
+    "messages": (list,),
+    "max_tokens": (int,),
+    "system": (str, list),
+    "temperature": (int, float),
+    "top_p": (int, float),
+    "top_k": (int,),
+    "stop_sequences": (list,),
+    "stream": (bool,),
+    "tools": (list,),
+    "tool_choice": (dict,),
+    "thinking": (dict,),
+    "metadata": (dict,),
+    "output_config": (dict,),
+    "output_format": (dict,),
+    "service_tier": (str,),
+    "container": (str, dict),
+    "context_management": (dict,),
+    "mcp_servers": (list,),
+    "inference_geo": (str,),
+    "cache_control": (dict,),
+}
+_WORDS: Mapping[type, str] = {
+    str: "string",
+    list: "list",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    dict: "dictionary",
+}
+_MEDIA = ("image", "document")
+_CHOICES: Mapping[str, ToolChoice] = {"auto": "auto", "any": "required", "none": "none", "tool": "required"}
+
+
+def invalid(text: str, param: str | None = None) -> EmulatedError:
+    """400."""
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, text, param)
+
+
+def check_fields(body: Mapping[str, JSON], *, counts: bool = False) -> None:
+    """Refuse the first field that is unknown, missing, mistyped or out of bounds; ``counts``: nothing is answered."""
+    for name in ("model", "messages", *(() if counts else ("max_tokens",))):
+        if body.get(name) is None:
+            raise invalid(f"{name}: Field required", name)
+    for name, value in body.items():
+        types = _TYPES.get(name)
+        if types is None:
+            raise invalid(f"{name}: Extra inputs are not permitted", name)
+        if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
+            raise invalid(f"{name}: Input should be a valid {_WORDS[types[0]]}", name)
+    _check_number(body, "max_tokens", 1, None)
+    _check_number(body, "temperature", 0, 1)
+    _check_number(body, "top_p", 0, 1)
+    _check_number(body, "top_k", 0, None)
+
+
+def _check_number(body: Mapping[str, JSON], name: str, low: float, high: float | None) -> None:
+    value = body.get(name)
+    if not isinstance(value, int | float):
+        return
+    if value < low:
+        raise invalid(f"{name}: Input should be greater than or equal to {low:g}", name)
+    if high is not None and value > high:
+        raise invalid(f"{name}: Input should be less than or equal to {high:g}", name)
+
+
+def refuse_sampling(body: Mapping[str, JSON]) -> None:
+    """What the newest models say to whoever chooses how they choose; unverified."""
+    for name in ("temperature", "top_p", "top_k"):
+        if body.get(name) is not None:
+            raise invalid(f"{name} is not supported with this model.", name)
+
+
+def read_messages(body: Mapping[str, JSON]) -> tuple[Message, ...]:
+    """The conversation that ``system`` and ``messages`` make up."""
+    system = _read_text(body.get("system"), "system")
+    said = [Message(role="system", text=system)] if system else []
+    listed = body.get("messages")
+    if not isinstance(listed, list) or not listed:
+        raise invalid("messages: at least one message is required", "messages")
+    called: frozenset[str] = frozenset()
+    for position, message in enumerate(listed):
+        where = f"messages.{position}"
+        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+            raise invalid(f"{where}.role: Input should be 'user' or 'assistant'", "messages")
+        blocks = _list_blocks(message.get("content"), f"{where}.content")
+        _check_results(blocks, called, where)
+        said += _read_turn(str(message["role"]), blocks, where)
+        called = frozenset(str(block.get("id")) for block in blocks if block["type"] == "tool_use")
+    return tuple(said)
+
+
+def _list_blocks(content: JSON, where: str) -> list[Object]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        raise invalid(f"{where}: Field required" if content is None else f"{where}: Input should be a valid list")
+    blocks = [block for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
+    if len(blocks) < len(content):
+        raise invalid(f"{where}.0.type: Field required", "messages")
+    return blocks
+
+
+def _check_results(blocks: Sequence[Mapping[str, JSON]], called: frozenset[str], where: str) -> None:
+    results = [str(block.get("tool_use_id")) for block in blocks if block["type"] == "tool_result"]
+    for name in results:
+        if name not in called:
+            text = (
+                f"{where}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {name}. Each `tool_result`"
+                " block must have a corresponding `tool_use` block in the previous message."
+            )
+            raise invalid(text, "messages")
+    missing = [name for name in sorted(called) if name not in results]
+    if missing:
+        text = (
+            f"{where}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}."
+            " Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+        )
+        raise invalid(text, "messages")
+
+
+def _read_turn(role: str, blocks: Sequence[Mapping[str, JSON]], where: str) -> Iterator[Message]:
+    """A turn's tool results each as a message, then what it says itself."""
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    media = 0
+    for number, block in enumerate(blocks):
+        kind, place = block["type"], f"{where}.content.{number}"
+        if kind == "tool_result":
+            text = _read_text(block.get("content"), place)
+            yield Message(role="tool", text=text, tool_call_id=str(block.get("tool_use_id")))
+        elif kind == "tool_use":
+            calls.append(ToolCall(str(block.get("id")), str(block.get("name")), dump_text(block.get("input") or {})))
+        elif kind == "text":
+            texts.append(_check_text(block, place))
+        elif kind in _MEDIA:
+            media += 1
+        elif kind not in ("thinking", "redacted_thinking"):
+            raise invalid(f"{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags")
+    if texts or calls or media:
+        yield Message(role=role, text="".join(texts), tool_calls=tuple(calls), media=media)
+
+
+def _check_text(block: Mapping[str, JSON], where: str) -> str:
+    text = block.get("text")
+    if not isinstance(text, str):
+        raise invalid(f"{where}.text.text: Field required", "messages")
+    if not text:
+        raise invalid("messages: text content blocks must be non-empty", "messages")
+    return text
+
+
+def _read_text(content: JSON, where: str) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    blocks = _list_blocks(content, where)
+    return "".join(str(block.get("text", "")) for block in blocks if block["type"] == "text")
+
+
+def read_tools(body: Mapping[str, JSON]) -> tuple[Tool, ...]:
+    """The tools on offer; those that the service runs itself are left aside."""
+    tools: list[Tool] = []
+    for number, tool in enumerate(_list(body.get("tools"))):
+        if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
+            raise invalid(f"tools.{number}.custom.name: Field required", "tools")
+        if tool.get("type") not in (None, "custom"):
+            continue
+        schema = tool.get("input_schema")
+        if not isinstance(schema, dict):
+            raise invalid(f"tools.{number}.custom.input_schema: Field required", "tools")
+        tools.append(Tool(name=tool["name"], description=str(tool.get("description") or ""), parameters=schema))
+    return tuple(tools)
+
+
+def read_choice(body: Mapping[str, JSON], tools: Sequence[Tool]) -> tuple[ToolChoice, str | None]:
+    """``tool_choice`` and the one tool it names."""
+    given = body.get("tool_choice")
+    if not isinstance(given, dict):
+        return ("auto" if tools else "none"), None
+    choice = _CHOICES.get(str(given.get("type")))
+    if choice is None:
+        raise invalid("tool_choice: Input tag does not match any of the expected tags: 'any', 'auto', 'none', 'tool'")
+    if choice == "required" and not tools:
+        raise invalid("tool_choice: may only be specified while providing `tools`", "tool_choice")
+    if given["type"] != "tool":
+        return choice, None
+    name = given.get("name")
+    if name not in [tool.name for tool in tools]:
+        raise invalid(f"tool_choice: Tool '{name}' not found in provided tools", "tool_choice")
+    return choice, str(name)
+
+
+def read_stops(body: Mapping[str, JSON]) -> tuple[str, ...]:
+    """Where the answer ends."""
+    return tuple(text for text in _list(body.get("stop_sequences")) if isinstance(text, str) and text)
+
+
+def read_effort(body: Mapping[str, JSON]) -> str | None:
+    """How hard the model is to think, if it is to."""
+    thinking = body.get("thinking")
+    if not isinstance(thinking, dict) or thinking.get("type") == "disabled":
+        return None
+    if thinking.get("type") == "enabled":
+        budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
+        if not isinstance(budget, int) or budget < 1024:
+            text = "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+            raise invalid(text, "thinking")
+        if isinstance(most, int) and budget >= most:
+            raise invalid("`max_tokens` must be greater than `thinking.budget_tokens`.", "thinking")
+        return "low" if budget <= 2048 else "high"
+    if thinking.get("type") != "adaptive":
+        raise invalid("thinking: Input tag does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'")
+    config = body.get("output_config")
+    return str(config.get("effort") or "medium") if isinstance(config, dict) else "medium"
+
+
+def read_schema(body: Mapping[str, JSON]) -> JSON:
+    """The JSON Schema that the answer is to satisfy, if there is one."""
+    config = body.get("output_config")
+    given = config.get("format") if isinstance(config, dict) else body.get("output_format")
+    if not isinstance(given, dict) or given.get("type") != "json_schema":
+        return None
+    return given.get("schema")
+
+
+def _list(value: JSON) -> Sequence[JSON]:
+    return value if isinstance(value, list) else ()

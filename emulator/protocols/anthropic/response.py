@@ -1,0 +1,200 @@
+"""An answer of the Messages API, in one piece and event by event.
+
+Source: docs.anthropic.com, "Messages" and "Streaming Messages".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulator.core.dataclass import record
+from emulator.core.http import Event
+from emulator.core.json import JSON, Object, dump_json, parse_json
+from emulator.core.plan import Choice, Plan, SpanKind, Usage
+from emulator.core.rng import draw_alphanumeric
+from emulator.protocols.choice_events import (
+    DONE,
+    FINISH,
+    PLAIN,
+    USAGE,
+    CallOpened,
+    Opened,
+    Run,
+    begins,
+    ends,
+    gather,
+    speak,
+    walk,
+)
+
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
+_DELTAS: dict[SpanKind, tuple[str, str]] = {
+    "reasoning": ("thinking_delta", "thinking"),
+    "text": ("text_delta", "text"),
+    "refusal": ("text_delta", "text"),
+    "tool_call": ("input_json_delta", "partial_json"),
+}
+
+
+def shape_message(plan: Plan, model: str) -> Object:
+    """The whole answer."""
+    choice = plan.choices[0]
+    said = gather(choice)
+    content: list[JSON] = []
+    if said.reasoning:
+        content.append({"type": "thinking", "thinking": said.reasoning, "signature": _sign(plan)})
+    if said.text or said.refusal or not said.calls:
+        content.append({"type": "text", "text": said.text + said.refusal})
+    for call in said.calls:
+        name = call.id or _draw_call(plan, call.number)
+        content.append({"type": "tool_use", "id": name, "name": call.name, "input": _read_arguments(call.arguments)})
+    return {
+        **_shape_head(plan, model),
+        "content": content,
+        **_shape_stop(choice),
+        "usage": shape_usage(plan.usage, plan.usage.completion_tokens),
+    }
+
+
+def stream_message(plan: Plan, model: str) -> Iterator[Event]:
+    """The same, event by event."""
+    choice = plan.choices[0]
+    head: Object = {**_shape_head(plan, model), "content": [], "stop_reason": None, "stop_sequence": None}
+    start: Object = {"type": "message_start", "message": {**head, "usage": shape_usage(plan.usage, 1)}}
+    yield begins(plan), _frame("message_start", start), 0, PLAIN
+    yield begins(plan), _frame("ping", {"type": "ping"}), 0, PLAIN
+    yield from _Blocks(plan, choice).stream()
+    usage = {"output_tokens": plan.usage.completion_tokens}
+    delta: Object = {"type": "message_delta", "delta": _shape_stop(choice), "usage": usage}
+    yield ends(plan), _frame("message_delta", delta), len(choice.tokens), FINISH | USAGE
+    yield ends(plan), _frame("message_stop", {"type": "message_stop"}), 0, DONE
+
+
+@record(frozen=True, slots=True, eq=False)
+class _Open:
+    """The content block that is being written."""
+
+    number: int
+    kind: SpanKind | None = None
+
+
+class _Blocks:
+    """The content blocks of one answer, one after the other."""
+
+    def __init__(self, plan: Plan, choice: Choice) -> None:
+        self._plan = plan
+        self._choice = choice
+        self._open = _Open(-1)
+
+    def stream(self) -> Iterator[Event]:
+        for step in walk(self._choice):
+            if isinstance(step, CallOpened):
+                name = step.id or _draw_call(self._plan, step.number)
+                block: Object = {"type": "tool_use", "id": name, "name": step.name, "input": {}}
+                yield from self._begin("tool_call", block, step.due, step.tokens)
+            elif isinstance(step, Run):
+                yield from self._run(step)
+            elif not isinstance(step, Opened):
+                if self._open.number < 0:
+                    yield from self._begin("text", {"type": "text", "text": ""}, step.due, step.tokens)
+                yield from self._end(step.due, step.tokens)
+
+    def _run(self, run: Run) -> Iterator[Event]:
+        choice = self._choice
+        due = choice.due[run.start] if run.start < len(choice.due) else ends(self._plan)
+        if run.kind == "reasoning" and self._open.kind != "reasoning":
+            block: Object = {"type": "thinking", "thinking": "", "signature": ""}
+            yield from self._begin("reasoning", block, due, run.start)
+        elif run.kind in ("text", "refusal") and self._open.kind != "text":
+            yield from self._begin("text", {"type": "text", "text": ""}, due, run.start)
+        kind, member = _DELTAS[run.kind]
+        before = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{' % self._number
+        before += b'"type":"%b","%b":' % (kind.encode(), member.encode())
+        yield from speak(choice, run, before, b"}}\n\n")
+
+    @property
+    def _number(self) -> int:
+        return self._open.number
+
+    def _begin(self, kind: SpanKind, block: Object, due: float, tokens: int) -> Iterator[Event]:
+        yield from self._end(due, tokens)
+        self._open = _Open(self._number + 1, kind)
+        start: Object = {"type": "content_block_start", "index": self._number, "content_block": block}
+        yield due, _frame("content_block_start", start), tokens, PLAIN
+
+    def _end(self, due: float, tokens: int) -> Iterator[Event]:
+        if self._number < 0:
+            return
+        if self._open.kind == "reasoning":
+            signature = {"type": "signature_delta", "signature": _sign(self._plan)}
+            delta: Object = {"type": "content_block_delta", "index": self._number, "delta": signature}
+            yield due, _frame("content_block_delta", delta), tokens, PLAIN
+        yield due, _frame("content_block_stop", {"type": "content_block_stop", "index": self._number}), tokens, PLAIN
+
+
+def shape_usage(usage: Usage, output: int) -> Object:
+    """Tokens of the prompt that a cache has to do with are not among ``input_tokens``."""
+    return {
+        "input_tokens": usage.prompt_tokens - usage.cached_tokens - usage.stored_tokens,
+        "cache_creation_input_tokens": usage.stored_tokens,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "output_tokens": output,
+    }
+
+
+def frame_error(kind: str, message: str) -> bytes:
+    """An error inside a stream."""
+    return _frame("error", shape_error(kind, message))
+
+
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+
+
+def name_error(status: int) -> str:
+    """The type of an error with such a status."""
+    return _ERRORS.get(status, "api_error")
+
+
+def shape_error(kind: str, message: str) -> Object:
+    """An error in place of an answer."""
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def _shape_head(plan: Plan, model: str) -> Object:
+    name = f"msg_01{draw_alphanumeric(plan.key, 22, 'message')}"
+    return {"id": name, "type": "message", "role": "assistant", "model": model}
+
+
+def _shape_stop(choice: Choice) -> Object:
+    if choice.stopped_by is not None:
+        return {"stop_reason": "stop_sequence", "stop_sequence": choice.stopped_by}
+    return {"stop_reason": _STOPS[choice.finish_reason], "stop_sequence": None}
+
+
+def _read_arguments(text: str) -> JSON:
+    """A call's input; arguments that are no JSON, as a scenario may fix them, stay text."""
+    try:
+        return parse_json(text or "{}")
+    except ValueError:
+        return text
+
+
+def _draw_call(plan: Plan, number: int) -> str:
+    return f"toolu_01{draw_alphanumeric(plan.key, 22, 'call', number)}"
+
+
+def _sign(plan: Plan) -> str:
+    return "".join(draw_alphanumeric(plan.key, 40, "signature", part) for part in range(4))
+
+
+def _frame(name: str, value: JSON) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), dump_json(value))

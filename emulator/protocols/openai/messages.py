@@ -1,0 +1,118 @@
+"""The OpenAI wire format that several vendors share: parse validated JSON, build shared objects."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from emulator.core.http import FieldNames
+from emulator.core.json import JSON, as_array, as_object
+from emulator.core.plan import Logprob, Plan
+from emulator.core.requests import Message, Tool, ToolCall
+
+ToolChoice = Literal["none", "auto", "required"]
+Format = Literal["text", "json_object", "json_schema"]
+
+_CHOICES: Mapping[str, ToolChoice] = {"none": "none", "auto": "auto", "required": "required"}
+FIELDS = FieldNames(
+    text=frozenset({"content", "reasoning_content", "refusal", "text", "arguments", "input"}),
+    usage=(("usage",),),
+    finish=(("finish_reason",), ("stop_reason",)),
+    id=(("id",), ("response", "id"), ("message", "id"), ("response_id",)),
+    generated=("completion_tokens", "output_tokens"),
+    counts=("total_tokens", "prompt_tokens", "input_tokens"),
+)
+
+
+def read_content(content: JSON) -> tuple[str, int]:
+    """The text of a message's content, and how many media came with it."""
+    if isinstance(content, str):
+        return content, 0
+    texts = []
+    media = 0
+    for part in content if isinstance(content, list) else ():
+        text = part.get("text") if isinstance(part, dict) else None
+        if isinstance(text, str):
+            texts.append(text)
+        elif isinstance(part, dict) and part.get("type") not in ("text", "reasoning"):
+            media += 1
+    return "\n".join(texts), media
+
+
+def read_message(message: Mapping[str, JSON]) -> Message:
+    """One entry of ``messages``."""
+    content = message.get("content")
+    if len(message) == 2 and isinstance(content, str) and "role" in message:
+        return Message(str(message["role"]), content)
+    text, media = read_content(content)
+    tool_call_id = message.get("tool_call_id")
+    calls = message.get("tool_calls")
+    return Message(
+        role=str(message.get("role", "")),
+        text=text,
+        media=media,
+        tool_calls=tuple([read_tool_call(as_object(call)) for call in as_array(calls)]) if calls else (),
+        tool_call_id=tool_call_id if isinstance(tool_call_id, str) else None,
+    )
+
+
+def read_tool_call(call: Mapping[str, JSON]) -> ToolCall:
+    """One entry of an assistant message's ``tool_calls``."""
+    function = _get_object(call, "function")
+    return ToolCall(str(call.get("id", "")), str(function.get("name", "")), str(function.get("arguments", "")))
+
+
+def read_tool(tool: Mapping[str, JSON]) -> Tool:
+    """One entry of ``tools``, nested as in chat or flat as in Responses."""
+    function = _get_object(tool, "function") or tool
+    parameters = function.get("parameters")
+    return Tool(
+        name=str(function.get("name", "")),
+        description=str(function.get("description") or ""),
+        parameters=parameters if isinstance(parameters, dict) else None,
+    )
+
+
+def _get_object(value: Mapping[str, JSON], name: str) -> Mapping[str, JSON]:
+    """A member that is an object, if it is there at all."""
+    found = value.get(name)
+    return as_object(found) if found else {}
+
+
+def read_tool_choice(choice: JSON, *, tools: bool) -> tuple[ToolChoice, str | None]:
+    """``tool_choice`` and the one tool it names; absent, it is ``auto`` with tools and ``none`` without."""
+    if isinstance(choice, dict):
+        return "required", str((choice.get("function") or choice).get("name", ""))
+    if isinstance(choice, str) and choice in _CHOICES:
+        return _CHOICES[choice], None
+    return ("auto" if tools else "none"), None
+
+
+def read_format(value: JSON) -> tuple[Format, JSON]:
+    """``response_format`` as a kind and, for ``json_schema``, the schema."""
+    kind = value.get("type", "text") if isinstance(value, dict) else "text"
+    if kind == "json_schema":
+        return "json_schema", _get_object(as_object(value), "json_schema").get("schema") or {}
+    return ("json_object", None) if kind == "json_object" else ("text", None)
+
+
+def shape_logprob(entry: Logprob) -> JSON:
+    """``logprobs.content[]`` of a chat answer; ``bytes`` of all entries joined are the text in UTF-8."""
+    return {
+        "token": entry.token,
+        "logprob": entry.logprob,
+        "bytes": list(entry.token.encode()),
+        "top_logprobs": [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in entry.top],
+    }
+
+
+LEAST = 1024
+"""Tokens of the shortest prompt that is remembered."""
+_BLOCK = 128  # tokens
+
+
+def count_blocks(plan: Plan, attempt: int) -> Plan:
+    """The plan of a long prompt that was asked before, which is then read from a cache, by whole blocks."""
+    usage = plan.usage
+    if not attempt or usage.prompt_tokens < LEAST:
+        return plan
+    return replace(plan, usage=replace(usage, cached_tokens=usage.prompt_tokens // _BLOCK * _BLOCK))

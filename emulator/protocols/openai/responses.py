@@ -1,0 +1,336 @@
+"""The OpenAI Responses API: response objects, their output items, and the typed events of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
+from typing import Literal
+
+from emulator.core.dataclass import record
+from emulator.core.http import Event, Mark
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.plan import Choice, Plan, SpanKind, Usage
+from emulator.core.rng import draw_hex, draw_opaque
+from emulator.encoding.sse import DONE, frame, quote
+from emulator.protocols.choice_events import FINISH, PLAIN, CallOpened, Run, first_due, last_due, walk
+from emulator.protocols.openai.messages import shape_logprob
+
+Status = Literal["queued", "in_progress", "completed", "incomplete"]
+OWN_FIELDS = frozenset(
+    {"id", "object", "created_at", "status", "error", "incomplete_details", "model", "output", "usage"}
+)
+"""The fields of a response that repeat nothing of its request."""
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class ResponseOptions:
+    """What a response repeats of its request, and how it is sent.
+
+    Fields:
+        model: the endpoint's.
+        draw_id: the response's id, from the key of the answer.
+        chat_usage: ``usage`` also has the names it has in chat.
+        stream_usage: the stream's last event has usage.
+        events, done: ``event:`` lines; a closing ``[DONE]``.
+        summary: reasoning items show their text; ``encrypted``: and an encrypted form of it.
+        queued: the response waits in the background before anyone begins with it.
+        customs: the tools whose argument is a text, by name.
+        findings: what is known of the whole answer once it has ended, and ``null`` before; ``filtered``: of one that
+            the content filter has ended.
+    """
+
+    model: str
+    draw_id: Callable[[bytes], str]
+    echo: Object
+    chat_usage: bool
+    stream_usage: bool
+    events: bool
+    done: bool
+    summary: bool
+    encrypted: bool
+    queued: bool = False
+    customs: frozenset[str] = frozenset()
+    findings: Object = field(default_factory=dict)
+    filtered: Object = field(default_factory=dict)
+
+
+@record(frozen=True, slots=True, eq=False)
+class Item:
+    """One item of ``output``: the tokens it has, ``tokens[start:end]``, and of a call the tool and a fixed id."""
+
+    number: int
+    kind: SpanKind
+    start: int
+    end: int
+    name: str = ""
+    id: str = ""
+
+
+def list_items(choice: Choice) -> list[Item]:
+    """The output items of a choice; neighbouring texts are one message."""
+    items: list[Item] = []
+    call: CallOpened | None = None
+    for step in walk(choice):
+        if isinstance(step, CallOpened):
+            call = step
+        elif isinstance(step, Run):
+            if step.kind == "tool_call" and call is not None:
+                items.append(Item(len(items), step.kind, step.start, step.end, call.name, call.id))
+            elif items and items[-1].kind == step.kind == "text":
+                items[-1] = replace(items[-1], end=step.end)
+            else:
+                items.append(Item(len(items), step.kind, step.start, step.end))
+    return items
+
+
+def status_of(plan: Plan) -> Status:
+    """``incomplete`` where the model did not come to its own end."""
+    cut = any(choice.finish_reason in ("length", "content_filter") for choice in plan.choices)
+    return "incomplete" if cut else "completed"
+
+
+def shape_response(plan: Plan, options: ResponseOptions, *, status: Status, output: list[JSON], usage: bool) -> Object:
+    """The response object at one moment of its life."""
+    reason: JSON = None
+    found = options.findings
+    if status == "incomplete":
+        filtered = any(choice.finish_reason == "content_filter" for choice in plan.choices)
+        found = options.filtered if filtered and options.filtered else found
+        reason = {"reason": "content_filter" if filtered else "max_output_tokens"}
+    return {
+        "id": options.draw_id(plan.key),
+        "object": "response",
+        "created_at": int(plan.created),
+        "status": status,
+        "error": None,
+        "incomplete_details": reason,
+        "model": options.model,
+        "output": output,
+        **options.echo,
+        **(found if status in ("completed", "incomplete") else dict.fromkeys(found)),
+        "usage": shape_usage(plan.usage, options) if usage else None,
+    }
+
+
+def shape_usage(usage: Usage, options: ResponseOptions) -> Object:
+    """OpenAI's names; the reference repeats those of chat."""
+    shape: Object = {
+        "input_tokens": usage.prompt_tokens,
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "output_tokens": usage.completion_tokens,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        "total_tokens": usage.total_tokens,
+    }
+    if options.chat_usage:
+        shape["prompt_tokens"] = usage.prompt_tokens
+        shape["completion_tokens"] = usage.completion_tokens
+        shape["reasoning_tokens"] = usage.reasoning_tokens
+    return shape
+
+
+def shape_output(plan: Plan, options: ResponseOptions) -> list[JSON]:
+    """``output``: a reasoning item, a message, calls, in the order they were said."""
+    if not plan.choices:
+        return []
+    items = list_items(plan.choices[0])
+    statuses: list[Status] = ["completed"] * len(items)
+    statuses[-1:] = [status_of(plan)] if items else []
+    return [shape_item(plan, options, item, status=status) for item, status in zip(items, statuses, strict=True)]
+
+
+def shape_item(plan: Plan, options: ResponseOptions, item: Item, *, status: Status) -> Object:
+    """One output item; while it is in progress it has no content yet."""
+    choice = plan.choices[0]
+    empty = status == "in_progress"
+    text = "" if empty else read_text(choice, item)
+    if item.kind == "reasoning":
+        return _shape_reasoning(plan, options, item, text)
+    name = item_id(plan.key, item, options)
+    if item.kind == "tool_call":
+        custom = item.name in options.customs
+        return {
+            "type": "custom_tool_call" if custom else "function_call",
+            "id": name,
+            "call_id": item.id or f"call_{draw_hex(plan.key, 'call', item.number, digits=24)}",
+            "name": item.name,
+            "input" if custom else "arguments": text,
+            "status": status,
+        }
+    content: list[JSON] = [] if empty else [shape_content(choice, item, text)]
+    return {"id": name, "type": "message", "role": "assistant", "status": status, "content": content}
+
+
+def _shape_reasoning(plan: Plan, options: ResponseOptions, item: Item, text: str) -> Object:
+    summary: list[JSON] = [{"type": "summary_text", "text": text}] if text and options.summary else []
+    shape: Object = {"type": "reasoning", "id": item_id(plan.key, item, options), "summary": summary}
+    if options.encrypted:
+        shape["encrypted_content"] = draw_opaque(plan.key, "encrypted")
+    return shape
+
+
+def shape_content(choice: Choice, item: Item, text: str) -> Object:
+    """The one content block of a message."""
+    if item.kind == "refusal":
+        return {"type": "refusal", "refusal": text}
+    block: Object = {"type": "output_text", "text": text, "annotations": []}
+    if choice.logprobs is not None:
+        block["logprobs"] = [shape_logprob(entry) for entry in choice.logprobs[item.start : item.end]]
+    return block
+
+
+def read_text(choice: Choice, item: Item) -> str:
+    """What an item says."""
+    return "".join(choice.tokens[item.start : item.end])
+
+
+def item_id(key: bytes, item: Item, options: ResponseOptions) -> str:
+    """``msg_``, ``fc_``, ``ctc_`` or ``rs_`` and 48 hex digits."""
+    prefix = {"tool_call": "fc", "reasoning": "rs"}.get(item.kind, "msg")
+    if item.name in options.customs:
+        prefix = "ctc"
+    return f"{prefix}_{draw_hex(key, 'item', item.number)}{draw_hex(key, 'item', item.number, 'end', digits=16)}"
+
+
+_FINISH_WITH_USAGE = Mark.FINISH | Mark.USAGE
+
+
+class _Writer:
+    """Numbers and frames the events of one stream."""
+
+    def __init__(self, plan: Plan, options: ResponseOptions) -> None:
+        self.plan = plan
+        self.choice = plan.choices[0]
+        self.options = options
+        self._number = 0
+
+    def event(self, due: float, tokens: int, kind: str, fields: Object, mark: Mark = PLAIN) -> Event:
+        data = frame({"type": kind, "sequence_number": self._number, **fields})
+        self._number += 1
+        return due, self._name(kind) + data, tokens, mark
+
+    def deltas(self, kind: str, place: Object, item: Item, tail: bytes = b"") -> Iterator[Event]:
+        """One event a token, from a template; tokens without text have none."""
+        before = b'%bdata: {"type":"%b","sequence_number":' % (self._name(kind), kind.encode())
+        after = b"," + dump_json(place)[1:-1] + b',"delta":'
+        template = before + b"%d" + after + b"%b" + tail + b"}\n\n"  # nothing of ours has a % in it
+        tokens, due, number = self.choice.tokens, self.choice.due, self._number
+        for position in range(item.start, item.end):
+            token = tokens[position]
+            if token:
+                yield due[position], template % (number, quote(token)), position + 1, PLAIN
+                number += 1
+        self._number = number
+
+    def _name(self, kind: str) -> bytes:
+        return b"event: %b\n" % kind.encode() if self.options.events else b""
+
+
+def stream_response(plan: Plan, options: ResponseOptions) -> Iterator[Event]:
+    """Created, in progress, every output item, and the end with the whole response."""
+    writer = _Writer(plan, options)
+    choice = writer.choice
+    first, last = first_due(choice), last_due(choice)
+    opening = shape_response(plan, options, status="in_progress", output=[], usage=False)
+    if options.queued:
+        queued: Object = {"response": {**opening, "status": "queued"}}
+        yield writer.event(0.0, 0, "response.created", queued)
+        yield writer.event(0.0, 0, "response.queued", queued)
+    else:
+        yield writer.event(first, 0, "response.created", {"response": opening})
+    yield writer.event(first, 0, "response.in_progress", {"response": opening})
+    for item in list_items(choice):
+        yield from _stream_item(writer, item)
+    status, usage = status_of(plan), options.stream_usage
+    whole = shape_response(plan, options, status=status, output=shape_output(plan, options), usage=usage)
+    mark = _FINISH_WITH_USAGE if usage else FINISH
+    yield writer.event(last, len(choice.tokens), f"response.{status}", {"response": whole}, mark)
+    if options.done:
+        yield last, DONE, 0, Mark.DONE
+
+
+def _stream_item(writer: _Writer, item: Item) -> Iterator[Event]:
+    """An item from its announcement to its end."""
+    plan, options, choice, number = writer.plan, writer.options, writer.choice, item.number
+    start, end = _times(choice, item)
+    announced = shape_item(plan, options, item, status="in_progress")
+    fields: Object = {"output_index": number, "item": announced}
+    yield writer.event(start, item.start, "response.output_item.added", fields)
+    place: Object = {"item_id": item_id(plan.key, item, options), "output_index": number}
+    if item.kind == "tool_call":
+        yield from _stream_call(writer, place, item)
+    elif item.kind == "reasoning":
+        yield from _stream_summary(writer, place, item)
+    else:
+        yield from _stream_content(writer, place, item)
+    ended = shape_item(plan, options, item, status=status_of(plan) if item.end == len(choice.tokens) else "completed")
+    yield writer.event(end, item.end, "response.output_item.done", {"output_index": number, "item": ended})
+
+
+def _times(choice: Choice, item: Item) -> tuple[float, float]:
+    """When an item's first and last tokens are due."""
+    due = choice.due
+    if not len(due):
+        return 0.0, 0.0
+    return due[min(item.start, len(due) - 1)], due[max(item.end - 1, 0)]
+
+
+def _stream_call(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
+    """The arguments of a call."""
+    _, end = _times(writer.choice, item)
+    if item.name in writer.options.customs:
+        yield from writer.deltas("response.custom_tool_call_input.delta", place, item)
+        whole: Object = {**place, "input": read_text(writer.choice, item)}
+        yield writer.event(end, item.end, "response.custom_tool_call_input.done", whole)
+        return
+    yield from writer.deltas("response.function_call_arguments.delta", place, item)
+    done: Object = {**place, "name": item.name, "arguments": read_text(writer.choice, item)}
+    yield writer.event(end, item.end, "response.function_call_arguments.done", done)
+
+
+def _stream_content(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
+    """The one content part of a message."""
+    choice = writer.choice
+    start, end = _times(choice, item)
+    place = {**place, "content_index": 0}
+    text = read_text(choice, item)
+    empty = shape_content(choice, replace(item, end=item.start), "")
+    yield writer.event(start, item.start, "response.content_part.added", {**place, "part": empty})
+    if item.kind == "refusal":
+        yield from writer.deltas("response.refusal.delta", place, item)
+        yield writer.event(end, item.end, "response.refusal.done", {**place, "refusal": text})
+    else:
+        yield from _stream_text(writer, place, item)
+        done: Object = {**place, "text": text, "logprobs": _shape_logprobs(choice, item)}
+        yield writer.event(end, item.end, "response.output_text.done", done)
+    part = shape_content(choice, item, text)
+    yield writer.event(end, item.end, "response.content_part.done", {**place, "part": part})
+
+
+def _stream_text(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
+    """The text of a message; with log-probabilities also tokens without text have an event."""
+    choice = writer.choice
+    entries = _shape_logprobs(choice, item)
+    if not entries:
+        yield from writer.deltas("response.output_text.delta", place, item, b',"logprobs":[]')
+    for position, entry in enumerate(entries, item.start):
+        fields: Object = {**place, "delta": choice.tokens[position], "logprobs": [entry]}
+        yield writer.event(choice.due[position], position + 1, "response.output_text.delta", fields)
+
+
+def _shape_logprobs(choice: Choice, item: Item) -> list[JSON]:
+    return [shape_logprob(entry) for entry in (choice.logprobs or ())[item.start : item.end]]
+
+
+def _stream_summary(writer: _Writer, place: Object, item: Item) -> Iterator[Event]:
+    """A reasoning item's summary, if the client is shown one."""
+    text = read_text(writer.choice, item)
+    if not writer.options.summary or not text:
+        return
+    start, end = _times(writer.choice, item)
+    place = {**place, "summary_index": 0}
+    empty: Object = {"type": "summary_text", "text": ""}
+    yield writer.event(start, item.start, "response.reasoning_summary_part.added", {**place, "part": empty})
+    yield from writer.deltas("response.reasoning_summary_text.delta", place, item)
+    yield writer.event(end, item.end, "response.reasoning_summary_text.done", {**place, "text": text})
+    part: Object = {"type": "summary_text", "text": text}
+    yield writer.event(end, item.end, "response.reasoning_summary_part.done", {**place, "part": part})

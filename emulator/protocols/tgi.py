@@ -1,0 +1,118 @@
+"""The shapes of Hugging Face text-generation-inference that more than one vendor speaks."""
+
+from collections.abc import Sequence
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import FieldNames
+from emulator.core.plan import Choice, Plan
+from emulator.core.requests import Deployment
+from emulator.core.rng import draw_integer, draw_uniform
+from emulator.core.vendor import H, S, Service, Tokenizer
+
+# Source: text-generation-inference, clients/python/text_generation/errors.py and router/src/infer/mod.rs.
+ERROR_TYPES = {422: "validation", 424: "generation", 429: "overloaded", 500: "incomplete_generation"}
+
+FIELDS = FieldNames(
+    text=frozenset({"generated_text", "text"}),
+    usage=tuple(
+        (inner, name)
+        for inner in ("details", "best_of_sequences")
+        for name in ("generated_tokens", "prompt_tokens", "input_length")
+    ),
+    finish=(("finish_reason",),),
+    generated=("generated_tokens",),
+    counts=("prompt_tokens",),
+)
+
+
+def reason(choice: Choice) -> str:
+    """``finish_reason``: at its end of sequence, at a stop string, or at a limit."""
+    if choice.finish_reason == "length":
+        return "length"
+    return "eos_token" if choice.stopped_by is None else "stop_sequence"
+
+
+def report_counts(plan: Plan, prompt: int, generated: int) -> tuple[int, int]:
+    """Tokens of prompt and answer to report: the true ones, unless the plan's usage was fixed to others."""
+    usage = plan.usage
+    true = sum([choice.count for choice in plan.choices])
+    fixed = usage.completion_tokens not in (0, true)
+    return usage.prompt_tokens or prompt, usage.completion_tokens if fixed else generated
+
+
+def pick_seed(key: bytes, asked: int | None, bits: int = 64) -> int:
+    """The seed of an answer: the request's own, or one drawn for it."""
+    return asked if asked is not None else draw_integer(key, 2**bits, "seed")
+
+
+def split_prompt(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
+    """Id and text of each token of a prompt as the model reads it, its begin-of-sequence token first."""
+    rows = list(zip(tokenizer.encode(text), tokenizer.pieces(text), strict=True))
+    return rows if tokenizer.bos is None else [(tokenizer.bos, ""), *rows]
+
+
+def join_prompt(rows: Sequence[tuple[int, str]]) -> tuple[str, tuple[int, ...]]:
+    """Text and ids of a prompt that was split and cut."""
+    return "".join(text for _, text in rows), tuple(token for token, _ in rows)
+
+
+def spell(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """The text of each id by itself."""
+    return [tokenizer.decode([token]) for token in ids]
+
+
+def draw_prefill_logprob(key: bytes, position: int) -> float | None:
+    """The log-probability of a prompt token; the first has none."""
+    return -round(12.0 * draw_uniform(key, "prefill", position) ** 2, 6) if position else None
+
+
+def encode_first(tokenizer: Tokenizer, text: str) -> int:
+    """The id a text begins with; 0 for one that has none."""
+    ids = tokenizer.encode(text)
+    return int(ids[0]) if ids else 0
+
+
+def serves(deployments: Sequence[Deployment], adapter: str = "") -> Deployment:
+    """Which deployment a server of one model answers with.
+
+    It is the one named last, so a scenario's own stands in front of the built-in one. Deployments of
+    kind ``lora`` are adapters and answer only where a request names them.
+    """
+    for deployment in deployments:
+        if deployment.kind == "lora" and deployment.name == adapter:
+            return deployment
+    models = [deployment for deployment in deployments if deployment.kind != "lora"]
+    return (models or list(deployments))[-1]
+
+
+def find_served(service: Service[S, H]) -> Deployment:
+    """The deployment that answers where a request names none."""
+    deployments = tuple(service.deployments.values())
+    newest = deployments[-1]
+    return serves(deployments) if newest.kind == "lora" else newest
+
+
+def check_ready(deployment: Deployment) -> Deployment:
+    """The deployment, if it can answer.
+
+    Raises:
+        EmulatedError: it is loading, stopped or retired.
+    """
+    if deployment.state != "ready":
+        raise EmulatedError(ErrorKind.NOT_READY, details={"state": deployment.state})
+    return deployment
+
+
+def count_running(service: Service[S, H]) -> int:
+    """Calls being answered now; no other request is one."""
+    return sum(service.metrics.working(name) for name in service.deployments)
+
+
+def count_waiting(service: Service[S, H]) -> int:
+    """Requests that came and are not yet being answered, without the one that asks."""
+    return max(0, service.metrics.in_flight() - 1 - count_running(service))
+
+
+def count_calls(service: Service[S, H], name: str) -> float:
+    """Calls that reached a deployment: ``requests``, or by the class of their status (``2xx``)."""
+    return sum(service.metrics.total(name, deployment=deployment, served="") for deployment in service.deployments)

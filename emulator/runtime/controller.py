@@ -1,0 +1,112 @@
+"""Changing what is at work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from emulator.control.target import SessionRecord, Teller
+from emulator.core.clock import Clock
+from emulator.core.json import JSON
+from emulator.runtime.active import ActiveScenario
+from emulator.runtime.factory import make_clock
+from emulator.runtime.sessions import Crowded, admit, weigh
+from emulator.scenario.models import Clock as WantedClock
+from emulator.scenario.parsed import LoadedScenario
+
+
+class _Sessions(Crowded, Iterable[SessionRecord], Protocol):
+    """Those that exist, and whether there can be more."""
+
+
+class Steered(Protocol):
+    """What is at work in this process, as :class:`emulator.runtime.runtime.Runtime` has it."""
+
+    @property
+    def tellers(self) -> Mapping[str, Teller]: ...
+
+    @property
+    def sessions(self) -> _Sessions: ...
+
+    def of(self, session: str) -> ActiveScenario: ...
+
+    def peek(self, session: str) -> ActiveScenario: ...
+
+    def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None: ...
+
+    def reset(self) -> None: ...
+
+    def reset_session(self, session: str) -> None: ...
+
+    def advance(self, seconds: float, session: str = "") -> None: ...
+
+    def change_clock(self, clock: Clock, session: str = "") -> None: ...
+
+    def end_session(self, session: str) -> bool: ...
+
+
+class Steering:
+    """Changes what this process does; there is nobody to tell."""
+
+    is_shared = False
+    counts_for_all = True
+
+    def __init__(self, runtime: Steered) -> None:
+        self._runtime = runtime
+
+    def _admit(self, session: str, loaded: LoadedScenario | None = None) -> None:
+        """Refuse a scenario or clock of its own to a session where there is no room.
+
+        Raises:
+            ProblemError: 429.
+        """
+        if session:
+            admit(self._runtime.sessions, session, weigh(loaded or self._runtime.peek(session).loaded))
+
+    async def put(self, loaded: LoadedScenario, session: str = "", seed: int | None = None) -> None:
+        self._admit(session, loaded)
+        self._runtime.put(loaded, session, seed)
+
+    async def reset(self, session: str = "") -> None:
+        if session:
+            self._admit(session)
+            self._runtime.reset_session(session)
+        else:
+            self._runtime.reset()
+
+    async def advance(self, seconds: float, session: str = "") -> None:
+        self._admit(session)
+        self._runtime.advance(seconds, session)
+
+    async def change_clock(self, wanted: WantedClock, session: str = "") -> None:
+        self._admit(session)
+        now = self._runtime.of(session).emulator.clock.now()
+        self._runtime.change_clock(make_clock(wanted, now), session)
+
+    async def end_session(self, session: str) -> bool:
+        return self._runtime.end_session(session)
+
+    async def gather(self, what: str, about: JSON = None) -> Mapping[str, JSON]:
+        return {"": await self.tell(what, about)}
+
+    async def catch_up(self) -> None:
+        """All calls are in the journal of this process anyway."""
+
+    async def tell(self, what: str, about: JSON) -> JSON:
+        """What this process alone knows."""
+        return await self._runtime.tellers[what](about)
+
+
+async def list_sessions(runtime: Steered) -> JSON:
+    """Those that exist here, as the control plane shows them."""
+    now = time.monotonic()
+    return [
+        {
+            "name": session.name,
+            "scenario": runtime.peek(session.name).loaded.scenario.name,
+            "calls": session.calls,
+            "idle_seconds": round(now - session.used, 3),
+        }
+        for session in runtime.sessions
+    ]

@@ -1,0 +1,194 @@
+"""What a scenario makes of each vendor: its settings, deployments and keys."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from emulator.core.cache import Memory
+from emulator.core.clock import Clock
+from emulator.core.redaction.credentials import make_keyring
+from emulator.core.requests import Ask, Deployment, Message, Tool
+from emulator.core.vendor import AnyService, AnyVendor, Metrics, Service, Tokenizer, Vendors, VendorSettings
+from emulator.generation.prompt import count_chat, count_prompt, weigh_texts
+from emulator.generation.tokenizer import PROFILES, tokenizer_for
+from emulator.scenario.errors import Row, nearest, sort_rows
+from emulator.scenario.locations import KeyPath
+from emulator.scenario.models import Scenario
+from emulator.scenario.parsed import LoadedScenario, ScenarioError
+
+_MOST_OFFERS = 64
+_EARLY = 1e-6  # seconds; a state that is over but for the rounding of Unix time is over
+
+
+def check_vendors(loaded: LoadedScenario, vendors: Vendors) -> list[str]:
+    """Names of the vendors that are served; only those with a section of their own are imported.
+
+    Raises:
+        ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
+    """
+    sections = loaded.scenario.vendors
+    rows = [_unknown_vendor(loaded, ("vendors", name), name, vendors) for name in sections if name not in vendors]
+    served = [name for name in vendors if sections.get(name) is not False]
+    for vendor in (vendors[name] for name in served if name in sections):
+        try:
+            read_settings(vendor, loaded.scenario)
+        except ValidationError as error:
+            rows += loaded.rows(error, vendor.settings, ("vendors", vendor.name))
+    rows += _check_deployments(loaded, vendors)
+    if rows:
+        raise ScenarioError(rows)
+    return served
+
+
+def read_settings(vendor: AnyVendor, scenario: Scenario) -> VendorSettings:
+    """What the scenario sets of a vendor.
+
+    Raises:
+        ValidationError: its section does not fit.
+    """
+    settings: VendorSettings = vendor.settings.model_validate(scenario.vendors.get(vendor.name, {}))
+    return settings
+
+
+def _check_deployments(loaded: LoadedScenario, vendors: Vendors) -> Iterator[Row]:
+    for position, entry in enumerate(loaded.scenario.deployments):
+        if entry.vendor not in vendors:
+            yield _unknown_vendor(loaded, ("deployments", position, "vendor"), entry.vendor, vendors)
+        elif entry.traits and (text := vendors[entry.vendor].check_traits(entry.to_deployment(None))):
+            yield loaded.row(("deployments", position, "traits"), text)
+        if entry.tokenizer is not None and entry.tokenizer not in PROFILES:
+            text = f"unknown tokenizer {entry.tokenizer!r}"
+            yield loaded.row(("deployments", position, "tokenizer"), text, nearest(entry.tokenizer, PROFILES))
+
+
+@contextmanager
+def with_vendor_mistakes(vendors: Vendors) -> Iterator[None]:
+    """Whatever is loaded meanwhile and has mistakes is reported together with those in its vendors' sections."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise complete(error, vendors) from None
+
+
+def complete(error: ScenarioError, vendors: Vendors) -> ScenarioError:
+    """The mistakes of a scenario, with those in its vendors' sections."""
+    rows = list(error.rows)
+    for part in error.parts:
+        try:
+            check_vendors(part, vendors)
+        except ScenarioError as more:
+            rows += more.rows
+    return ScenarioError(sort_rows(rows, list(dict.fromkeys(row.file for row in rows))))
+
+
+def _unknown_vendor(loaded: LoadedScenario, path: KeyPath, name: str, known: Iterable[str]) -> Row:
+    return loaded.row(path, f"unknown vendor {name!r}", nearest(name, known), at_key=path[0] == "vendors")
+
+
+def list_deployments(vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> dict[str, Deployment]:
+    """The vendor's catalogue, and what the scenario adds to it or replaces in it, by name."""
+    deployments = {deployment.name: deployment for deployment in vendor.catalogue(settings)}
+    for entry in scenario.deployments:
+        if entry.vendor == vendor.name:
+            deployments[entry.name] = entry.to_deployment(deployments.get(entry.name))
+    return deployments
+
+
+class Changing(Mapping[str, Deployment]):
+    """Deployments as they are now; each becomes ready when the state it began in has lasted long enough."""
+
+    def __init__(self, deployments: Mapping[str, Deployment], clock: Clock, began: float) -> None:
+        self._first = deployments
+        self._ready = {name: replace(found, state="ready", state_lasts=None) for name, found in deployments.items()}
+        self._clock = clock
+        self._began = began
+
+    def __getitem__(self, name: str) -> Deployment:
+        found = self._first[name]
+        if found.state_lasts is None or self._clock.now() - self._began < found.state_lasts - _EARLY:
+            return found
+        return self._ready[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._first)
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Offer:
+    """What a vendor serves, and the habits of each deployment; nothing that happens changes either."""
+
+    vendor: AnyVendor
+    deployments: Mapping[str, Deployment]
+    habits: Mapping[str, object]
+
+
+class _Offers:
+    """The latest, by what they were made from: worlds that serve the same share it."""
+
+    def __init__(self) -> None:
+        self._offers: Memory[tuple[int, str, str], _Offer] = Memory()
+
+    def find(self, vendor: AnyVendor, settings: VendorSettings, scenario: Scenario) -> _Offer:
+        added = "\n".join(entry.model_dump_json() for entry in scenario.deployments if entry.vendor == vendor.name)
+        key = (id(vendor), settings.model_dump_json(), added)
+        offer = self._offers.get(key)
+        if offer is None:
+            deployments = list_deployments(vendor, settings, scenario)
+            habits = {name: vendor.prepare(deployment, settings) for name, deployment in deployments.items()}
+            if len(self._offers) >= _MOST_OFFERS:
+                del self._offers[next(iter(self._offers))]
+            offer = self._offers[key] = _Offer(vendor, deployments, habits)
+        return offer
+
+
+_OFFERS = _Offers()
+
+
+def serve(
+    vendor: AnyVendor,
+    settings: VendorSettings,
+    scenario: Scenario,
+    clock: Clock,
+    metrics: Metrics,
+    began: float | None = None,
+) -> AnyService:
+    """One vendor as it runs under a scenario that began at a time; absent: now."""
+    offer = _OFFERS.find(vendor, settings, scenario)
+    deployments = offer.deployments
+    changes = any(deployment.state_lasts is not None for deployment in deployments.values())
+    return Service(
+        name=vendor.name,
+        settings=settings,
+        deployments=Changing(deployments, clock, clock.now() if began is None else began) if changes else deployments,
+        habits=offer.habits,
+        keys=None if scenario.keys is None else make_keyring((key.token, key.principal) for key in scenario.keys),
+        clock=clock,
+        started=clock.now(),
+        tokenizer=_tokenizer_of,
+        count_prompt=_count_prompt,
+        count_chat=_count_chat,
+        weigh_texts=_weigh_texts,
+        metrics=metrics,
+        bounds=scenario.bounds,
+    )
+
+
+def _tokenizer_of(deployment: Deployment) -> Tokenizer:
+    return tokenizer_for(deployment.tokenizer)
+
+
+def _count_prompt(ask: Ask, deployment: Deployment) -> tuple[int, ...]:
+    return count_prompt(ask, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+
+
+def _count_chat(messages: Sequence[Message], tools: Sequence[Tool], deployment: Deployment) -> int:
+    return count_chat(messages, tools, tokenizer_for(deployment.tokenizer), deployment.tokenizer)
+
+
+def _weigh_texts(messages: Sequence[Message], deployment: Deployment) -> tuple[int, str]:
+    return weigh_texts(messages, tokenizer_for(deployment.tokenizer))

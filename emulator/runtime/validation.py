@@ -1,0 +1,101 @@
+"""What is wrong with a scenario, and what may be: everything that can be said of it before it is served."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from emulator.core.requests import Deployment
+from emulator.scenario.errors import Row, place_row
+from emulator.scenario.lint import Catalogue, find_unknown_endpoints, lint
+from emulator.scenario.models import Limit, Scenario, When
+from emulator.scenario.parsed import LoadedScenario, ScenarioError
+
+if TYPE_CHECKING:
+    from emulator.core.vendor import Vendors  # slow to import
+
+Severity = Literal["error", "warning"]
+Finding = tuple[Severity, Row]
+
+
+def find(load: Callable[[], LoadedScenario], vendors: Vendors, files: Sequence[str] = ()) -> list[Finding]:
+    """Mistakes in a scenario, and warnings about everything in it that has none, in the order of ``files``.
+
+    Args:
+        load: reads it, or raises :class:`ScenarioError`.
+        vendors: those there are; asked only where it matters, as they are slow to import.
+    """
+    errors: list[Row] = []
+    try:
+        parts = [load()]
+    except ScenarioError as error:
+        errors, parts = list(error.rows), list(error.parts)
+    warnings: list[Row] = []
+    for part in parts:
+        catalogue, more = _ask_vendors(part, vendors)
+        errors += more
+        is_whole = not any(_item(row)[1] == "deployments" for row in errors)
+        warnings += lint(part, list(vendors), catalogue if is_whole else None)
+        warnings += _find_unknown_endpoints(part, vendors)
+    wrong = {_item(row) for row in errors}
+    findings: list[Finding] = [("error", row) for row in errors]
+    findings += (("warning", row) for row in warnings if _item(row) not in wrong)
+    return sorted(findings, key=lambda found: place_row(found[1], files))
+
+
+def _item(row: Row) -> tuple[str, str]:
+    """What of a file a row is about: a section, or an item of one."""
+    return row.file, "".join(re.findall(r"^(?:rules|limits)\[\d+\]|^\w+", row.path)[:1])
+
+
+def _concerns_vendors(scenario: Scenario) -> bool:
+    """Something in it only the vendors can judge; they are slow to import."""
+    about: list[When | Limit] = [*(rule.when for rule in scenario.rules), *scenario.limits]
+    tokens = any(limit.unit in ("output_tokens", "tokens") for limit in scenario.limits)
+    named = any(part.deployment is not None for part in about)
+    return bool(scenario.vendors or scenario.deployments) or tokens or named
+
+
+def _ask_vendors(loaded: LoadedScenario, vendors: Vendors) -> tuple[Catalogue | None, Sequence[Row]]:
+    """What each of them serves, ``None`` where it does not matter; and mistakes in their own sections."""
+    if not _concerns_vendors(loaded.scenario):
+        return None, ()
+    from emulator.runtime.services import check_vendors
+
+    try:
+        served = check_vendors(loaded, vendors)
+    except ScenarioError as error:
+        return None, error.rows
+    return _Catalogue(loaded.scenario, vendors, served), ()
+
+
+class _Catalogue(Mapping[str, Mapping[str, Deployment]]):
+    """What vendors serve; each is imported when it is asked for."""
+
+    def __init__(self, scenario: Scenario, vendors: Vendors, served: Sequence[str]) -> None:
+        self._scenario = scenario
+        self._vendors = vendors
+        self._served = served
+        self._known: dict[str, Mapping[str, Deployment]] = {}
+
+    def __getitem__(self, name: str) -> Mapping[str, Deployment]:
+        from emulator.runtime.services import list_deployments, read_settings
+
+        if name not in self._known:
+            vendor = self._vendors[name]
+            self._known[name] = list_deployments(vendor, read_settings(vendor, self._scenario), self._scenario)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._served)
+
+    def __len__(self) -> int:
+        return len(self._served)
+
+
+def _find_unknown_endpoints(loaded: LoadedScenario, vendors: Vendors) -> Iterator[Row]:
+    if all(rule.when.endpoint is None for rule in loaded.scenario.rules):
+        return
+    routes = {name: [endpoint.path for endpoint in vendor.endpoints] for name, vendor in vendors.items()}
+    yield from find_unknown_endpoints(loaded, routes)

@@ -1,0 +1,117 @@
+"""What a caller asks for itself, without a scenario: one error, some faults, or another time to first token.
+
+``x-emulator-error: rate_limited; retry_after=2s``, ``x-emulator-fault: disconnect; after_tokens=5`` (several,
+also in one header behind a comma), ``x-emulator-ttft: 2s``. Each is written as a rule's outcome would be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from emulator.core.cost_limits import DEFAULT
+from emulator.core.json import JSON, Object, parse_json
+from emulator.latency import Latency
+from emulator.scenario.errors import Mistake, explain_errors
+from emulator.scenario.locations import format_path
+from emulator.scenario.outcomes import ErrorOutcome, Outcome
+
+M = TypeVar("M", bound=BaseModel)
+
+ERROR = "x-emulator-error"
+FAULT = "x-emulator-fault"
+TTFT = "x-emulator-ttft"
+
+_LONGEST = 8_192  # characters of all these headers
+_MOST_SAID, _LONGEST_SAID = 8, 1_000  # mistakes that are told, and characters in all
+_QUOTED = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'  # what is not closed goes on to the end, so nothing is read twice
+_BRACKETS = r"\[[^\]]*+(?:\]|\Z)|\{[^}]*+(?:\}|\Z)"
+_ENTRY = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^,])++")
+_PART = re.compile(rf"(?:{_QUOTED}|{_BRACKETS}|[^;])++")
+
+
+class AskedError(Exception):
+    """A header that asks for what there is not; its text is for a person."""
+
+
+def ask_for(
+    outcome: Outcome,
+    *,
+    error: str | None = None,
+    faults: Sequence[str] = (),
+    ttft: str | None = None,
+    most: int = DEFAULT.faults,
+) -> Outcome:
+    """The outcome with what the headers ask for, which wins over what a rule says.
+
+    An error or a fault takes the place of the rule's error and faults; its reply and latency stay.
+
+    Args:
+        most: faults that may be asked for.
+
+    Raises:
+        AskedError: an unknown name or key, a value that does not fit, or too much of it.
+    """
+    changes: dict[str, object] = {}
+    if sum(map(len, (error or "", *faults, ttft or ""))) > _LONGEST:
+        raise AskedError(f"{FAULT} and {ERROR}: at most {_LONGEST} characters together")
+    error, ttft = (text and _clean(text) for text in (error, ttft))
+    faults = [*map(_clean, faults)]
+    asked = [_parse(FAULT, "type", entry) for header in faults for entry in _ENTRY.findall(header) or [""]]
+    if len(asked) > most:
+        raise AskedError(f"{FAULT}: {len(asked)} faults, and one request may ask for {most}")
+    if error is not None or asked:
+        refusal = None if error is None else _read(ErrorOutcome, ERROR, _parse(ERROR, "kind", error))
+        changes["error"] = refusal
+        changes["faults"] = _read(Outcome, FAULT, {"faults": asked}).faults if asked else ()
+    if ttft is not None:
+        latency = _read(Latency, TTFT, {"ttft": ttft.strip()})
+        changes["latency"] = latency if outcome.latency is None else outcome.latency.merge(latency)
+    return outcome.model_copy(update=changes)
+
+
+def _clean(text: str) -> str:
+    """A header's text; bytes that are none are shown as question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _parse(header: str, name: str, text: str) -> dict[str, JSON]:
+    """``disconnect; after_tokens=5`` as a mapping; values are JSON or, if they are none, strings."""
+    first, *rest = [part.strip() for part in _PART.findall(text)] or [""]
+    fields: dict[str, JSON] = {name: first}
+    for part in rest:
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise AskedError(f"{header}: expected key=value, got {part!r}")
+        fields[key.strip()] = _parse_value(value.strip())
+    return fields
+
+
+def _parse_value(text: str) -> JSON:
+    try:
+        return parse_json(text.encode())
+    except ValueError:
+        return text
+
+
+def _read(model: type[M], header: str, data: JSON) -> M:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        found = explain_errors(error, data, _schema_of(model))
+        said = "; ".join(map(_show, found[:_MOST_SAID]))
+        raise AskedError(f"{header}: {said[:_LONGEST_SAID]}") from None
+
+
+@cache
+def _schema_of(model: type[BaseModel]) -> Object:
+    return model.model_json_schema()
+
+
+def _show(mistake: Mistake) -> str:
+    hint = f"; did you mean {mistake.suggestion}?" if mistake.suggestion else ""
+    return f"{format_path(mistake.path)}: {mistake.message}{hint}"

@@ -1,0 +1,298 @@
+"""The scenario language, version 1, as models."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+
+from emulator.core.cost_limits import DEFAULT, CallBounds
+from emulator.core.json import JSON, Object, as_object
+from emulator.core.requests import Deployment, Task
+from emulator.core.units import SIZE_SCHEMA, Closed, Duration, Size, Whole, require
+from emulator.latency import Latency
+from emulator.scenario.conditions import Names, Number, Text, When
+from emulator.scenario.outcomes import (
+    NOTHING,
+    PASS,
+    ErrorOutcome,
+    FixedToolCall,
+    FixedUsage,
+    Outcome,
+    ReplyOutcome,
+    Scope,
+    Step,
+    Times,
+)
+
+__all__ = [
+    "BUILT_IN",
+    "NOTHING",
+    "PASS",
+    "Clock",
+    "DeploymentEntry",
+    "ErrorOutcome",
+    "FixedToolCall",
+    "FixedUsage",
+    "Key",
+    "Limit",
+    "Names",
+    "Number",
+    "Outcome",
+    "ReplyOutcome",
+    "Rule",
+    "Scale",
+    "Scenario",
+    "Scope",
+    "Step",
+    "Text",
+    "Times",
+    "When",
+    "schema_json",
+]
+
+Positive = Annotated[Whole, Field(ge=1, le=10**15)]
+
+
+class Scale(Closed):
+    """A clock that runs faster, or slower, than the wall's."""
+
+    scale: float = Field(ge=1e-6, le=1e6, description="Scenario seconds in one real second.", examples=[60])
+
+
+def _tag_clock(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    return "<scale>" if isinstance(value, dict | Scale) else None
+
+
+Clock = Annotated[
+    Annotated[Literal["real", "instant", "frozen"], Tag("<name>")] | Annotated[Scale, Tag("<scale>")],
+    Discriminator(
+        _tag_clock, custom_error_type="wanted", custom_error_message="expected real, instant, frozen or a scale"
+    ),
+]
+
+
+def _tag_vendor(value: JSON) -> str | None:
+    if value is False:
+        return "<off>"
+    return "<settings>" if isinstance(value, dict) else None
+
+
+VendorEntry = Annotated[
+    Annotated[Literal[False], Tag("<off>")] | Annotated[dict[str, JSON], Tag("<settings>")],
+    Discriminator(_tag_vendor, custom_error_type="wanted", custom_error_message="expected false or a mapping"),
+]
+"""A vendor's settings, for the vendor itself to check; ``False``: not served."""
+
+
+class Key(Closed):
+    """A credential that is accepted."""
+
+    token: str = Field(min_length=1, description="What the client sends.")
+    principal: str = Field(min_length=1, description="Whom it stands for.")
+
+
+def _tag_state(value: JSON) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    return "<for a time>" if isinstance(value, dict) and len(value) == 1 else None
+
+
+State = Annotated[
+    Annotated[str, Tag("<name>")]
+    | Annotated[dict[str, Duration], Field(min_length=1, max_length=1), Tag("<for a time>")],
+    Discriminator(
+        _tag_state,
+        custom_error_type="wanted",
+        custom_error_message="expected a state, or one and how long it lasts, such as {loading: 20s}",
+    ),
+]
+"""What a deployment is; or what it is at first, and for how long."""
+
+
+class DeploymentEntry(Closed):
+    """A deployment to serve; one of the vendor's catalogue with the same name gives what is absent."""
+
+    vendor: str = Field(min_length=1, description="Who serves it.")
+    name: str = Field(min_length=1, description="What clients address.")
+    task: Task | None = Field(default=None, description="chat (default), completions, embeddings, rerank or images.")
+    model: str | None = Field(default=None, description="The answer's `model` field; absent: the deployment's name.")
+    context: Positive | None = Field(default=None, description="Tokens of prompt and answer together.")
+    max_output: Positive | None = Field(default=None, description="Most tokens of one answer.")
+    default_max_tokens: Positive | None = Field(
+        default=None, description="Tokens of an answer if the request sets no limit."
+    )
+    dimensions: Annotated[Positive, Field(le=65_536)] | None = Field(default=None, description="Of an embedding.")
+    normalized: bool | None = Field(default=None, description="Embeddings have unit length.")
+    tokenizer: str | None = Field(default=None, description="Name of a tokenizer profile.", examples=["llama3"])
+    mode: Literal["pay_per_token", "provisioned", "external", "custom"] | None = Field(
+        default=None, description="How it is billed and scaled."
+    )
+    state: State | None = Field(
+        default=None,
+        description="ready (default), loading, retired, stopped; or one for a time, and then ready.",
+        examples=["loading", {"loading": "20s"}],
+    )
+    kind: str | None = Field(default=None, description="What only the vendor tells apart.", examples=["speculative"])
+    traits: dict[str, JSON] | None = Field(default=None, description="Further properties only the vendor reads.")
+
+    def to_deployment(self, builtin: Deployment | None) -> Deployment:
+        """The deployment, on top of the catalogue's of the same name if there is one."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        if isinstance(self.state, dict):
+            ((given["state"], given["state_lasts"]),) = self.state.items()
+        return Deployment(**given) if builtin is None else dataclasses.replace(builtin, **given)
+
+
+class Limit(Closed):
+    """A quota; all that match a call are charged together, or none."""
+
+    vendor: Names | None = Field(default=None, description="Calls of this vendor only.")
+    deployment: Names | None = Field(default=None, description="Calls to this deployment only.")
+    principal: Names | None = Field(default=None, description="Calls of this principal only.", examples=["batch"])
+    per: Literal["principal", "deployment"] | None = Field(
+        default=None, description="A quota for each; absent: one for all calls of a session."
+    )
+    unit: Literal["requests", "input_tokens", "output_tokens", "tokens", "concurrency"] = Field(
+        description="What is counted."
+    )
+    amount: Positive = Field(description="How many of them.")
+    window: Duration | None = Field(default=None, description="In how long; every unit but concurrency has one.")
+    strategy: Literal["bucket", "fixed", "sliding"] = Field(default="bucket", description="How the quota comes back.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.unit == "concurrency":
+            require(not self.model_fields_set & {"window", "strategy"}, "concurrency has no window and no strategy")
+        else:
+            require(bool(self.window), "expected a window above 0, such as 60s")
+        return self
+
+
+class Rule(Outcome):
+    """What happens to some calls; of all rules the first that matches wins."""
+
+    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$", description="Unique; keys the draws, named in x-emulator-rule.")
+    when: When = Field(default_factory=When.model_construct, description="Which calls; absent: all.")
+    times: Times | None = Field(default=None, description="Which of the matching calls; absent: all.")
+    per: Scope | None = Field(default=None, description="What a sequence counts apart.")
+    sequence: Annotated[tuple[Step, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None, description="In place of one outcome: one for each matching call."
+    )
+    then: Literal["pass", "repeat", "last"] | None = Field(default=None, description="What follows the last outcome.")
+
+    @property
+    def scope(self) -> Scope:
+        """What is counted apart."""
+        return (self.times.per if self.times else None) or self.per or "rule"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.sequence is None:
+            require(bool(self.given), "expected an outcome: error, reply, latency, faults, pass or sequence")
+            require(self.then is None and self.per is None, "then and per stand beside a sequence")
+        else:
+            require(not self.given, "expected either a sequence or one outcome")
+            require(not (self.times and self.times.per and self.per), "expected per only once")
+        self.check_outcome()
+        return self
+
+
+_BODIES_SCHEMA: JSON = {"anyOf": [SIZE_SCHEMA, {"const": "none"}]}
+
+
+def _read_bodies(value: JSON) -> JSON:
+    return "0B" if value == "none" else value
+
+
+class JournalSettings(Closed):
+    """What the journal keeps."""
+
+    bodies: Annotated[Size, BeforeValidator(_read_bodies), WithJsonSchema(_BODIES_SCHEMA)] = Field(
+        default=64 * 1024, description="Most bytes of each request and answer that are kept; none keeps none."
+    )
+    entries: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
+        default=10_000, description="How many calls of a session are kept; the oldest go first."
+    )
+
+
+class TimingSettings(Closed):
+    """How exact the times of answers are to be."""
+
+    invalid_above: Duration | None = Field(
+        default=None,
+        description="99 % of the writes come no later than this, or the run says that it is invalid; absent: never.",
+        examples=["5ms"],
+    )
+
+
+class Scenario(Closed):
+    """How the emulator behaves: who is served, how fast, within which limits, and what goes wrong."""
+
+    version: Literal[1] = Field(description="Of the scenario language.")
+    name: str = Field(default="", description="What the scenario is called; absent: as its file.")
+    description: str = Field(default="", description="What a reader learns from it, in one line.")
+    seed: Whole = Field(default=0, description="Every draw derives from it.")
+    clock: Clock = Field(
+        default="real", description="real, instant, frozen, or a scale.", examples=["instant", {"scale": 60}]
+    )
+    strict: bool = Field(default=False, description="A call that matches no rule is refused and reported.")
+    vendors: dict[str, VendorEntry] = Field(
+        default={}, description="Settings of each vendor; false: not served.", examples=[{"tgi": False}]
+    )
+    keys: Annotated[tuple[Key, ...], Field(strict=False, max_length=1000)] | None = Field(
+        default=None, description="Credentials; absent: any is accepted."
+    )
+    deployments: Annotated[tuple[DeploymentEntry, ...], Field(strict=False)] = Field(
+        default=(), description="Added to the vendors' catalogues."
+    )
+    latency: Latency = Field(
+        default_factory=Latency.model_construct, description="Of every answer; a rule can replace any part."
+    )
+    limits: Annotated[tuple[Limit, ...], Field(strict=False)] = Field(default=(), description="Quotas.")
+    journal: JournalSettings = Field(
+        default_factory=JournalSettings.model_construct,
+        description="What the journal keeps.",
+        examples=[{"bodies": "64KiB", "entries": 10000}],
+    )
+    timing: TimingSettings = Field(
+        default_factory=TimingSettings.model_construct,
+        description="How exact the times of answers are to be.",
+        examples=[{"invalid_above": "5ms"}],
+    )
+    bounds: CallBounds = Field(
+        default_factory=lambda: DEFAULT, description="What one call may cost.", examples=[{"inputs": 10000}]
+    )
+    rules: Annotated[tuple[Rule, ...], Field(strict=False)] = Field(
+        default=(), description="The first that matches wins."
+    )
+
+
+BUILT_IN = Scenario.model_construct(version=1, name="built-in", description="Every deployment simply answers.")
+
+
+def schema_json() -> Object:
+    """JSON Schema 2020-12 of a scenario file, for editors."""
+    schema = as_object(_drop_null(Scenario.model_json_schema(by_alias=True)))
+    head: Object = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:emulator:scenario:1"}
+    return {**head, **schema, "title": "Emulator scenario, version 1"}
+
+
+def _drop_null(node: JSON) -> JSON:
+    """Without the nulls that stand for absent keys: no author writes them."""
+    if isinstance(node, list):
+        return [_drop_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept: Object = {key: _drop_null(value) for key, value in node.items() if not (key == "default" and value is None)}
+    options = kept.get("anyOf")
+    if isinstance(options, list) and {"type": "null"} in options:
+        options = [option for option in options if option != {"type": "null"}]
+        kept["anyOf"] = options
+        if len(options) == 1:
+            del kept["anyOf"]
+            return {**as_object(options[0]), **kept}
+    return kept

@@ -1,0 +1,150 @@
+"""Answers that a scenario keeps in files beside it."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from emulator.core.json import JSON
+from emulator.scenario.errors import Mistake
+from emulator.scenario.locations import KeyPath, look_up
+from emulator.scenario.models import Rule, Scenario
+from emulator.scenario.outcomes import Outcome, ReplyOutcome
+from emulator.scenario.source import Document, explain, read_file
+from emulator.scenario.template import explain_template
+
+_MOST = 64 * 1024**2  # characters of all answers of a scenario
+
+
+class _NoAnswerError(Exception):
+    """Why there is no text to be had of a file; a sentence's end."""
+
+
+@dataclass(slots=True, eq=False)
+class Answers:
+    """What was read, and what was not.
+
+    Fields:
+        texts: by the path of the reply in the scenario.
+        files: those that were read.
+    """
+
+    texts: dict[KeyPath, str] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    _known: dict[Path, str] = field(default_factory=dict)
+    _room: int = _MOST
+
+    def read(self, file: Path) -> str:
+        """A file's text, the same for all who name it."""
+        if file not in self._known:
+            text = _read(file)
+            self._room -= len(text)
+            if self._room < 0:
+                raise _NoAnswerError(f"with it the answers are more than {_MOST // 1024**2} Mi characters")
+            self._known[file] = text
+        return self._known[file]
+
+
+def read_answers(document: Document, *, sent: bool) -> Answers:
+    """Read every file that a reply names; ``sent``: the scenario is no file itself, and has none beside it."""
+    answers = Answers()
+    for path, reply in _find_replies(document.data):
+        name = reply.get("file")
+        if not isinstance(name, str) or not name:
+            continue
+        here = (*path, "file")
+        try:
+            if sent:
+                raise _NoAnswerError("a scenario that is sent has no files beside it; write the text itself")
+            file = _find(name, Path(document.locations.values[here].file).parent)
+            text = answers.read(file)
+            mistake = explain_template(text) if reply.get("template") is True else None
+            if mistake is not None:
+                raise _NoAnswerError(f"{name}: {mistake}")
+        except _NoAnswerError as error:
+            answers.mistakes.append(Mistake(here, str(error)))
+        else:
+            answers.files.append(file)
+            answers.texts[path] = text
+    return answers
+
+
+def _find_replies(data: JSON) -> Iterator[tuple[KeyPath, Mapping[str, JSON]]]:
+    """Each reply of the rules and of their sequences."""
+    for rule in _find_each(data, ("rules",)):
+        for outcome in (rule, *_find_each(data, (*rule, "sequence"))):
+            path: KeyPath = (*outcome, "reply")
+            try:
+                reply = look_up(data, path)
+            except LookupError:
+                continue
+            if isinstance(reply, dict):
+                yield path, reply
+
+
+def _find_each(data: JSON, path: KeyPath) -> Sequence[KeyPath]:
+    """Paths of the mappings in a list."""
+    try:
+        items = look_up(data, path)
+    except LookupError:
+        return []
+    return [(*path, n) for n, item in enumerate(items if isinstance(items, list) else ()) if isinstance(item, dict)]
+
+
+def _find(name: str, folder: Path) -> Path:
+    file = folder / name
+    if "\0" in name:
+        raise _NoAnswerError("no file has such a name")
+    try:
+        if not file.resolve().is_relative_to(folder.resolve()):
+            raise _NoAnswerError("expected a file in the scenario's folder or below it")
+        is_file = stat.S_ISREG(file.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_file = False
+    except (OSError, RuntimeError) as error:  # links in a circle: before Python 3.13 `resolve` raises RuntimeError
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            raise _NoAnswerError(f"{name}: {explain(error)}") from None
+        raise _NoAnswerError(f"{name} leads nowhere") from None
+    if not is_file:
+        raise _NoAnswerError(f"there is no file {name}")
+    return file
+
+
+def _read(file: Path) -> str:
+    """The text, without the line break at its end."""
+    try:
+        return read_file(file).decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
+    except OSError as error:
+        raise _NoAnswerError(explain(error)) from None
+    except UnicodeDecodeError:
+        raise _NoAnswerError("not UTF-8") from None
+
+
+def put_answers(scenario: Scenario, texts: Mapping[KeyPath, str]) -> Scenario:
+    """The scenario with the texts in place of their files."""
+    if not texts:
+        return scenario
+    rules = tuple(_put_rule(rule, ("rules", position), texts) for position, rule in enumerate(scenario.rules))
+    return scenario.model_copy(update={"rules": rules})
+
+
+def _put_rule(rule: Rule, path: KeyPath, texts: Mapping[KeyPath, str]) -> Rule:
+    changes: dict[str, object] = {}
+    steps = rule.sequence or ()
+    if any((*path, "sequence", number, "reply") in texts for number in range(len(steps))):
+        changes["sequence"] = tuple(
+            step.model_copy(update=_put(step, (*path, "sequence", number), texts)) for number, step in enumerate(steps)
+        )
+    changes |= _put(rule, path, texts)
+    return rule.model_copy(update=changes) if changes else rule
+
+
+def _put(outcome: Outcome, path: KeyPath, texts: Mapping[KeyPath, str]) -> Mapping[str, ReplyOutcome]:
+    text = texts.get((*path, "reply"))
+    if text is None or outcome.reply is None:
+        return {}
+    return {"reply": outcome.reply.model_copy(update={"text": text})}

@@ -1,0 +1,75 @@
+"""One emulator, built and not yet listening."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from emulator.control.api import ControlPlane
+from emulator.core.clock import Clock
+from emulator.core.vendor import Vendors
+from emulator.handler.app import VendorApp
+from emulator.handler.planning import Emulator
+from emulator.journal.journal import Journal
+from emulator.latency import Latency
+from emulator.observability.spans import Spans
+from emulator.runtime.factory import Overrides
+from emulator.runtime.runtime import Runtime
+from emulator.scenario.parsed import LoadedScenario
+from emulator.storage import DEFAULT, Loss
+from emulator.vendors import VENDORS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Built:
+    """One emulator, not yet listening; what changes with the scenario is read from the runtime."""
+
+    runtime: Runtime
+    control: ControlPlane
+
+    @property
+    def apps(self) -> tuple[VendorApp, ...]:
+        return tuple(self.runtime.active.apps.values())
+
+    @property
+    def emulator(self) -> Emulator:
+        return self.runtime.active.emulator
+
+    @property
+    def clock(self) -> Clock:
+        return self.emulator.clock
+
+    @property
+    def journal(self) -> Journal:
+        return self.runtime.journal
+
+
+def build(
+    loaded: LoadedScenario,
+    *,
+    library: Mapping[str, LoadedScenario] | None = None,
+    seed: int | None = None,
+    latency: Latency | None = None,
+    strict: bool = False,
+    header_faults: bool = True,
+    state_url: str = DEFAULT,
+    state_loss: Loss = "refuse",
+    vendors: Vendors = VENDORS,
+    spans: Spans | None = None,
+) -> Built:
+    """Put a scenario to work; ``seed``, ``latency`` and ``strict``, where given, win over every scenario's.
+
+    ``spans`` tells of calls as traces.
+
+    Raises:
+        ScenarioError: a vendor section or deployment that does not fit, every mistake at once.
+        StoreError: no store has such a URL.
+    """
+    overrides = Overrides(
+        seed=seed,
+        latency=latency,
+        strict=strict,
+        header_faults=header_faults,
+        state_url=state_url,
+        state_loss=state_loss,
+    )
+    runtime = Runtime(loaded, library or {}, overrides, vendors, spans)
+    return Built(runtime, ControlPlane(runtime))

@@ -1,0 +1,104 @@
+"""An emulator in this process: on a thread of its own, on free ports."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+
+from emulator.client import EmulatorClient
+from emulator.client.scenario import Source
+from emulator.core.json import JSON
+from emulator.http.listeners import Listeners, number_ports
+from emulator.observability.access_log import AccessLog
+from emulator.scenario.models import BUILT_IN
+from emulator.scenario.parsed import LoadedScenario
+from emulator.serve.application import Built, build
+from emulator.vendors import VENDORS
+
+_HOST = "127.0.0.1"
+_PATIENCE = 30.0  # real seconds for the thread to begin or to end
+_DRAIN = 0.2  # seconds that open answers get at the end: whoever asked is in this process, and has gone on
+
+
+class LocalEmulator(EmulatorClient):
+    """A client of an emulator that ends with it."""
+
+    def __init__(self, log: Path | None = None) -> None:
+        self._server = _ServerThread(log)
+        super().__init__(self._server.begin())
+
+    def close(self) -> None:
+        """End the session it is bound to; of one that is bound to none, the emulator."""
+        super().close()
+        if not self._is_part:
+            self._server.end()
+
+
+def start_here(sources: Sequence[Source], keys: Mapping[str, JSON], log: Path | None = None) -> LocalEmulator:
+    """An emulator with a scenario; nothing runs on if the scenario has mistakes."""
+    emulator = LocalEmulator(log)
+    try:
+        if sources or any(value is not None for value in keys.values()):
+            emulator.load(*sources, **keys)
+    except BaseException:
+        emulator.close()
+        raise
+    return emulator
+
+
+class _ServerThread:
+    """Serves until told to end; ``log``: a file that gets a line for each call."""
+
+    def __init__(self, log: Path | None) -> None:
+        self._log = log
+        self._url: Future[str] = Future()
+        self._stop = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="emulator", daemon=True)
+
+    def begin(self) -> str:
+        """URL of its front, once everything listens."""
+        self._thread.start()
+        return self._url.result(_PATIENCE)
+
+    def end(self) -> None:
+        """Return once nothing of it is left; a second time does nothing."""
+        if self._loop is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(_PATIENCE)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:
+            if self._url.done():
+                raise
+            self._url.set_exception(error)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        built = build(LoadedScenario(BUILT_IN))
+        listeners = Listeners(built.runtime, built.control, drain=_DRAIN)
+        with _logging(built, self._log):
+            await listeners.open(_HOST, number_ports(VENDORS, 0))
+            self._url.set_result(listeners.urls["front"])
+            await self._stop.wait()
+            await listeners.close()
+
+
+@contextmanager
+def _logging(built: Built, path: Path | None) -> Iterator[None]:
+    """Each call has a line in a file, to which other processes may write, too."""
+    if path is None:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        access = AccessLog(as_json=False, stream=file, colour=False)
+        built.journal.listeners.append(access)
+        yield
+        access.flush()

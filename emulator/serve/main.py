@@ -1,0 +1,118 @@
+"""From settings to an emulator that runs, in one process or in several, and out again."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from emulator import __version__
+from emulator.core.os_errors import explain_file
+from emulator.core.text import escape
+from emulator.http.listeners import PortInUse, number_ports
+from emulator.http.tls import Tls
+from emulator.observability.access_log import configure_logging, write_row, writes_json
+from emulator.observability.spans import Spans
+from emulator.observability.tracing import open_spans
+from emulator.scenario.parsed import LoadedScenario
+from emulator.serve.application import Built
+from emulator.serve.server import Announce, Prepared, prepare, serve
+from emulator.serve.signals import PortFile, allow_connections, stoppable
+from emulator.serve.supervisor import Supervisor, reserved
+from emulator.settings import LAST_PORT, Settings, SettingsError
+from emulator.storage import HUB, is_memory
+from emulator.vendors import VENDORS, environment_of
+
+
+def run(settings: Settings) -> int:
+    """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; 2 with one clear line for what cannot be used."""
+    allow_connections()
+    with stoppable(), PortFile(settings.port_file) as port_file:
+        if settings.workers == 1:
+            with open_spans(os.environ) as spans:
+                return _serve(settings, port_file, spans)
+        return _supervise(settings, port_file)
+
+
+def _serve(settings: Settings, port_file: PortFile, spans: Spans | None) -> int:
+    prepared = prepare(settings, spans)
+    if prepared is None:
+        return 2
+    return prepared.run(serve(prepared, _number_ports(settings.port), _announcing(prepared, port_file)))
+
+
+def _supervise(settings: Settings, port_file: PortFile) -> int:
+    """Have workers serve what is found to be right here."""
+    prepared = prepare(replace(settings, state_url=HUB) if is_memory(settings.state_url) else settings)
+    if prepared is None:
+        return 2
+    configure_logging(settings.log_level, settings.log_format)
+    ports = {**_number_ports(settings.port), **prepared.built.runtime.active.apps.planes}
+    try:
+        with reserved(settings.host, ports) as shared:
+            return asyncio.run(Supervisor(settings, shared, _announcing(prepared, port_file)).run())
+    except PortInUse as error:
+        print(f"emulator: error: {error}", file=sys.stderr)
+        return 2
+
+
+def _number_ports(front: int) -> Mapping[str, int]:
+    ports = number_ports(VENDORS, front)
+    last = max(ports.values())
+    if last > LAST_PORT:
+        most = LAST_PORT - len(VENDORS)
+        raise SettingsError(
+            f"the port {front} is too high: the vendors take the {len(VENDORS)} that follow it; "
+            f"try --port 0, which takes free ports, or at most {most}"
+        )
+    return ports
+
+
+def _announcing(prepared: Prepared, port_file: PortFile) -> Announce:
+    """Tells whoever waits for the port file, and who started it."""
+    settings = prepared.settings
+
+    def announce(urls: Mapping[str, str]) -> None:
+        try:
+            port_file.write(urls)
+        except OSError as error:
+            raise SettingsError(f"--port-file: cannot write {settings.port_file}: {explain_file(error)}") from None
+        if writes_json(settings.log_format, sys.stderr):
+            lines = [write_row("listening", _describe(prepared, urls))]
+        else:
+            lines = [escape(line) for line in banner(prepared.loaded, prepared.built, urls, prepared.tls)]
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
+
+    return announce
+
+
+def _describe(prepared: Prepared, urls: Mapping[str, str]) -> Mapping[str, object]:
+    """What the banner says, for a machine."""
+    loaded, authority = prepared.loaded, prepared.tls.authority
+    return {
+        "version": __version__,
+        "scenario": loaded.scenario.name,
+        "sources": [str(source) for source in loaded.sources],
+        "seed": prepared.built.emulator.seed,
+        "urls": dict(urls),
+        "console": f"{urls['front']}/_emulator/",
+        "ca": None if authority is None else str(authority.path),
+    }
+
+
+def banner(loaded: LoadedScenario, built: Built, urls: Mapping[str, str], tls: Tls) -> Iterator[str]:
+    """What a user copies from: one complete line for each client."""
+    sources = " ".join(map(str, loaded.sources))
+    title = f"{loaded.scenario.name} ({sources})" if sources else loaded.scenario.name
+    yield f"emulator {__version__}   scenario {title}   seed {built.emulator.seed}"
+    for name in built.runtime.active.apps:
+        url = urls[name]
+        exports = " ".join(f"{key}={value}" for key, value in environment_of(name, url).items())
+        yield f"  {name:<11} {url}   {exports}"
+    for name in built.runtime.active.apps.planes:
+        yield f"  {name:<11} {urls.get(name, '')}"
+    front = urls["front"]
+    yield f"  {'all':<11} {front}/<vendor>"
+    yield f"  {'console':<11} {front}/_emulator/"
+    if tls.authority is not None:
+        yield f"  to trust it, give clients  SSL_CERT_FILE={tls.authority.path}"

@@ -1,0 +1,208 @@
+"""Run one server process, from its settings to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TypeVar
+
+from emulator.cluster.replica import await_store, end_tasks, joined
+from emulator.control.auth import Guard
+from emulator.control.handlers.report import write_report
+from emulator.control.models import ReportAsked
+from emulator.core.os_errors import explain_file
+from emulator.core.storage import StoreLostError
+from emulator.core.units import parse_duration
+from emulator.http.listeners import Listeners, PortInUse
+from emulator.http.timeouts import TimeLimits
+from emulator.http.tls import Tls, open_tls
+from emulator.latency import Latency
+from emulator.observability.access_log import AccessLog, configure_logging
+from emulator.observability.spans import Spans
+from emulator.runtime.services import with_vendor_mistakes
+from emulator.scenario.load import load_paths
+from emulator.scenario.parsed import LoadedScenario, ScenarioError
+from emulator.serve import warmup
+from emulator.serve.application import Built, build
+from emulator.serve.signals import stop_signals
+from emulator.serve.warmup import warm_up
+from emulator.serve.watch import Stamps, Watcher, read_stamps
+from emulator.settings import Settings, SettingsError, variable
+from emulator.storage import StoreError, show_url
+from emulator.vendors import VENDORS
+
+T = TypeVar("T")
+
+
+def has_uvloop() -> bool:
+    """The extra ``speed`` is installed."""
+    return find_spec("uvloop") is not None
+
+
+def run(main: Coroutine[object, object, T], *, uvloop: bool | None = None) -> T:
+    """Run to the end; ``uvloop``: on which loop, absent: on the faster one that there is."""
+    with asyncio.Runner(loop_factory=_factory(has_uvloop() if uvloop is None else uvloop)) as runner:
+        return runner.run(main)
+
+
+def _factory(uvloop: bool) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if not uvloop:
+        return None
+    from uvloop import new_event_loop
+
+    return new_event_loop
+
+
+log = logging.getLogger("emulator")
+_STATE_URL = f"--state-url ({variable('state_url')})"
+Announce = Callable[[Mapping[str, str]], None]
+"""Tells whoever waits that everything listens, at these base URLs; may raise SettingsError."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """All that can be found out before anything listens."""
+
+    settings: Settings
+    loaded: LoadedScenario
+    built: Built
+    tls: Tls
+    stamps: Stamps
+
+    def run(self, work: Coroutine[object, object, int]) -> int:
+        """Run to the end; 2 with one clear line for what cannot be had."""
+        try:
+            return run(work)
+        except StoreLostError as error:
+            raise SettingsError(f"{_STATE_URL}: {error}") from None
+        except PortInUse as error:
+            print(f"emulator: error: {error}", file=sys.stderr)
+            return 2
+
+
+def prepare(settings: Settings, spans: Spans | None = None) -> Prepared | None:
+    """What settings ask for; ``None``: the scenario has mistakes, and they were told.
+
+    Args:
+        spans: what traces calls, if they are traced.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+    """
+    stamps = read_stamps(settings.paths)
+    try:
+        with with_vendor_mistakes(VENDORS):
+            loaded, library = load_paths(settings.paths, settings.scenario)
+        built = build(
+            loaded,
+            library=library,
+            seed=settings.seed,
+            latency=_latency(settings),
+            strict=settings.strict,
+            header_faults=settings.header_faults,
+            state_url=settings.state_url,
+            state_loss=settings.state_loss,
+            spans=spans,
+        )
+    except StoreError as error:
+        raise SettingsError(f"{_STATE_URL}: {error}") from None
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return None
+    return Prepared(settings, loaded, built, open_tls(settings), stamps)
+
+
+def _latency(settings: Settings) -> Latency | None:
+    """Latency given by flags."""
+    given = {name: value for name in ("ttft", "itl") if (value := getattr(settings, name)) is not None}
+    try:
+        for value in given.values():
+            parse_duration(value)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    return Latency.model_validate(given) if given else None
+
+
+async def serve(prepared: Prepared, ports: Mapping[str, int], announce: Announce, *, shares_ports: bool = False) -> int:
+    """Serve until told to stop: 0 after SIGTERM, 130 after SIGINT; ``shares_ports``: with other workers."""
+    settings, built, tls = prepared.settings, prepared.built, prepared.tls
+    access = AccessLog(as_json=configure_logging(settings.log_level, settings.log_format))
+    if settings.log_level in ("debug", "info"):
+        built.journal.listeners.append(access)
+    limits = TimeLimits(settings.head_timeout, settings.body_timeout, settings.idle_timeout)
+    listeners = Listeners(built.runtime, built.control, settings.drain, limits, shares_ports=shares_ports)
+    counts_alone = settings.state_loss == "local"
+    if not counts_alone:  # before signals are caught, as the first that comes ends the wait
+        await await_store(built.runtime, show_url(settings.state_url), settings.state_wait)
+    async with stop_signals() as stops, joined(built.runtime, is_patient=counts_alone):
+        names = (*settings.allow_host, *settings.tls_name)
+        built.control.guard = Guard(tuple(map(str.lower, names)), settings.control_token)
+        if tls.authority is not None:
+            built.control.authority = tls.authority.pem
+        await listeners.open(settings.host, ports, tls.context)
+        try:
+            announce(listeners.urls)
+        except SettingsError:
+            await listeners.close()
+            raise
+        warmup.begin()
+        collector = warmup.Garbage(lambda: listeners.open_answers > 0)
+        built.runtime.changed.append(collector.expect)
+        listeners.chores.append(collector.tidy)
+        async with _watching(settings, built, listeners, prepared.stamps):
+            warm_up(VENDORS, built.runtime.active.apps)
+            stopped = await stops.get()
+        await _close(listeners, stops)
+        await _report(settings, built)
+    access.flush()
+    return 130 if stopped is signal.SIGINT else 0
+
+
+async def _close(listeners: Listeners, stops: asyncio.Queue[signal.Signals]) -> None:
+    """Let open answers end, unless told a second time to stop."""
+    closing = asyncio.create_task(listeners.close())
+    again = asyncio.create_task(stops.get())
+    count = listeners.open_answers
+    if count:
+        what = "1 answer is" if count == 1 else f"{count} answers are"
+        log.warning("stopping: %s still open; Ctrl-C or SIGTERM once more ends at once", what)
+    await asyncio.wait({closing, again}, return_when=asyncio.FIRST_COMPLETED)
+    again.cancel()
+    closing.cancel()
+    with suppress(asyncio.CancelledError):
+        await closing
+
+
+async def _report(settings: Settings, built: Built) -> None:
+    """Write what was asked while it ran, for whoever looks at it afterwards."""
+    if settings.report is None:
+        return
+    await built.runtime.steering.catch_up()
+    report = await write_report(built.runtime, ReportAsked())
+    try:
+        with settings.report.open("w", encoding="utf-8") as file:
+            async for piece in report:
+                file.write(piece)
+    except OSError as error:
+        log.error("--report: cannot write %s: %s", settings.report, explain_file(error))
+
+
+@asynccontextmanager
+async def _watching(settings: Settings, built: Built, listeners: Listeners, stamps: Stamps) -> AsyncIterator[None]:
+    """Files that change are reloaded meanwhile."""
+    wanted = sys.stderr.isatty() if settings.watch is None else settings.watch
+    if not (wanted and settings.paths):
+        yield
+        return
+    watcher = Watcher(built.runtime, settings.paths, settings.scenario, listeners.follow, stamps)
+    task = asyncio.create_task(watcher.run())
+    try:
+        yield
+    finally:
+        await end_tasks([task])

@@ -1,0 +1,171 @@
+"""Several workers on the same ports: they are started, started again when they die, and ended without loss."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import pickle
+import signal
+import socket
+import sys
+import time
+from asyncio.subprocess import Process
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from emulator.core.os_errors import explain_address
+from emulator.http.listeners import PortInUse
+from emulator.serve.signals import stop_signals
+from emulator.settings import Settings
+from emulator.storage import is_memory
+from emulator.storage.ipc import HUB, hub_folder, serve_hub
+
+log = logging.getLogger("emulator")
+_PAUSE = 0.1  # real seconds until the place of one that died is taken; each time in a row twice as long
+_LONGEST_PAUSE = 5.0
+_STEADY = 10.0  # real seconds after which one that dies did not die at once
+_WORKER = "emulator.serve.worker"
+_MARGIN = 5.0  # real seconds beside the drain that one gets to end
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a worker is told; ``number``: from 0, and the first writes the report."""
+
+    settings: Settings
+    ports: Mapping[str, int]
+    number: int
+
+    def write(self) -> bytes:
+        """One line."""
+        return base64.b64encode(pickle.dumps(self)) + b"\n"
+
+
+@contextmanager
+def reserved(host: str, ports: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """Hold ports, so that workers share them and nobody else has them; those that are free stand in place of 0.
+
+    Raises:
+        PortInUse: another holds one.
+    """
+    with ExitStack() as stack:
+        numbers: dict[str, int] = {}
+        for name, port in ports.items():
+            try:
+                family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+                with socket.create_server(address[:2], family=family):
+                    pass  # nobody listens there: those who share a port would not tell
+                holder = stack.enter_context(socket.socket(family))
+                holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                holder.bind(address)
+                numbers[name] = int(holder.getsockname()[1])
+            except (OSError, UnicodeError) as error:
+                raise PortInUse(explain_address(host, port, name, error)) from None
+        yield numbers
+
+
+class Supervisor:
+    """Keeps as many workers as are wanted.
+
+    Args:
+        announce: told of the base URLs once all of them listen for the first time.
+    """
+
+    def __init__(
+        self, settings: Settings, ports: Mapping[str, int], announce: Callable[[Mapping[str, str]], None]
+    ) -> None:
+        self._settings = settings
+        self._ports = ports
+        self._announce = announce
+        self._running: dict[int, Process] = {}
+        self._ready: set[int] = set()
+        self._announced = False
+        self._stopped: signal.Signals | None = None
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> int:
+        """Until told to stop, or until one cannot begin: what the process ends with."""
+        with hub_folder() as folder:
+            hub = folder / HUB
+            async with serve_hub(hub), stop_signals() as stops:
+                if is_memory(self._settings.state_url):
+                    self._settings = replace(self._settings, state_url=f"hub://{hub}")
+                listening = asyncio.create_task(self._listen(stops))
+                codes = await asyncio.gather(*map(self._keep, range(self._settings.workers)))
+                listening.cancel()
+        if self._stopped is signal.SIGINT:
+            return 130
+        return 0 if self._stopped else max(map(abs, codes))
+
+    async def _listen(self, stops: asyncio.Queue[signal.Signals]) -> None:
+        """Tell all to end, and every time again that this one is told."""
+        self._stopped = await stops.get()
+        self._end(signal.SIGTERM)
+        limit = asyncio.get_running_loop().call_later(self._settings.drain + _MARGIN, self._end, signal.SIGKILL)
+        try:
+            while True:
+                await stops.get()
+                self._end(signal.SIGTERM)
+        finally:
+            limit.cancel()
+
+    def _end(self, how: signal.Signals) -> None:
+        self._stopping.set()
+        for process in self._running.values():
+            with suppress(ProcessLookupError):
+                process.send_signal(how)
+
+    async def _keep(self, number: int) -> int:
+        """Have one worker until all are to end: what the last of them ended with."""
+        pause = _PAUSE
+        while True:
+            began = time.monotonic()
+            code = await self._work(number)
+            if self._stopping.is_set():
+                return code
+            if not self._announced:  # what one cannot do, the others cannot do either
+                self._end(signal.SIGTERM)
+                return code
+            log.error("worker %d ended with %s; another takes its place", number, _name(code))
+            pause = _PAUSE if time.monotonic() - began > _STEADY else min(2 * pause, _LONGEST_PAUSE)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+                return code
+
+    async def _work(self, number: int) -> int:
+        """One worker from its beginning to its end. It ends when this process does: what it reads from is gone then."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*_name_command(), stdin=pipe, stdout=pipe, process_group=0)
+        self._running[number] = process
+        if self._stopping.is_set():
+            process.terminate()
+        if process.stdin is not None and process.stdout is not None:
+            process.stdin.write(Orders(self._settings, self._ports, number).write())
+            line = await process.stdout.readline()
+            if line:
+                self._note(number, json.loads(line))
+        code = await process.wait()
+        del self._running[number]
+        return code
+
+    def _note(self, number: int, urls: Mapping[str, str]) -> None:
+        """A worker listens."""
+        self._ready.add(number)
+        if not self._announced and len(self._ready) == self._settings.workers:
+            self._announced = True
+            self._announce(urls)
+
+
+def _name_command() -> tuple[str, ...]:
+    """Return what runs a worker: it imports from where this process does, and never from the current folder."""
+    paths = [path for path in sys.path if path]  # an empty one is the current folder, as ``python -c`` has it
+    run = f"import runpy, sys; sys.path[:] = {paths!r}; runpy.run_module({_WORKER!r}, run_name='__main__')"
+    return (sys.executable, "-P", "-c", run)
+
+
+def _name(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"code {code}"

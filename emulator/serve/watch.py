@@ -1,0 +1,104 @@
+"""Reloads scenario files that change; a broken one leaves the last good scenario at work."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from emulator.runtime.runtime import Runtime
+from emulator.runtime.services import with_vendor_mistakes
+from emulator.scenario.load import find_files, load_paths
+from emulator.scenario.parsed import ScenarioError
+
+log = logging.getLogger("emulator")
+_EVERY = 0.5  # seconds; polling also works on bind mounts and network drives, where file events often do not
+
+Stamps = Mapping[Path, tuple[int, int]]
+
+
+class Watcher:
+    """Compares files with what was loaded from them; ``name`` picks from a folder.
+
+    ``before``: the stamps of ``paths`` as they were before any of it was read, so that no change comes between.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        paths: Sequence[Path],
+        name: str | None,
+        follow: Callable[[], Awaitable[None]],
+        before: Stamps,
+    ) -> None:
+        self._runtime = runtime
+        self._paths = paths
+        self._name = name
+        self._follow = follow
+        self._stamps: Stamps = {**read_stamps(self._list_answers()), **before}
+        self._digest = runtime.active.loaded.digest
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(_EVERY)
+            try:
+                await self.look()
+            except Exception:  # whatever one file holds, the next change is looked at
+                log.exception("the scenario could not be reloaded, the last good one stays")
+
+    async def look(self) -> None:
+        """Reload if a file has changed since the last look."""
+        stamps = self._read_stamps()
+        if stamps == self._stamps:
+            return
+        self._stamps = stamps
+        try:
+            self._reload()
+        except ScenarioError as error:
+            log.error("the scenario has mistakes, the last good one stays:\n%s", error)
+        else:
+            await self._follow()
+
+    def _read_stamps(self) -> Stamps:
+        """Of the scenarios, and of the answers beside them."""
+        return read_stamps([*self._paths, *self._list_answers()])
+
+    def _list_answers(self) -> list[Path]:
+        return [file for loaded in self._runtime.library.values() for file in loaded.answers.files]
+
+    def _reload(self) -> None:
+        """Renew the library, and the scenario at work if it is one of it and has changed."""
+        runtime = self._runtime
+        active = runtime.active.loaded
+        name = next((key for key, loaded in runtime.library.items() if loaded is active), None)
+        is_folder = any(map(os.path.isdir, self._paths))
+        with with_vendor_mistakes(runtime.vendors):
+            loaded, library = load_paths(self._paths, (name or self._name) if is_folder else None)
+        if loaded.digest != (active.digest if name is not None else self._digest):
+            runtime.put(loaded)
+            log.info("reloaded scenario %s", loaded.scenario.name)
+        elif name is not None:
+            library = {key: active if found is loaded else found for key, found in library.items()}
+        self._digest = loaded.digest
+        runtime.library = library
+
+
+def read_stamps(paths: Sequence[Path]) -> Stamps:
+    """When each file was written, and its size; of what cannot be looked at, nought."""
+    stamps: dict[Path, tuple[int, int]] = {}
+    for path in paths:
+        for file in _list_files(path):
+            try:
+                status = file.stat()
+                stamps[file] = (status.st_mtime_ns, status.st_size)
+            except OSError:  # a link that leads nowhere hides no other file, and is one until it is taken away
+                stamps[file] = (0, 0)
+    return stamps
+
+
+def _list_files(path: Path) -> Sequence[Path]:
+    try:
+        return find_files(path) if os.path.isdir(path) else [path]
+    except ScenarioError:
+        return []

@@ -1,0 +1,55 @@
+"""One of several workers, which ``supervisor.py`` starts."""
+
+import asyncio
+import base64
+import json
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from emulator.observability.tracing import open_spans
+from emulator.serve.server import Prepared, prepare, serve
+from emulator.serve.supervisor import Orders
+from emulator.settings import SettingsError
+
+
+def main() -> int:
+    """Serve until told to stop, or until whoever gave the orders is gone."""
+    orders: Orders = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))  # noqa: S301  # from the parent, by a pipe
+    settings = orders.settings if orders.number == 0 else replace(orders.settings, report=None)
+    with open_spans(os.environ) as spans:
+        prepared = prepare(settings, spans)
+        return 2 if prepared is None else prepared.run(_work(prepared, orders.ports))
+
+
+async def _work(prepared: Prepared, ports: Mapping[str, int]) -> int:
+    lifeline = asyncio.create_task(_follow_stdin())
+    try:
+        return await serve(prepared, ports, _announce, shares_ports=True)
+    finally:
+        lifeline.cancel()
+
+
+def _announce(urls: Mapping[str, str]) -> None:
+    """Tell that it listens; nothing else is written there."""
+    os.write(sys.stdout.fileno(), json.dumps(dict(urls)).encode() + b"\n")
+
+
+async def _follow_stdin() -> None:
+    """End when nobody holds the other end any more."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await reader.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SettingsError as error:
+        print(f"emulator: error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,1 +1,0 @@
-"""How the sockets speak TLS, and who vouches for them."""

@@ -1,1 +1,0 @@
-"""Sockets and what goes over them: connections, heads, and bytes at their due times."""

@@ -1,0 +1,410 @@
+"""The store of several workers: the parent process holds the state and answers them on a Unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+from urllib.parse import SplitResult
+
+from emulator.core.bus import MOMENT, MOST_READ, Posted, World
+from emulator.core.json import JSON, Object, as_array, as_integer, as_number, as_object, as_text, dump_json, parse_json
+from emulator.core.storage import StoreLostError
+from emulator.storage.documents import USUAL, Room
+from emulator.storage.memory import MemoryState
+
+__all__ = ["HUB", "hub_folder", "open_hub", "serve_hub"]
+
+_MOST_BYTES = 64 * 1024**2  # of the journals of all sessions
+_BIRTH = "hub"
+
+
+class Board:
+    """Changes in order, worlds as they stand, journals.
+
+    :class:`emulator.core.bus.Commons` says what each verb does.
+    """
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._worlds: dict[str, World] = {}
+        self._inboxes: dict[str, asyncio.Queue[tuple[int, JSON]]] = {}
+        self._replies: dict[int, dict[str, JSON]] = {}
+        self._replied = asyncio.Condition()
+        self._journals: dict[str, deque[tuple[int, str]]] = {}
+        self._order: deque[tuple[int, str]] = deque()
+        self._size = 0
+
+    def enter(self, replica: str) -> tuple[str, Mapping[str, World]]:
+        self._inboxes[replica] = asyncio.Queue()
+        return _BIRTH, self._worlds
+
+    async def leave(self, replica: str) -> None:
+        """It lives no more; nobody waits for it."""
+        self._inboxes.pop(replica, None)
+        async with self._replied:
+            self._replied.notify_all()
+
+    def post(self, change: JSON) -> Posted:
+        self._number += 1
+        for inbox in self._inboxes.values():
+            inbox.put_nowait((self._number, change))
+        self._replies[self._number] = {}
+        return Posted(self._number, frozenset(self._inboxes))
+
+    def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+        known = self._worlds.get(session)
+        if (0 if known is None else known.version) != before:
+            return None
+        posted = self.post(change)
+        if document is None:
+            self._worlds.pop(session, None)
+        else:
+            self._worlds[session] = World(posted.number, document)
+        return posted
+
+    async def hear(self, replica: str) -> tuple[int, JSON]:
+        return await self._inboxes[replica].get()
+
+    async def reply(self, replica: str, number: int, reply: JSON) -> None:
+        if number in self._replies:
+            self._replies[number][replica] = reply
+            async with self._replied:
+                self._replied.notify_all()
+
+    async def collect(
+        self, number: int, replicas: Iterable[str], silent: Iterable[str], patience: float
+    ) -> Mapping[str, JSON]:
+        replies = self._replies.get(number, {})
+
+        def are_all(asked: Iterable[str]) -> bool:
+            return all(replica in replies or replica not in self._inboxes for replica in asked)
+
+        async with self._replied:
+            for asked, seconds in ((replicas, patience), (silent, MOMENT)):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._replied.wait_for(partial(are_all, asked)), seconds)
+        self._replies.pop(number, None)
+        return replies
+
+    def append(self, session: str, entries: Sequence[str], most: int) -> int:
+        journal = self._journals.setdefault(session, deque())
+        first = self._number + 1
+        for self._number, text in enumerate(entries, first):
+            journal.append((self._number, text))
+            self._order.append((self._number, session))
+            self._size += len(text)
+        while len(journal) > most:
+            self._size -= len(journal.popleft()[1])
+        while self._size > _MOST_BYTES:
+            self._drop_first()
+        return first
+
+    def _drop_first(self) -> None:
+        number, session = self._order.popleft()
+        journal = self._journals.get(session)
+        if journal and journal[0][0] == number:
+            self._size -= len(journal.popleft()[1])
+
+    def read(self, after: int) -> Sequence[tuple[int, str]]:
+        bound, found = self._number, []
+        for journal in self._journals.values():
+            new = [*islice(_find_new(journal, after), MOST_READ + 1)]
+            if len(new) > MOST_READ:
+                bound = min(bound, new[-2][0])
+            found += new
+        return sorted(call for call in found if call[0] <= bound)
+
+    def clear(self, session: str | None, until: int | None) -> None:
+        for name in [*self._journals] if session is None else [session]:
+            journal = self._journals.get(name, deque())
+            while journal and (until is None or journal[0][0] <= until):
+                self._size -= len(journal.popleft()[1])
+            if not journal:
+                self._journals.pop(name, None)
+        if not self._journals:
+            self._order.clear()
+
+
+def _find_new(journal: deque[tuple[int, str]], after: int) -> Iterable[tuple[int, str]]:
+    """Calls that came after one, oldest first; most of them are known."""
+    count = 0
+    for number, _ in reversed(journal):
+        if number <= after:
+            break
+        count += 1
+    return islice(journal, len(journal) - count, None)
+
+
+LONGEST = 2**30  # bytes of one line
+
+
+@asynccontextmanager
+async def serve_hub(path: Path) -> AsyncIterator[None]:
+    """Meanwhile workers find it at a path, and one that hangs up lives no more."""
+    board = Board()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _Guest(board, writer).serve(reader)
+
+    server = await asyncio.start_unix_server(serve, path, limit=LONGEST)
+    try:
+        yield
+    finally:
+        server.close()
+
+
+class _Guest:
+    """One worker; its first line says its name, each of the others is a verb with what it takes."""
+
+    def __init__(self, board: Board, writer: asyncio.StreamWriter) -> None:
+        self._board = board
+        self._writer = writer
+        self._name = ""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader) -> None:
+        """Answer until it hangs up."""
+        try:
+            while line := await reader.readline():
+                task = asyncio.create_task(self._answer(as_object(parse_json(line))))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        except (ConnectionError, ValueError):
+            pass
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await self._board.leave(self._name)
+            self._writer.close()
+
+    async def _answer(self, question: Object) -> None:
+        result = await self._do(as_text(question["verb"]), as_array(question["takes"]))
+        with suppress(ConnectionError):
+            self._writer.write(dump_json({"n": question["n"], "gives": result}) + b"\n")
+            await self._writer.drain()
+
+    async def _do(self, verb: str, takes: list[JSON]) -> JSON:
+        match verb, takes:
+            case "enter", [name]:
+                self._name = as_text(name)
+                birth, worlds = self._board.enter(self._name)
+                return [birth, {session: [world.version, world.document] for session, world in worlds.items()}]
+            case "append" | "read" | "clear", _:
+                return self._look_after(verb, takes)
+        return await self._pass_on(verb, takes)
+
+    async def _pass_on(self, verb: str, takes: list[JSON]) -> JSON:
+        """Changes, and what becomes of them."""
+        board = self._board
+        match verb, takes:
+            case "post", [change]:
+                return _show(board.post(change))
+            case "change", [session, change, document, before]:
+                posted = board.change(as_text(session), change, document, as_integer(before))
+                return None if posted is None else _show(posted)
+            case "hear", []:
+                return [*await board.hear(self._name)]
+            case "reply", [number, reply]:
+                await board.reply(self._name, as_integer(number), reply)
+                return None
+            case "collect", [number, replicas, silent, patience]:
+                names, others = ([as_text(name) for name in as_array(each)] for each in (replicas, silent))
+                return {**await board.collect(as_integer(number), names, others, as_number(patience))}
+        raise ValueError(verb)
+
+    def _look_after(self, verb: str, takes: list[JSON]) -> JSON:
+        """Journals."""
+        match verb, takes:
+            case "append", [session, entries, most]:
+                texts = [as_text(entry) for entry in as_array(entries)]
+                return self._board.append(as_text(session), texts, as_integer(most))
+            case "read", [after]:
+                return [[*call] for call in self._board.read(as_integer(after))]
+            case "clear", [session, until]:
+                name = None if session is None else as_text(session)
+                self._board.clear(name, None if until is None else as_integer(until))
+                return None
+        raise ValueError(verb)
+
+
+def _show(posted: Posted) -> JSON:
+    return [posted.number, sorted(posted.replicas)]
+
+
+def open_hub(url: SplitResult, room: Room = USUAL) -> HubStore:
+    """``hub:///path``: counters, quotas and documents of this process alone, and what workers tell one another."""
+    return HubStore(url.path, room)
+
+
+class HubStore:
+    """Every world it opens is a new one."""
+
+    counts_for_all = False
+    health = None
+
+    def __init__(self, path: str, room: Room = USUAL) -> None:
+        self.commons = HubCommons(path)
+        self._room = room
+
+    def open(self, world: str) -> MemoryState:
+        return MemoryState(self._room)
+
+    async def begin(self, world: str, now: float) -> float:
+        return now
+
+    async def tend(self) -> bool:
+        """Whoever hangs up lives no more; no other sign is needed."""
+        return True
+
+    async def let_go(self) -> None:
+        """It goes with the process that started this one, and so does this one."""
+
+    async def close(self) -> None:
+        await self.commons.close()
+
+
+class HubCommons:
+    """Implements :class:`emulator.core.bus.Commons` on a local socket."""
+
+    outlives = False
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._name = f"worker:{os.getpid()}"
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[JSON]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def replica(self) -> str:
+        return self._name
+
+    def now(self) -> float:
+        return time.time()
+
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+        birth, worlds = as_array(await self._ask("enter", self._name))
+        pairs = {session: as_array(pair) for session, pair in as_object(worlds).items()}
+        return as_text(birth), {session: World(as_integer(at), world) for session, (at, world) in pairs.items()}
+
+    async def post(self, change: JSON) -> Posted:
+        return _read_posted(await self._ask("post", change))
+
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+        answer = await self._ask("change", session, change, document, before)
+        return None if answer is None else _read_posted(answer)
+
+    async def hear(self) -> tuple[int, JSON] | None:
+        number, change = as_array(await self._ask("hear"))
+        return as_integer(number), change
+
+    async def reply(self, number: int, reply: JSON) -> None:
+        await self._ask("reply", number, reply)
+
+    async def collect(
+        self, posted: Posted, patience: float, silent: frozenset[str] = frozenset()
+    ) -> Mapping[str, JSON]:
+        asked = sorted(posted.replicas - silent), sorted(posted.replicas & silent)
+        return as_object(await self._ask("collect", posted.number, *asked, patience))
+
+    async def append(self, session: str, entries: Sequence[bytes], most: int, batch: str) -> int:
+        return as_integer(await self._ask("append", session, [entry.decode() for entry in entries], most))
+
+    async def read(self, after: int) -> Sequence[tuple[int, bytes]]:
+        calls = map(as_array, as_array(await self._ask("read", after)))
+        return [(as_integer(number), as_text(text).encode()) for number, text in calls]
+
+    async def clear(self, session: str | None, until: int | None) -> None:
+        await self._ask("clear", session, until)
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._writer is not None and self._reading is not None:
+            self._writer.close()
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _ask(self, verb: str, *takes: JSON) -> JSON:
+        writer = self._writer or await self._connect()
+        if writer.is_closing():
+            raise StoreLostError("the process that started this worker is gone")
+        number = next(self._numbers)
+        answer: asyncio.Future[JSON] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        writer.write(dump_json({"n": number, "verb": verb, "takes": takes}) + b"\n")
+        try:
+            result = await answer
+        finally:
+            del self._waiting[number]
+        return result
+
+    async def _connect(self) -> asyncio.StreamWriter:
+        try:
+            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=LONGEST)
+        except OSError as error:
+            raise StoreLostError(str(error)) from None
+        self._reading = asyncio.create_task(self._read(reader))
+        return self._writer
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        while line := await reader.readline():
+            answer = as_object(parse_json(line))
+            waiter = self._waiting.get(as_integer(answer["n"]))
+            if waiter is not None and not waiter.done():
+                waiter.set_result(answer["gives"])
+        if self._writer is not None:
+            self._writer.close()
+        for waiter in self._waiting.values():
+            if not waiter.done():
+                waiter.set_exception(StoreLostError("the process that started this worker is gone"))
+
+
+def _read_posted(answer: JSON) -> Posted:
+    number, replicas = as_array(answer)
+    return Posted(as_integer(number), frozenset(map(as_text, as_array(replicas))))
+
+
+HUB = "hub"
+_PREFIX = "emulator-hub-"
+_FRESH = 60.0  # real seconds in which a hub may still be about to listen
+
+
+@contextmanager
+def hub_folder(within: Path | None = None) -> Iterator[Path]:
+    """Give a new folder that goes at the end; those of processes that were killed go now.
+
+    Args:
+        within: the folder for temporary files; absent: the system's.
+    """
+    place = Path(tempfile.gettempdir()) if within is None else within
+    for left in place.glob(f"{_PREFIX}*"):
+        if _is_dead(left / HUB):
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place, ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def _is_dead(hub: Path) -> bool:
+    """Return whether nobody listens there any more; what cannot be asked, such as another user's, lives."""
+    try:
+        if time.time() - hub.lstat().st_mtime < _FRESH:
+            return False
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(1.0)
+            client.connect(str(hub))
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return False

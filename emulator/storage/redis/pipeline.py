@@ -1,0 +1,296 @@
+"""One pipelined Redis connection: replies come back in the order of the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from hashlib import sha1
+from urllib.parse import SplitResult, unquote
+
+from emulator.core.storage import StoreLostError
+
+_UNABLE = re.compile(r"[A-Z]{3,} |The user executing the script|.*user_script: ?\d+: ?-")
+
+
+class Refused(Exception):
+    """What the server says in place of an answer."""
+
+
+def is_mistake(text: str) -> bool:
+    """Whether a refusal is for what was asked; else the server cannot do it now: it is full, read only, locked…
+
+    Source: redis 7.0, ``script.c`` and ``acl.c``; redis 6, ``scripting.c``, where the refusal of a command within a
+    script stands after ``@user_script: 1: -``.
+    """
+    text = text.removeprefix("ERR ")
+    if text.startswith(("WRONGTYPE ", "NOSCRIPT ")):
+        return True
+    return "user_script" in text and _UNABLE.match(text) is None
+
+
+Reply = str | int | list[str] | None
+_PORT = 6379
+
+
+class Line:
+    """Connects when it is first asked, and again after it was cut off.
+
+    Args:
+        patience: real seconds for one answer, and for the connection.
+        scripts: that the server is to know.
+    """
+
+    def __init__(self, url: SplitResult, patience: float, scripts: Sequence[str] = ()) -> None:
+        self._url = url
+        self._scripts = scripts
+        self._patience = patience
+        self._wire: _Wire | None = None
+        self._connecting: asyncio.Future[_Wire] | None = None
+
+    async def ask(self, *words: str) -> Reply:
+        """What the server answers to a command.
+
+        Raises:
+            StoreLostError: nothing, or that it cannot.
+            Refused: the command is wrong.
+        """
+        wire = await self.reach()
+        try:
+            return await wire.send(words)
+        except Refused as error:
+            if is_mistake(str(error)):
+                raise
+            raise StoreLostError(str(error)) from None
+
+    async def run(self, script: str, digest: str, key: str, words: Sequence[str]) -> list[str]:
+        """What a script returns that takes one key."""
+        try:
+            answer = await self.ask("EVALSHA", digest, "1", key, *words)
+        except Refused as error:
+            if not str(error).startswith("NOSCRIPT"):
+                raise
+            answer = await self.ask("EVAL", script, "1", key, *words)
+        return answer if isinstance(answer, list) else []
+
+    def tell(self, digest: str, key: str, words: Sequence[str], lost: Callable[[], None]) -> bool:
+        """Have a script run of whose answer nothing depends; false: there is no connection.
+
+        Args:
+            lost: called if it turns out that it was perhaps not run.
+        """
+
+        def look(answer: asyncio.Future[Reply]) -> None:
+            if answer.exception() is not None:
+                lost()
+
+        wire = self._wire
+        if wire is None or wire.over:
+            return False
+        wire.send(("EVALSHA", digest, "1", key, *words)).add_done_callback(look)
+        return True
+
+    async def close(self) -> None:
+        """Cut it off, and return once nothing of it is left."""
+        if self._wire is not None:
+            self._wire.cut("closed")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wire.gone.wait(), self._patience)
+
+    async def reach(self) -> _Wire:
+        """The connection; whoever asks while it is made waits for the same.
+
+        Raises:
+            StoreLostError: there is none.
+        """
+        wire = self._wire
+        if wire is not None and not wire.over:
+            return wire
+        if self._connecting is None:
+            self._connecting = asyncio.ensure_future(self._connect())
+            self._connecting.add_done_callback(self._note)
+        return await asyncio.shield(self._connecting)
+
+    def _note(self, connecting: asyncio.Future[_Wire]) -> None:
+        self._connecting = None
+        if not connecting.cancelled() and connecting.exception() is None:
+            self._wire = connecting.result()
+
+    async def _connect(self) -> _Wire:
+        url, loop = self._url, asyncio.get_running_loop()
+        context = ssl.create_default_context() if url.scheme == "rediss" else None
+        host, port = url.hostname or "localhost", url.port or _PORT
+        wire = _Wire(self._patience)
+        try:
+            async with asyncio.timeout(self._patience):
+                await loop.create_connection(lambda: wire, host, port, ssl=context)
+                await self._begin(wire)
+        except BaseException as error:
+            wire.cut("it was not begun")
+            if isinstance(error, OSError | TimeoutError | Refused):
+                raise StoreLostError(str(error) or "it does not answer") from None
+            raise
+        return wire
+
+    async def _begin(self, wire: _Wire) -> None:
+        """Say who asks, of which database, and by what scripts: all at once, as the server may be far away."""
+        url = self._url
+        words: list[tuple[str, ...]] = []
+        if url.password or url.username:
+            user = [unquote(url.username)] if url.username else []
+            words.append(("AUTH", *user, unquote(url.password or "")))
+        if number := url.path.strip("/"):
+            words.append(("SELECT", number))
+        words += [("SCRIPT", "LOAD", script) for script in self._scripts]
+        answers = await asyncio.gather(*map(wire.send, words), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+
+
+class _Wire(asyncio.Protocol):
+    """What is asked and not yet answered, and what has arrived of the answers.
+
+    ``over``: nothing can be asked any more; ``gone``: nothing of it is left.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
+        self._data = b""
+        self._watch: asyncio.TimerHandle | None = None
+        self._why = "the connection is closed"
+        self.over = False
+        self.gone = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]  # uvloop's is none by name
+
+    def send(self, words: Sequence[str]) -> asyncio.Future[Reply]:
+        """Ask: the answer that will come.
+
+        Raises:
+            StoreLostError: nothing can be asked any more.
+        """
+        if self.over or self._transport is None:
+            raise StoreLostError(self._why)
+        future: asyncio.Future[Reply] = self._loop.create_future()
+        self._waiting.append((self._loop.time() + self._patience, future))
+        if self._watch is None:
+            self._watch = self._loop.call_later(self._patience, self._look)
+        self._transport.write(write_command(words))
+        return future
+
+    def data_received(self, data: bytes) -> None:
+        self._data = data = self._data + data if self._data else data
+        at = 0
+        try:
+            while at < len(data) and (found := read_reply(data, at)) is not None:
+                reply, at = found
+                self._answer(reply)
+        except ValueError:
+            self.cut("what it answers is none of this protocol")
+        self._data = data[at:]
+
+    def _answer(self, reply: Reply | Refused) -> None:
+        if not self._waiting:
+            self.cut(f"it says unasked: {reply}")  # as one does that has too many clients
+            return
+        _, future = self._waiting.popleft()
+        if future.done():
+            return
+        if isinstance(reply, Refused):
+            future.set_exception(reply)
+        else:
+            future.set_result(reply)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.cut(str(error or "the server closed the connection"))
+        self.gone.set()
+
+    def cut(self, reason: str) -> None:
+        """No answer comes any more."""
+        if not self.over:
+            self.over, self._why = True, reason
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+        while self._waiting:
+            _, future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(StoreLostError(reason))
+
+    def _look(self) -> None:
+        """See whether the first who waits has waited too long; one look serves all."""
+        self._watch = None
+        if self._waiting:
+            left = self._waiting[0][0] - self._loop.time()
+            if left <= 0:
+                self.cut(f"no answer within {self._patience:g} s")
+            else:
+                self._watch = self._loop.call_later(left, self._look)
+
+
+def digest_of(script: str) -> str:
+    """As the server names it."""
+    return sha1(script.encode(), usedforsecurity=False).hexdigest()
+
+
+def write_command(words: Sequence[str]) -> bytes:
+    """Source: redis.io, "Redis serialization protocol specification", arrays of bulk strings."""
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        data = word.encode()
+        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
+    return b"".join(parts)
+
+
+def read_reply(data: bytes, at: int) -> tuple[Reply | Refused, int] | None:
+    """A reply that begins there, and where the next begins; ``None``: it is not whole. Numbers in lists are texts.
+
+    Source: the same; RESP 2, lists without lists.
+
+    Raises:
+        ValueError: it is none.
+    """
+    end = data.find(b"\r\n", at)
+    if end < 0:
+        return None
+    kind, text, after = data[at], data[at + 1 : end], end + 2
+    match kind:
+        case 36:  # $
+            return _read_text(data, after, int(text))
+        case 42:  # *
+            return _read_list(data, after, int(text))
+        case 45:  # -
+            return Refused(text.decode()), after
+        case 58:  # :
+            return int(text), after
+        case 43:  # +
+            return text.decode(), after
+    raise ValueError("no reply begins like that")
+
+
+def _read_text(data: bytes, at: int, length: int) -> tuple[Reply, int] | None:
+    """So many bytes; fewer than none: there is none."""
+    if length < 0:
+        return None, at
+    stop = at + length
+    return (data[at:stop].decode(), stop + 2) if len(data) >= stop + 2 else None
+
+
+def _read_list(data: bytes, at: int, count: int) -> tuple[Reply, int] | None:
+    items: list[str] = []
+    for _ in range(count):
+        found = read_reply(data, at)
+        if found is None:
+            return None
+        item, at = found
+        items.append("" if item is None else str(item))
+    return items, at

@@ -1,0 +1,59 @@
+"""The usual answer, one text and nothing else, from a template: what ``codec`` would make of it.
+
+A template holds all that the answers of a deployment have in common.
+"""
+
+from __future__ import annotations
+
+from emulator.core.cache import remember_meanwhile
+from emulator.core.json import dump_json, dump_string
+from emulator.core.plan import Plan
+from emulator.encoding.sse import quote
+from emulator.vendors.azure.chat.shapes import ANSWER_HARMS, draw_answer_id, shape_prompt_results
+from emulator.vendors.azure.profile import Habits
+
+_ANSWER_RESULTS = b'"content_filter_results":%b,' % dump_json(ANSWER_HARMS)
+PROMPT_RESULTS = b'"prompt_filter_results":%b,' % dump_json(shape_prompt_results(1))
+_SEED = (
+    b'{"id":"%%b","model":%b,"choices":[{"index":0,"finish_reason":"%%b","message":{"role":"assistant","content":%%b}}]'
+    b',"created":%%d,"object":"chat.completion","usage":{"prompt_tokens":%%d,"completion_tokens":%%d,"total_tokens":%%d}'
+    b',"system_fingerprint":"%b"}'
+)
+_SERVERLESS = (
+    b'{"choices":[{"finish_reason":"%%b","index":0,"message":{"content":%%b,"role":"assistant","tool_calls":null}}],'
+    b'"created":%%d,"id":"%%b","model":%b,"object":"chat.completion",'
+    b'"usage":{"completion_tokens":%%d,"prompt_tokens":%%d,"total_tokens":%%d}}'
+)
+_OPENAI = (
+    b'{"choices":[{%b"finish_reason":"%%b","index":0,"logprobs":null,'
+    b'"message":{"content":%%b,"refusal":null,"role":"assistant"}}],'
+    b'"created":%%d,"id":"%%b","model":%b,"object":"chat.completion",%b"system_fingerprint":"%b",'
+    b'"usage":{"completion_tokens":%%d,"completion_tokens_details":{"accepted_prediction_tokens":0,"audio_tokens":0,'
+    b'"reasoning_tokens":%%d,"rejected_prediction_tokens":0},"prompt_tokens":%%d,'
+    b'"prompt_tokens_details":{"audio_tokens":0,"cached_tokens":%%d},"total_tokens":%%d}}'
+)
+
+
+def fill(plan: Plan, habits: Habits) -> bytes:
+    """The answer in the form of the profile and the model."""
+    template = _prepare(habits)
+    usage = plan.usage
+    choice = plan.choices[0]
+    said, finish, created = dump_string(choice.said.text), choice.finish_reason.encode(), int(plan.created)
+    prompt, completion, total = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
+    id = draw_answer_id(plan, openai=habits.openai).encode()
+    if habits.openai:
+        thought, cached = usage.reasoning_tokens, usage.cached_tokens
+        return template % (finish, said, created, id, completion, thought, prompt, cached, total)
+    if habits.profile == "seed":
+        return template % (id, finish, said, created, prompt, completion, total)
+    return template % (finish, said, created, id, completion, prompt, total)
+
+
+@remember_meanwhile
+def _prepare(habits: Habits) -> bytes:
+    model, fingerprint = quote(habits.model).replace(b"%", b"%%"), habits.fingerprint.encode()
+    if habits.openai:
+        answer, prompt = (_ANSWER_RESULTS, PROMPT_RESULTS) if habits.filtered else (b"", b"")
+        return _OPENAI % (answer, model, prompt, fingerprint)
+    return _SEED % (model, fingerprint) if habits.profile == "seed" else _SERVERLESS % model

@@ -1,0 +1,200 @@
+"""The fields of an error, from which each profile takes its text."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Headers, WireRequest
+from emulator.core.json import JSON, Object, as_array, as_object, as_text
+from emulator.core.text import reason_phrase
+from emulator.vendors.azure.errors.refusals import echo
+
+# Status, code and message of each kind where a profile has no words of its own.
+WORDS: Mapping[ErrorKind, tuple[int, str, str]] = {
+    ErrorKind.INVALID_REQUEST: (400, "invalid_request", "The request is not valid."),
+    ErrorKind.INVALID_PARAMETER: (
+        422,
+        "parameter_not_supported",
+        "One of the parameters contain invalid values.",
+    ),
+    ErrorKind.UNAUTHENTICATED: (401, "Unauthorized", "The access token is absent or not valid."),
+    ErrorKind.FORBIDDEN: (403, "Forbidden", "The principal has no access to this operation."),
+    ErrorKind.NOT_FOUND: (404, "NotFound", "This deployment does not serve the requested route."),
+    ErrorKind.METHOD_NOT_ALLOWED: (405, "MethodNotAllowed", "Method Not Allowed"),
+    ErrorKind.PAYLOAD_TOO_LARGE: (413, "PayloadTooLarge", "The request body is too large."),
+    ErrorKind.CONTEXT_LENGTH: (400, "context_length_exceeded", "The messages exceed the model's context length."),
+    ErrorKind.CONTENT_FILTER: (400, "content_filter", "The response was filtered"),
+    ErrorKind.RATE_LIMITED: (429, "TooManyRequests", "Rate limit reached. Retry after {wait} seconds."),
+    ErrorKind.OVERLOADED: (503, "ServiceUnavailable", "The service is overloaded. Please try again later."),
+    ErrorKind.NOT_READY: (503, "ServiceUnavailable", "The deployment is not ready to serve requests."),
+    ErrorKind.TIMEOUT: (504, "GatewayTimeout", "The operation timed out."),
+    ErrorKind.INTERNAL: (500, "InternalServerError", "An internal error occurred."),
+}
+BRANCHES = frozenset({"str", "list[str]", "list[ContentPart]"})  # of unions, as ``loc`` names them; no place in a body
+
+
+@record(frozen=True, slots=True, eq=False)
+class Violation:
+    """What is wrong with one value of the request.
+
+    Fields:
+        kind: as pydantic names it.
+        loc: where it stands, from ``body`` on.
+        context: what pydantic filled its text in with.
+    """
+
+    kind: str
+    loc: Sequence[JSON]
+    text: str
+    value: JSON
+    context: Object = field(default_factory=dict)
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Envelope:
+    """An error with every blank filled in.
+
+    Fields:
+        message: the error's own or ``None``: then the profile's words for its kind.
+        openai: it is about a model of OpenAI.
+        wait: whole seconds to wait, of a throttled request.
+        quota: requests and tokens a minute that answers of its model speak of, though nobody counts them.
+    """
+
+    kind: ErrorKind
+    status: int
+    code: str
+    message: str | None
+    param: str | None
+    wait: int
+    limit: str | None
+    details: Mapping[str, JSON]
+    request: WireRequest
+    openai: bool = False
+    quota: tuple[int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The message, in the common words where there is no other."""
+        return self.message or WORDS[self.kind][2].format(wait=self.wait)
+
+    @property
+    def phrase(self) -> str:
+        return reason_phrase(self.status)
+
+    @property
+    def violation(self) -> Violation:
+        """Of a refused parameter: the first violation, or one made up from its name and its value in the request."""
+        details = self.details
+        if "errors" in details:
+            return _read_violation(as_object(as_array(details["errors"])[0]))
+        if "loc" in details:
+            return Violation("value_error", as_array(details["loc"]), "", details["input"])
+        name = self.param or "messages"
+        return Violation("value_error", ["body", name], "", echo(_find_value(self.request, name)))
+
+
+def make_envelope(
+    error: EmulatedError, request: WireRequest, *, openai: bool = False, quota: tuple[int, int] | None = None
+) -> Envelope:
+    """Fill in what the error leaves open."""
+    status, code, _ = WORDS[error.kind]
+    return Envelope(
+        kind=error.kind,
+        status=error.status or status,
+        code=as_text(error.details.get("code", code)),
+        message=error.message,
+        param=error.param,
+        wait=1 if error.retry_after is None else max(0, math.ceil(error.retry_after)),
+        limit=error.limit,
+        details=error.details,
+        request=request,
+        openai=openai,
+        quota=quota if error.kind is ErrorKind.RATE_LIMITED else None,
+    )
+
+
+def _read_violation(listed: Object) -> Violation:
+    return Violation(
+        kind=as_text(listed["type"]),
+        loc=as_array(listed["loc"]),
+        text=as_text(listed["msg"]),
+        value=listed["input"],
+        context=as_object(listed.get("ctx", {})),
+    )
+
+
+def _find_value(request: WireRequest, name: str) -> JSON:
+    try:
+        body = request.json()
+    except ValueError:
+        return None
+    return body.get(name) if isinstance(body, dict) else None
+
+
+@record(frozen=True, slots=True, eq=False)
+class Worded:
+    """An error in a profile's shape; ``body`` is JSON unless it is a string, which is plain text."""
+
+    body: JSON
+    headers: Headers = ()
+    status: int | None = None
+
+
+Words = Callable[[Envelope], Worded]
+
+NO_SCHEMA = "Response format is json_schema but json_schema is not provided."
+_SAFE: JSON = {"filtered": False, "severity": "safe"}
+_FOUND: JSON = {
+    "hate": _SAFE,
+    "jailbreak": {"filtered": False, "detected": False},
+    "self_harm": _SAFE,
+    "sexual": _SAFE,
+    "violence": {"filtered": True, "severity": "medium"},
+}
+_FILTER_RESULT: JSON = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": _FOUND}
+_FILTERED = (
+    "The response was filtered due to the prompt triggering {policy} content management policy. "
+    "Please modify your prompt and retry."
+)
+
+
+def model_error_headers(envelope: Envelope) -> Headers:
+    """What a serverless endpoint adds to an answer that its model refused."""
+    return (
+        ("ms-azureml-model-error-reason", "model_error"),
+        ("ms-azureml-model-error-statuscode", str(envelope.status)),
+    )
+
+
+def word_filtered(envelope: Envelope, policy: str = "Microsoft's", advice: str = "") -> Worded:
+    """A prompt that the content filter stopped. Source: continuedev/continue issue 3902."""
+    return Worded(
+        {
+            "error": {
+                "message": envelope.message or _FILTERED.format(policy=policy) + advice,
+                "type": None,
+                "param": envelope.param or "prompt",
+                "code": "content_filter",
+                "status": envelope.status,
+                "innererror": _FILTER_RESULT,
+            }
+        }
+    )
+
+
+def word_filtered_response(envelope: Envelope, policy: str, advice: str) -> Worded:
+    """The same of the Responses API. Source: Microsoft's public guides on moving there from chat completions."""
+    return Worded(
+        {
+            "error": {
+                "message": envelope.message or _FILTERED.format(policy=policy) + advice,
+                "type": "invalid_request_error",
+                "param": envelope.param or "prompt",
+                "code": "content_filter",
+                "content_filters": [{"blocked": True, "source_type": "prompt", "content_filter_results": _FOUND}],
+            }
+        }
+    )

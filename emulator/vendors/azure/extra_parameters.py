@@ -1,0 +1,102 @@
+"""Parameters outside the API that are passed to the model, and what each model refuses of them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from emulator.core.json import Object
+from emulator.vendors.azure.decoder import Count, Fraction, Integer, WireModel
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.profile import Habits
+
+Number = Annotated[Integer, Field(ge=1, le=128)]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+Verbosity = Literal["low", "medium", "high"]
+
+
+class StreamOptions(WireModel):
+    include_usage: bool | None = None
+
+
+OF_ENGINES = frozenset({"ignore_eos", "top_k", "min_p", "repetition_penalty", "min_tokens", "safe_prompt"})
+"""Known to models that run in an engine of their own; Azure OpenAI has never heard of them."""
+
+
+class SharedExtras(WireModel):
+    """Known to chat and text completions alike."""
+
+    n: Number | None = None
+    best_of: Number | None = None
+    user: str | None = None
+    logit_bias: dict[str, Annotated[float, Field(ge=-100, le=100)]] | None = None
+    stream_options: StreamOptions | None = None
+    ignore_eos: bool | None = None
+    top_k: Annotated[Integer, Field(ge=-1)] | None = None
+    min_p: Fraction | None = None
+    repetition_penalty: Annotated[float, Field(gt=0)] | None = None
+    min_tokens: Count | None = None
+    safe_prompt: bool | None = None
+
+    @property
+    def include_usage(self) -> bool:
+        """A stream is to end with token counts."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+
+class ChatExtras(SharedExtras):
+    logprobs: bool | None = None
+    top_logprobs: Annotated[Integer, Field(ge=0, le=20)] | None = None
+    parallel_tool_calls: bool | None = None
+    max_completion_tokens: Count | None = None
+    reasoning_effort: Effort | None = None
+
+
+class CompletionExtras(SharedExtras):
+    logprobs: Annotated[Integer, Field(ge=0, le=5)] | None = None
+    echo: bool | None = None
+    suffix: str | None = None
+
+
+class StrictChatExtras(ChatExtras):
+    model_config = ConfigDict(strict=True)
+
+
+class StrictCompletionExtras(CompletionExtras):
+    model_config = ConfigDict(strict=True)
+
+
+NO_EXTRAS = ChatExtras()
+
+
+def check_parameters(fields: Object, habits: Habits, places: Mapping[str, str] | None = None) -> list[str]:
+    """Refuse what the model does not take.
+
+    Args:
+        fields: by the names that chat has for them.
+        places: where a field stands, if not under that name: ``reasoning.effort``.
+
+    Returns:
+        Names of the fields that have no effect.
+
+    Raises:
+        EmulatedError: ``INVALID_PARAMETER``.
+    """
+    without_effect: list[str] = []
+    for name, rule in habits.parameters.items():
+        value = fields.get(name)
+        if value is None or value is False or rule == "taken":
+            continue
+        if rule == "ignored":
+            without_effect.append(name)
+            continue
+        place = (places or {}).get(name, name)
+        if isinstance(rule, list):
+            if value not in rule:
+                raise refusals.unsupported_value(place.split("."), value, rule)
+        elif rule == "unknown" and habits.openai and place == name:
+            raise refusals.unrecognized([name])
+        else:
+            advice = "" if rule in ("unsupported", "unknown") else str(rule)
+            raise refusals.not_supported(place.split("."), value, advice=advice)
+    return without_effect

@@ -1,0 +1,64 @@
+"""The models of a resource, as OpenAI's clients list them.
+
+Sources: openai-python, ``types/model.py`` (``/openai/v1/models``); learn.microsoft.com, "Azure OpenAI Models - List"
+(``/openai/models``).
+"""
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.requests import Deployment
+from emulator.vendors.azure.headers import JSON_TYPE, echo_request_id, gateway_headers
+from emulator.vendors.azure.profile import AzureService
+from emulator.vendors.azure.request import check_place, look_up
+from emulator.vendors.azure.url_kind import Surface
+
+_CREATED = 1715367049  # Unix seconds; the day of a model's release is in no catalogue
+
+
+def list_models(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /openai/v1/models`` and ``GET /openai/models``."""
+    surface, _ = check_place(request, service)
+    models = [_shape(found, surface, service) for found in service.deployments.values() if found.state != "retired"]
+    return answer({"data": models, "object": "list"}, request)
+
+
+def retrieve_model(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /openai/v1/models/{model}`` and ``GET /openai/models/{model}``."""
+    surface, _ = check_place(request, service)
+    name = request.params["model"]
+    found = look_up(service, name)
+    if found is None or found.state == "retired":
+        text = f"The model '{name}' does not exist"
+        raise EmulatedError(
+            ErrorKind.INVALID_REQUEST, text, param="model", status=404, details={"openai_code": "model_not_found"}
+        )
+    return answer(_shape(found, surface, service), request)
+
+
+def _shape(deployment: Deployment, surface: Surface, service: AzureService) -> Object:
+    traits = service.habits[deployment.name][service.settings.profile].traits
+    capabilities: JSON = {
+        "fine_tune": False,
+        "inference": True,
+        "completion": deployment.task == "completions",
+        "chat_completion": deployment.task == "chat",
+        "embeddings": deployment.task == "embeddings",
+    }
+    if surface.kind == "v1":
+        owner = str(traits.get("provider", ""))
+        return {"id": deployment.name, "object": "model", "created": _CREATED, "owned_by": owner}
+    return {
+        "capabilities": capabilities,
+        "lifecycle_status": "generally-available",
+        "deprecation": {},
+        "id": deployment.name,
+        "status": "succeeded",
+        "created_at": _CREATED,
+        "object": "model",
+    }
+
+
+def answer(body: JSON, request: WireRequest) -> WireResponse:
+    """An answer of the resource itself."""
+    return WireResponse(200, dump_json(body), (JSON_TYPE, *gateway_headers(request), *echo_request_id(request)))

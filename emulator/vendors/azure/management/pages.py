@@ -1,0 +1,47 @@
+"""Lists that come in pages, as the OpenAI API has them."""
+
+from collections.abc import Mapping, Sequence
+
+from emulator.core.json import JSON, Object
+from emulator.core.text import read_whole
+from emulator.vendors.azure.errors import refusals
+
+_USUAL, _MOST = 20, 100
+
+
+def list_page(items: Sequence[Object], query: Mapping[str, str], *, newest_first: bool) -> Object:
+    """A page of a list, as ``limit``, ``order`` and ``after`` say.
+
+    Args:
+        items: in the order in which they came.
+        newest_first: without ``order``.
+    """
+    limit = _read_limit(query.get("limit"))
+    order = query.get("order", "desc" if newest_first else "asc")
+    if order not in ("asc", "desc"):
+        text = f"Invalid value: '{order}'. Supported values are: 'asc' and 'desc'."
+        raise refusals.contradicts(text, "order", "invalid_value")
+    ordered = items if order == "asc" else items[::-1]
+    names = [item.get("id") for item in ordered]
+    after = query.get("after")
+    start = names.index(after) + 1 if after in names else 0
+    page: list[JSON] = [*ordered[start : start + limit]]
+    return {
+        "object": "list",
+        "data": page,
+        "first_id": names[start] if page else None,
+        "last_id": names[start + len(page) - 1] if page else None,
+        "has_more": start + len(page) < len(ordered),
+    }
+
+
+def _read_limit(given: str | None) -> int:
+    if given is None:
+        return _USUAL
+    if not (given.isdecimal() and given.isascii()):
+        text = f"Invalid type for 'limit': expected an integer, but got '{given}' instead."
+        raise refusals.contradicts(text, "limit", "invalid_type")
+    if not 1 <= read_whole(given) <= _MOST:
+        text = f"Invalid 'limit': integer out of range. Expected a value between 1 and {_MOST}, but got {given}"
+        raise refusals.contradicts(f"{text} instead.", "limit")
+    return int(given)

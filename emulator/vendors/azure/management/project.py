@@ -1,0 +1,93 @@
+"""A project of Azure AI Foundry: its deployments, and its one connection, which leads to this resource.
+
+Source: learn.microsoft.com, "Azure AI Foundry Project REST reference" (deployments, connections); azure-ai-projects.
+"""
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import Object
+from emulator.core.requests import Deployment
+from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.models import model_name
+from emulator.vendors.azure.profile import AzureService
+from emulator.vendors.azure.request import look_up
+
+_CONNECTION = "azure-openai"
+_KIND = "AzureOpenAI"
+_CAPABILITIES = {"chat": "chat_completion", "embeddings": "embeddings", "images": "image_generation"}
+
+
+def list_deployments(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /api/projects/{project}/deployments``; a query narrows it to a publisher, a model or a kind."""
+    query = request.query
+    shapes = [_shape(found, service) for found in service.deployments.values() if found.state != "retired"]
+    for name, field in (("modelPublisher", "modelPublisher"), ("modelName", "modelName"), ("deploymentType", "type")):
+        if name in query:
+            shapes = [shape for shape in shapes if shape[field] == query[name]]
+    return answer({"value": shapes}, request)
+
+
+def get_deployment(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /api/projects/{project}/deployments/{name}``."""
+    found = look_up(service, request.params["name"])
+    if found is None:
+        raise _missing(f"Deployment {request.params['name']} not found.")
+    return answer(_shape(found, service), request)
+
+
+def _shape(deployment: Deployment, service: AzureService) -> Object:
+    traits = service.habits[deployment.name][service.settings.profile].traits
+    capability = _CAPABILITIES.get(deployment.task)
+    return {
+        "name": deployment.name,
+        "type": "ModelDeployment",
+        "modelName": model_name(deployment),
+        "modelVersion": "1",
+        "modelPublisher": traits.get("provider") or "",
+        "capabilities": {capability: "true"} if capability else {},
+        "sku": {"name": "GlobalStandard", "capacity": 100},
+    }
+
+
+def list_connections(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /api/projects/{project}/connections``; a query narrows it to a kind, or to the default of one."""
+    wanted = request.query.get("connectionType")
+    return answer({"value": [_connect(request)] if wanted in (None, _KIND) else []}, request)
+
+
+def get_connection(request: WireRequest, service: AzureService) -> WireResponse:
+    """``GET /api/projects/{project}/connections/{name}``: without what it takes to use it."""
+    _check_connection(request)
+    return answer(_connect(request), request)
+
+
+def open_connection(request: WireRequest, service: AzureService) -> WireResponse:
+    """``POST …/connections/{name}/getConnectionWithCredentials``: the key is the one that the client came with."""
+    _check_connection(request)
+    headers = request.all_headers
+    key = headers.get("api-key") or headers.get("Authorization", "").partition(" ")[2]
+    return answer({**_connect(request), "credentials": {"type": "ApiKey", "key": key}}, request)
+
+
+def _connect(request: WireRequest) -> Object:
+    project = request.params["project"]
+    account = "/subscriptions/0/resourceGroups/emulator/providers/Microsoft.CognitiveServices/accounts/emulator"
+    return {
+        "name": _CONNECTION,
+        "id": f"{account}/projects/{project}/connections/{_CONNECTION}",
+        "type": _KIND,
+        "target": f"{request.base_url}/",
+        "isDefault": True,
+        "credentials": {"type": "ApiKey"},
+        "metadata": {"ApiType": "Azure"},
+    }
+
+
+def _check_connection(request: WireRequest) -> None:
+    name = request.params["name"]
+    if name != _CONNECTION:
+        raise _missing(f"Connection {name} can't be found in this workspace")
+
+
+def _missing(text: str) -> EmulatedError:
+    return EmulatedError(ErrorKind.INVALID_REQUEST, text, status=404)

@@ -1,0 +1,146 @@
+"""The deployments that are served without a scenario, and what names tell of any: ``models.json``, read.
+
+Sources: learn.microsoft.com, "Foundry Models sold directly by Azure", "Foundry Models from partners and community",
+"Azure OpenAI reasoning models" (parameters), "Model inference API" (features); Azure/azure-sdk-assets (the first
+serverless models); sizes from the prices and limits that LiteLLM keeps of them, else unverified.
+
+The first model of a task answers whoever names none. A family gives its models what they do not say themselves, and a
+scenario's own deployment what its name tells:
+
+    like: the family whose facts it shares, save those it gives itself.
+    named: how names of the family begin, in lower case; the longest beginning counts.
+    provider, tokenizer: who made it; a profile of the engine.
+    parameters: which set says what it makes of a request's fields.
+    vision, audio, tools, json, json_schema, penalties, dimensions, images: a feature; there unless ``false``.
+    speaks: it answers aloud.
+    reasoning: ``field`` or ``inline``: it thinks aloud, in a field of its own or in its content.
+    thinks: it thinks, and shows nothing of it.
+    roles: whose messages it takes; any, if absent.
+    api: ``anthropic`` or ``responses``: it has this API alone.
+    fixed_sampling: it refuses to be told how it chooses its tokens.
+    encodings, max_inputs: of vectors; of one request.
+    extras: ``refuse`` or ``refuse_bare``: what is passed through to it.
+    display: the name in ``/info``.
+
+Of a parameter that a model does not simply take (``taken``): ``unsupported`` (refused), ``unknown`` (never heard of),
+``ignored`` (without effect), a text (refused, with this advice), or the values that it takes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+from emulator.core.dataclass import record
+from emulator.core.json import JSON, Object, as_array, as_object, as_text, parse_json
+from emulator.core.requests import Deployment, Task
+from emulator.vendors.azure.settings import AzureSettings
+
+_OWN = frozenset(field.name for field in fields(Deployment)) - {"traits"}
+_MODEL_TYPES: Mapping[Task, str] = {
+    "chat": "chat-completion",
+    "embeddings": "embedding",
+    "completions": "text-generation",
+    "images": "image-generation",
+}
+_UNKNOWN: Object = {"provider": "Custom"}
+
+
+@record(frozen=True, slots=True, eq=False)
+class Catalogue:
+    """What ``models.json`` says.
+
+    Fields:
+        families: traits by how names begin, the longest beginnings first.
+        parameters: by name of the set, what a model makes of fields that it does not simply take.
+    """
+
+    deployments: tuple[Deployment, ...]
+    families: Mapping[str, Object]
+    parameters: Mapping[str, Object]
+
+
+@cache
+def read_catalogue() -> Catalogue:
+    """The file, once."""
+    data = as_object(parse_json(Path(__file__).with_name("models.json").read_bytes()))
+    families = _resolve(as_object(data["families"]))
+    starts = {as_text(start): family for family in families.values() for start in as_array(family["named"])}
+    return Catalogue(
+        deployments=tuple(_deploy(as_object(model), starts) for model in as_array(data["models"])),
+        families={start: starts[start] for start in sorted(starts, key=len, reverse=True)},
+        parameters=_resolve(as_object(data["parameters"])),
+    )
+
+
+def _resolve(tables: Object) -> dict[str, Object]:
+    """Tables with the members of the one that each is ``like``."""
+    resolved: dict[str, Object] = {}
+    for name, table in tables.items():
+        own = dict(as_object(table))
+        like = own.pop("like", None)
+        resolved[name] = {**(resolved[as_text(like)] if like else {}), **own}
+    return resolved
+
+
+def _deploy(model: Object, families: Mapping[str, Object]) -> Deployment:
+    family = _find_family(as_text(model["name"]), families)
+    own: Object = {name: value for name, value in model.items() if name in _OWN}
+    traits: Object = {name: value for name, value in model.items() if name not in _OWN}
+    return Deployment(vendor="azure", tokenizer=as_text(family["tokenizer"]), traits=traits, **own)  # type: ignore[arg-type]
+
+
+def _find_family(name: str, families: Mapping[str, Object]) -> Object:
+    folded = name.lower()
+    starts = [start for start in families if folded.startswith(start)]
+    return families[max(starts, key=len)] if starts else _UNKNOWN
+
+
+def list_deployments(settings: AzureSettings) -> tuple[Deployment, ...]:
+    """The same models in every profile; the first of a task answers whoever names none."""
+    return read_catalogue().deployments
+
+
+def read_traits(deployment: Deployment) -> Mapping[str, JSON]:
+    """What is known of a deployment: what it says itself, else what the names of its model or its own tell."""
+    families = read_catalogue().families
+    family = _find_family(model_name(deployment), families)
+    if family is _UNKNOWN:
+        family = _find_family(deployment.name, families)
+    return {**family, **deployment.traits}
+
+
+def read_parameters(traits: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """What a model makes of fields that it does not simply take."""
+    given = traits.get("parameters")
+    if isinstance(given, dict):
+        return given
+    return read_catalogue().parameters.get(str(given), {})
+
+
+def is_openai(traits: Mapping[str, JSON], settings: AzureSettings) -> bool:
+    """Whether answers have Azure OpenAI's form: all of an ``aoai`` resource, some of a ``foundry`` one."""
+    return settings.profile == "aoai" or (settings.profile == "foundry" and traits.get("provider") == "OpenAI")
+
+
+def model_name(deployment: Deployment) -> str:
+    """The ``model`` of an answer."""
+    return deployment.model or deployment.name
+
+
+def describe(deployment: Deployment, traits: Mapping[str, JSON], settings: AzureSettings) -> JSON:
+    """The body of ``GET /info``.
+
+    Source: Azure/azure-sdk-assets, recorded ``/info`` answers; for managed endpoints
+    Azure/azureml-assets, foundation/model/serve/api_server.py.
+    """
+    info: Object = {
+        "model_name": traits.get("display") or model_name(deployment),
+        "model_type": _MODEL_TYPES.get(deployment.task, deployment.task),
+        "model_provider_name": traits.get("provider") or as_text(_UNKNOWN["provider"]),
+    }
+    if settings.profile == "managed":
+        return {key: info[key] for key in ("model_type", "model_provider_name", "model_name")}
+    if settings.profile == "maas" and deployment.task == "chat":
+        return {**info, "served_model_name": model_name(deployment), "served_model_type": info["model_type"]}
+    return info

@@ -1,0 +1,110 @@
+"""Claude by the Messages API, for Anthropic's own clients.
+
+Source: learn.microsoft.com, "Deploy and use Claude models in Microsoft Foundry" (``/anthropic/v1/messages``).
+"""
+
+from dataclasses import replace
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, dump_json
+from emulator.core.plan import Plan
+from emulator.core.requests import ChatAsk, Sampling
+from emulator.core.vendor import Call
+from emulator.protocols.anthropic.request import (
+    check_fields,
+    read_choice,
+    read_effort,
+    read_messages,
+    read_schema,
+    read_stops,
+    read_tools,
+    refuse_sampling,
+)
+from emulator.protocols.anthropic.response import shape_message, stream_message
+from emulator.vendors.azure.errors import refusals
+from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.management.models import answer
+from emulator.vendors.azure.profile import AzureService, Habits
+from emulator.vendors.azure.request import Query, admit
+from emulator.vendors.azure.sampling import limit_tokens
+from emulator.vendors.azure.url_kind import Kind
+
+_PLACES: frozenset[Kind] = frozenset({"anthropic"})
+
+
+@record(frozen=True, slots=True)
+class MessagesCodec:
+    """Words the plan of a conversation."""
+
+    habits: Habits
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        body = dump_json(shape_message(plan, self.habits.model))
+        return WireResponse(200, body, answer_headers(plan, request, self.habits))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        headers = answer_headers(plan, request, self.habits, stream=True)
+        return WireStream(stream_message(plan, self.habits.model), headers)
+
+
+def parse_messages(request: WireRequest, service: AzureService) -> Call:
+    """``POST /anthropic/v1/messages``."""
+    query = _admit(request, service)
+    body = query.fields
+    check_fields(body)
+    if query.habits.traits.get("fixed_sampling"):
+        refuse_sampling(body)
+    ask = _read_ask(query)
+    counts = service.count_prompt(ask, query.deployment)
+    wanted = body["max_tokens"]
+    limit = limit_tokens(wanted if isinstance(wanted, int) else None, None, query.deployment, counts[0], query.settings)
+    knobs: tuple[tuple[str, JSON], ...] = tuple(
+        (name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None
+    )
+    greedy = body.get("temperature") == 0 or body.get("top_k") == 1
+    sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
+    return Call(
+        deployment=query.deployment,
+        ask=replace(ask, sampling=sampling),
+        codec=MessagesCodec(query.habits),
+        stream=body.get("stream") is True,
+        prompt_tokens=counts,
+        repeatable=True,
+    )
+
+
+def count_tokens(request: WireRequest, service: AzureService) -> WireResponse:
+    """``POST /anthropic/v1/messages/count_tokens``."""
+    query = _admit(request, service)
+    check_fields(query.fields, counts=True)
+    (tokens,) = service.count_prompt(_read_ask(query), query.deployment)
+    return answer({"input_tokens": tokens}, request)
+
+
+def _admit(request: WireRequest, service: AzureService) -> Query:
+    query = admit(request, service, "chat", _PLACES, "anthropic")
+    if not isinstance(query.body, dict):
+        raise refusals.not_json("not an object")
+    if query.habits.traits.get("api") != "anthropic":
+        raise refusals.unknown_deployment(query.deployment.name)
+    return query
+
+
+def _read_ask(query: Query) -> ChatAsk:
+    body = query.fields
+    tools = read_tools(body)
+    choice, name = read_choice(body, tools)
+    schema = read_schema(body)
+    given = body.get("tool_choice")
+    alone = isinstance(given, dict) and given.get("disable_parallel_tool_use") is True
+    return ChatAsk(
+        messages=read_messages(body),
+        tools=tools,
+        tool_choice=choice,
+        tool_name=name,
+        parallel=not alone,
+        format="text" if schema is None else "json_schema",
+        schema=schema,
+        reasoning=read_effort(body),
+    )

@@ -1,0 +1,91 @@
+"""Cohere's rerank: documents in the order of how well they fit a query.
+
+Source: docs.cohere.com, "Rerank API (v1)" and "(v2)"; learn.microsoft.com, "How to deploy Cohere Rerank models".
+"""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.plan import Plan
+from emulator.core.requests import EmbeddingAsk
+from emulator.core.rng import draw_uuid
+from emulator.core.vendor import Call
+from emulator.protocols.rerank import DIMENSIONS, score_documents
+from emulator.vendors.azure.decoder import Integer, WireModel, validate
+from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.profile import AzureService, Habits
+from emulator.vendors.azure.request import admit
+from emulator.vendors.azure.url_kind import Kind
+
+_PLACES: frozenset[Kind] = frozenset({"root", "endpoint", "models"})
+_UNIT = 100  # documents of one billed search
+
+
+class RerankRequest(WireModel):
+    model_config = ConfigDict(strict=True)
+
+    query: Annotated[str, Field(min_length=1)]
+    documents: Annotated[list[str | dict[str, JSON]], Field(min_length=1, max_length=10_000)]
+    model: str | None = None
+    top_n: Annotated[Integer, Field(ge=1)] | None = None
+    return_documents: bool | None = None
+    rank_fields: list[str] | None = None
+    max_chunks_per_doc: Integer | None = None
+    max_tokens_per_doc: Integer | None = None
+
+
+def parse_rerank(request: WireRequest, service: AzureService) -> Call:
+    """``POST …/v1/rerank`` and ``…/v2/rerank``; there are no dated versions."""
+    query = admit(request, service, "rerank", _PLACES)
+    wire = validate(RerankRequest, query.body)
+    texts = tuple([_read_text(document, wire.rank_fields or ("text",)) for document in wire.documents])
+    ask = EmbeddingAsk(inputs=(*texts, wire.query), dimensions=DIMENSIONS)
+    return Call(
+        deployment=query.deployment,
+        ask=ask,
+        codec=RerankCodec(query.habits, wire, texts),
+        prompt_tokens=service.count_prompt(ask, query.deployment),
+        repeatable=True,
+    )
+
+
+def _read_text(document: str | Object, fields: object) -> str:
+    if isinstance(document, str):
+        return document
+    names = fields if isinstance(fields, list | tuple) else ()
+    return " ".join([str(document[name]) for name in names if name in document])
+
+
+@record(frozen=True, slots=True, eq=False)
+class RerankCodec:
+    """The best documents by falling score. It never streams."""
+
+    habits: Habits
+    wire: RerankRequest
+    texts: tuple[str, ...]
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        scores = score_documents(plan, self.wire.query, self.texts)
+        order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
+        version = "1" if "/v1/" in request.path else "2"
+        units = -(-len(self.texts) // _UNIT)
+        body: Object = {
+            "id": draw_uuid(plan.key, "rerank"),
+            "results": [self._shape(index, scores[index]) for index in order[: self.wire.top_n]],
+            "meta": {"api_version": {"version": version}, "billed_units": {"search_units": units}},
+        }
+        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        raise AssertionError("an order is never streamed")
+
+    def _shape(self, index: int, score: float) -> Object:
+        shape: Object = {"index": index, "relevance_score": round(score, 7)}
+        if self.wire.return_documents:
+            document = self.wire.documents[index]
+            shape["document"] = {"text": document} if isinstance(document, str) else document
+        return shape

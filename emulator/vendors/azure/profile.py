@@ -1,0 +1,106 @@
+"""What there is to know of a deployment under its service's settings, found out once and not with each request."""
+
+from collections.abc import Mapping
+
+from emulator import __version__
+from emulator.core.dataclass import record
+from emulator.core.http import Headers
+from emulator.core.json import JSON
+from emulator.core.requests import Deployment
+from emulator.core.rng import derive, draw_hex, draw_uuid
+from emulator.core.vendor import Service
+from emulator.vendors.azure.models import is_openai, model_name, read_parameters, read_traits
+from emulator.vendors.azure.settings import AzureSettings, Profile
+
+# Requests and tokens a minute. Source: learn.microsoft.com, "Foundry Models quotas and limits".
+_QUOTA = (1000, 400_000)
+_QUOTAS = {"DeepSeek": (5000, 5_000_000)}
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Habits:
+    """A deployment as requests meet it.
+
+    Fields:
+        model: the ``model`` of its answers.
+        fingerprint: the ``system_fingerprint``; changes with the emulator, as the real one does with its backend.
+        identity: the headers that name it on a serverless endpoint: model group, session, request context.
+        default_tokens: most tokens of a chat answer to a request that sets no limit.
+        openai: it answers in the form of Azure OpenAI.
+        reasoning: it thinks; ``inline``: in its content, between tags; ``hidden``: for itself.
+        mistral: ids of its tool calls have Mistral's form.
+        filtered: what the content filter saw stands beside its answers.
+        quota: requests and tokens a minute that its answers speak of, though nobody counts them.
+        caches: a long prompt that is asked again is read from a cache, and its answer says so.
+        blocking: a filtered answer comes as an error.
+        api: the only one that it speaks; empty: those of its task.
+        traits: what else is known of it.
+        parameters: what it makes of fields that it does not simply take, as ``catalogue.json`` says.
+    """
+
+    model: str
+    fingerprint: str
+    profile: Profile
+    identity: Headers
+    default_tokens: int | None
+    openai: bool
+    reasoning: bool
+    inline: bool
+    hidden: bool
+    mistral: bool
+    filtered: bool
+    quota: tuple[int, int] | None
+    caches: bool
+    blocking: bool
+    api: str
+    traits: Mapping[str, JSON]
+    parameters: Mapping[str, JSON]
+
+    def supports(self, feature: str) -> bool:
+        """Whether its model knows a feature."""
+        return self.traits.get(feature) is not False
+
+
+ByProfile = Mapping[Profile, Habits]
+AzureService = Service[AzureSettings, ByProfile]
+
+
+def prepare(deployment: Deployment, settings: AzureSettings) -> ByProfile:
+    """The habits of one deployment in every dialect that a path can speak."""
+    spoken = (settings, settings.openai, settings.inference, settings.foundry, settings.endpoint)
+    return {each.profile: _prepare(deployment, each) for each in {each.profile: each for each in spoken}.values()}
+
+
+def _prepare(deployment: Deployment, settings: AzureSettings) -> Habits:
+    traits = read_traits(deployment)
+    openai = is_openai(traits, settings)
+    name = model_name(deployment)
+    default = deployment.default_max_tokens
+    return Habits(
+        model=name,
+        fingerprint=f"fp_{draw_hex(derive('fingerprint', __version__, name), digits=10)}",
+        profile=settings.profile,
+        identity=_identify(name),
+        default_tokens=settings.default_max_tokens if default is None else default,
+        openai=openai,
+        reasoning=bool(traits.get("reasoning") or traits.get("thinks")),
+        inline=traits.get("reasoning") == "inline",
+        hidden=bool(traits.get("thinks")) and not traits.get("reasoning"),
+        mistral=not openai and traits.get("provider") == "Mistral",
+        filtered=openai and settings.content_filter_results,
+        quota=_QUOTAS.get(str(traits.get("provider")), _QUOTA) if settings.rate_limit_headers else None,
+        caches=openai and traits.get("caches") is True,
+        blocking=settings.filtered_output == "error",
+        api=str(traits.get("api") or ""),
+        traits=traits,
+        parameters=read_parameters(traits),
+    )
+
+
+def _identify(model: str) -> Headers:
+    key = derive("deployment", model)
+    return (
+        ("azureml-model-group", model),
+        ("azureml-model-session", f"dep-{draw_hex(key, digits=8)}"),
+        ("Request-Context", f"appId=cid-v1:{draw_uuid(key, 'app')}"),
+    )

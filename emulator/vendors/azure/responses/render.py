@@ -1,0 +1,74 @@
+"""A response in one piece and as events, and what is kept of it."""
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.plan import Plan
+from emulator.protocols.choice_events import ends
+from emulator.protocols.openai.messages import count_blocks
+from emulator.protocols.openai.responses import (
+    ResponseOptions,
+    shape_output,
+    shape_response,
+    status_of,
+    stream_response,
+)
+from emulator.vendors.azure.headers import answer_headers
+from emulator.vendors.azure.profile import Habits
+from emulator.vendors.azure.responses.input import identify
+from emulator.vendors.azure.responses.replay import record_stream
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class ResponsesCodec:
+    """Words chat plans as response objects.
+
+    Fields:
+        items: the request's own.
+        before: what was said in the responses that it goes on from.
+        background: the answer is made whether or not anyone waits for it; ``streamed``: and can be heard again.
+    """
+
+    habits: Habits
+    options: ResponseOptions
+    items: tuple[Object, ...]
+    before: tuple[Object, ...]
+    background: bool
+    streamed: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        body = self.queue(plan) if self.background else self.shape(self._count(plan, request))
+        return WireResponse(200, dump_json(body), answer_headers(plan, request, self.habits))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        events = stream_response(self._count(plan, request), self.options)
+        return WireStream(events, answer_headers(plan, request, self.habits, stream=True))
+
+    def _count(self, plan: Plan, request: WireRequest) -> Plan:
+        return count_blocks(plan, request.attempt) if self.habits.caches else plan
+
+    def shape(self, plan: Plan) -> Object:
+        """The whole response."""
+        output = shape_output(plan, self.options)
+        return shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
+
+    def queue(self, plan: Plan) -> Object:
+        """The response before anyone has begun with it."""
+        return shape_response(plan, self.options, status="queued", output=[], usage=False)
+
+    def keep(self, plan: Plan, request: WireRequest) -> tuple[str, JSON]:
+        """The document to keep: the response, what it was asked, and when it is finished (Unix seconds)."""
+        plan = self._count(plan, request)
+        response = self.shape(plan)
+        items = identify(self.items, plan.key)
+        document: Object = {
+            "response": response,
+            "input": items,
+            "before": list(self.before),
+            "background": self.background,
+            "ends": plan.created + max(plan.due, ends(plan)),
+            "principal": request.principal,
+        }
+        if self.background and self.streamed:
+            document["stream"] = record_stream(plan, self.options)
+        return str(response["id"]), document

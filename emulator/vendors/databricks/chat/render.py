@@ -1,0 +1,130 @@
+"""A chat answer in one piece.
+
+Sources: litellm and databricks-langchain test fixtures; docs.databricks.com, "Query reasoning models";
+databricks-ai-bridge for lists of content parts.
+"""
+
+from __future__ import annotations
+
+from emulator.core.cache import remember
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, Object, dump_json, dump_string
+from emulator.core.plan import Plan
+from emulator.encoding.sse import quote
+from emulator.protocols.choice_events import gather
+from emulator.protocols.openai.messages import shape_logprob
+from emulator.vendors.databricks.chat.shapes import (
+    count_cached,
+    draw_id,
+    dump_usage,
+    is_plain,
+    shape_call,
+    shape_text,
+    shape_thought,
+    shape_usage,
+    thinks_aloud,
+)
+from emulator.vendors.databricks.chat.stream import stream_chat
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.profile import AnswerStyle
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+
+@record(frozen=True, slots=True, eq=False)
+class ChatCodec:
+    """Words the plan of a chat.
+
+    Fields:
+        served: the served entity that answers.
+        include_usage: the client asked for usage in the stream.
+        marked: the request marks what is to be cached.
+    """
+
+    settings: DatabricksSettings
+    style: AnswerStyle
+    served: str
+    include_usage: bool
+    marked: bool = False
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        style, name = self.style, self.settings.chat_object
+        plan = count_cached(plan, style, request.attempt, marked=self.marked)
+        if is_plain(plan, style):
+            body = _fill(plan, style, _prepare(style, name))
+        else:
+            body = dump_json(_shape_answer(plan, style, name))
+        return WireResponse(200, body, answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        plan = count_cached(plan, self.style, request.attempt, marked=self.marked)
+        events = stream_chat(plan, self.style, include_usage=self.include_usage)
+        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
+
+
+@remember(1024)
+def _prepare(style: AnswerStyle, name: str) -> bytes:
+    """All that the usual answers of an endpoint have in common."""
+    tail = b',"refusal":null,"annotations":null}' if style.family == "gpt" else b"}"
+    return (
+        b'{"id":"%%b","object":"%b","created":%%d,"model":%b,"choices":[{"index":0,"message":'
+        b'{"role":"assistant","content":%%b%b,"finish_reason":"%%b","logprobs":null}],"usage":%%b}'
+    ) % (name.encode(), quote(style.model).replace(b"%", b"%%"), tail)
+
+
+def _fill(plan: Plan, style: AnswerStyle, template: bytes) -> bytes:
+    """The usual answer, which is what :func:`_shape_answer` makes of it."""
+    choice = plan.choices[0]
+    return template % (
+        draw_id(plan.key).encode(),
+        plan.created,
+        dump_string(choice.said.text),
+        choice.finish_reason.encode(),
+        dump_usage(plan.usage, style),
+    )
+
+
+def _shape_answer(plan: Plan, style: AnswerStyle, name: str) -> Object:
+    return {
+        "id": draw_id(plan.key),
+        "object": name,
+        "created": int(plan.created),
+        "model": style.model,
+        "choices": [_shape_choice(plan, number, style) for number in range(len(plan.choices))],
+        "usage": shape_usage(plan.usage, style),
+    }
+
+
+def _shape_choice(plan: Plan, number: int, style: AnswerStyle) -> Object:
+    choice = plan.choices[number]
+    logprobs: JSON = None
+    if choice.logprobs is not None:
+        logprobs = {"content": [shape_logprob(entry) for entry in choice.logprobs]}
+    shape: Object = {
+        "index": number,
+        "message": _shape_message(plan, number, style),
+        "finish_reason": choice.finish_reason,
+        "logprobs": logprobs,
+    }
+    if style.safety:
+        shape["extra_fields"] = style.safety
+    return shape
+
+
+def _shape_message(plan: Plan, number: int, style: AnswerStyle) -> Object:
+    said = gather(plan.choices[number])
+    calls = [shape_call(plan.key, number, call, call.arguments, style) for call in said.calls]
+    text, refusal = said.text, said.refusal
+    if style.family != "gpt":
+        text, refusal = text + refusal, ""
+    thought = said.reasoning if thinks_aloud(style) else ""
+    message: Object = {"role": "assistant", "content": text or (None if calls or refusal else "")}
+    if style.listed or thought:
+        parts = [shape_thought(plan.key, number, thought, style)] if thought else []
+        parts += [shape_text(plan.key, number, text, style)] if text or not calls else []
+        message["content"] = parts
+    if calls:
+        message["tool_calls"] = calls
+    if style.family == "gpt":
+        message |= {"refusal": refusal or None, "annotations": None}
+    return message

@@ -1,0 +1,103 @@
+"""The AI gateway: the same endpoints under other paths, and under the names of Unity Catalog.
+
+Sources: databricks-openai (``use_ai_gateway``, ``use_ai_gateway_native_api``), litellm and public notes; the
+refusals' texts and what discovery shows of each model are unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import JSON
+from emulator.core.vendor import Call
+from emulator.vendors.databricks.chat.parse import read_chat
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.embeddings import read_embeddings
+from emulator.vendors.databricks.families import Family
+from emulator.vendors.databricks.headers import answer_json
+from emulator.vendors.databricks.management.lookup import list_seen
+from emulator.vendors.databricks.profile import DatabricksService, Habits
+from emulator.vendors.databricks.request import Query, find_ready, make_query, read_body, read_model
+from emulator.vendors.databricks.responses.parse import read_responses
+
+Read = Callable[[Query], Call]
+
+
+def parse_gateway(
+    request: WireRequest, service: DatabricksService, *, read: Read, family: Family | None = None
+) -> Call:
+    """A request to an endpoint, named as such or as a model of Unity Catalog.
+
+    Args:
+        family: the only one whose own API the path speaks.
+
+    Raises:
+        EmulatedError: what the gateway or the endpoint refuses.
+    """
+    body = read_body(request, service.settings.payload_limit_bytes)
+    name = read_model(body)
+    query = make_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    if family is not None and query.family != family:
+        raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
+    return read(query)
+
+
+def _find_name(name: str, request: WireRequest, service: DatabricksService) -> str:
+    """The endpoint that serves a model such as ``system.ai.gpt-oss-120b``, by the name of its entity or by its own."""
+    if "." not in name or name in service.deployments or name in request.documents:
+        return name
+    endpoint = f"databricks-{name.removeprefix('system.ai.')}"
+    if name.startswith("system.ai.") and endpoint in service.deployments:
+        return endpoint
+    return next((endpoint for endpoint, habits in service.habits.items() if habits.traits.get("entity") == name), name)
+
+
+def find_native(request: WireRequest, service: DatabricksService, family: Family) -> Query:
+    """A request in the API of one family's maker.
+
+    Raises:
+        EmulatedError: the endpoint is of another family, or what :func:`read_body` and :func:`find_ready` refuse.
+    """
+    body = read_body(request, service.settings.payload_limit_bytes)
+    name = request.params.get("name") or read_model(body)
+    query = make_query(request, service, body, find_ready(_find_name(name, request, service), request, service))
+    if query.family != family or query.deployment.task != "chat":
+        raise refusal(f"The API of {request.path} is not supported for model {name}", "model")
+    return query
+
+
+def parse_unknown(request: WireRequest, service: DatabricksService) -> Call:
+    """What the gateway says of an API it does not know."""
+    raise refusal(f"The path {request.path} does not match any known API type")
+
+
+# Path → how its body is read. The paths of single families speak the API of their own clients.
+INFERENCE: tuple[tuple[str, Callable[[WireRequest, DatabricksService], Call]], ...] = (
+    ("/ai-gateway/mlflow/v1/chat/completions", partial(parse_gateway, read=read_chat)),
+    ("/ai-gateway/mlflow/v1/embeddings", partial(parse_gateway, read=read_embeddings)),
+    ("/ai-gateway/mlflow/v1/responses", partial(parse_gateway, read=read_responses)),
+    ("/ai-gateway/openai/v1/chat/completions", partial(parse_gateway, read=read_chat, family="gpt")),
+    ("/ai-gateway/openai/v1/responses", partial(parse_gateway, read=read_responses, family="gpt")),
+    ("/ai-gateway/codex/v1/responses", partial(parse_gateway, read=read_responses, family="gpt")),
+    ("/ai-gateway/codex/v1/chat/completions", parse_unknown),
+    ("/ai-gateway/cursor/v1/chat/completions", partial(parse_gateway, read=read_chat)),
+)
+
+
+def list_model_services(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.1/unity-catalog/model-services?parent=schemas/system.ai``."""
+    parent = request.query.get("parent", "").removeprefix("schemas/")
+    named = [(f.deployment.name, _name_model(f.habits)) for f in list_seen(request, service)]
+    shapes: list[JSON] = [
+        {"name": model.rpartition(".")[2], "full_name": model, "endpoint_name": endpoint}
+        for endpoint, model in named
+        if model.startswith(f"{parent}." if parent else "")
+    ]
+    return answer_json({"model_services": shapes, "next_page_token": ""}, request, service.settings)
+
+
+def _name_model(habits: Habits) -> str:
+    """What Unity Catalog calls the model behind an endpoint."""
+    return str(habits.traits.get("entity") or habits.deployment.name)

@@ -1,0 +1,217 @@
+"""Making, changing and deleting endpoints.
+
+Sources: databricks-sdk (``service/serving.py``), docs.databricks.com ("Manage model serving endpoints"), and the
+fake server of databricks-cli for codes and texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
+from emulator.core.json import JSON, Object
+from emulator.core.rng import draw_hex
+from emulator.core.vendor import Change, Write
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.families import is_custom
+from emulator.vendors.databricks.headers import answer_json
+from emulator.vendors.databricks.management.config import check_name, invalid, is_external, read_config
+from emulator.vendors.databricks.management.discovery import user_of
+from emulator.vendors.databricks.management.gateway_settings import check_gateway, check_tokens
+from emulator.vendors.databricks.management.lookup import Documents, Found, find, missing_refusal, open_kept
+from emulator.vendors.databricks.management.permission_levels import check_access
+from emulator.vendors.databricks.management.shapes import kept_of, shape_endpoint
+from emulator.vendors.databricks.management.stored_endpoint import Kept, Update, deploy
+from emulator.vendors.databricks.profile import DatabricksService
+from emulator.vendors.databricks.request import read_body
+
+_TOLD = (
+    "ai_gateway", "budget_policy_id", "description", "email_notifications", "rate_limits", "route_optimized", "tags",
+    "telemetry_config",
+)  # fmt: skip
+_MOST_ENDPOINTS = 1000  # of a workspace, the preconfigured ones apart; "Model Serving limits and regions"
+Alter = Callable[[Kept, Found], Kept]
+
+
+def create_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+    """``POST /api/2.0/serving-endpoints``, and ``/pt`` for provisioned throughput."""
+    body = read_body(request, service.settings.payload_limit_bytes)
+    name = check_name(body.get("name"))
+    config = read_config(body.get("config"))
+    told: Object = {key: body[key] for key in _TOLD if body.get(key) is not None}
+    told |= {"tags": sort_tags(read_tags(told.get("tags", [])))}
+    check_gateway(told)
+
+    def make(documents: Documents) -> Write:
+        if find(name, documents, service) is not None:
+            raise conflict_refusal(f"Serving endpoint with name {name} already exists", "RESOURCE_ALREADY_EXISTS")
+        _check_room(documents)
+        now = service.clock.now()
+        kept = Kept(
+            name=name,
+            id=draw_hex(request.key, "endpoint"),
+            creator=user_of(request),
+            created=now,
+            updated=now,
+            pending=_plan_update(config, service),
+            told=told,
+        )
+        check_tokens(told, deploy(kept, None))
+        return _write_endpoint(kept, request, service)
+
+    return Change(make)
+
+
+def _check_room(documents: Documents) -> None:
+    made = sum(isinstance(document, dict) and not document.get("deleted") for document in documents.values())
+    if made >= _MOST_ENDPOINTS:
+        text = f"The workspace has reached its limit of {_MOST_ENDPOINTS} serving endpoints."  # unverified
+        raise refusal(text, code="RESOURCE_LIMIT_EXCEEDED")
+
+
+def delete_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+    """``DELETE /api/2.0/serving-endpoints/{name}``."""
+    name = request.params["name"]
+
+    def make(documents: Documents) -> Write:
+        found = _find(name, documents, service)
+        kept = kept_of(found, service)
+        if not kept.id:
+            raise _refuse_preconfigured(name)
+        check_access(kept, request.principal, "CAN_MANAGE")
+        gone = kept.but(deleted=True).to_json() if name in service.deployments else None
+        return Write(answer_json({}, request, service.settings), name, gone)
+
+    return Change(make)
+
+
+def update_config(request: WireRequest, service: DatabricksService) -> Change:
+    """``PUT /api/2.0/serving-endpoints/{name}/config``: what serves goes on until the new config is ready."""
+    return _change_config(request, service, read_body(request, service.settings.payload_limit_bytes))
+
+
+def update_provisioned(request: WireRequest, service: DatabricksService) -> Change:
+    """``PUT /api/2.0/serving-endpoints/pt/{name}/config``."""
+    body = read_body(request, service.settings.payload_limit_bytes)
+    return _change_config(request, service, body.get("config"))
+
+
+def _change_config(request: WireRequest, service: DatabricksService, given: JSON) -> Change:
+    def alter(kept: Kept, found: Found) -> Kept:
+        config = read_config(given)
+        _check_idle(kept, "updating its config")
+        if kept.config and is_external(kept.config) != is_external(config):
+            raise invalid("External models cannot be added to or removed from an endpoint.", "served_entities")
+        return kept.but(pending=_plan_update(config, service), stopped=False)
+
+    return change(request, service, alter)
+
+
+def stop_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+    """``POST /api/2.0/serving-endpoints/{name}/config:stop``: of custom models only."""
+
+    def alter(kept: Kept, found: Found) -> Kept:
+        if not is_custom(found.deployment):
+            raise invalid("Only endpoints that serve custom models can be stopped.")
+        _check_idle(kept, "stopping it")
+        return kept.but(stopped=True, up=False)
+
+    return change(request, service, alter)
+
+
+def start_endpoint(request: WireRequest, service: DatabricksService) -> Change:
+    """``POST /api/2.0/serving-endpoints/{name}/config:start``: a new version of the config it had."""
+
+    def alter(kept: Kept, found: Found) -> Kept:
+        if not kept.stopped:
+            raise invalid(f"Endpoint {kept.name} is not stopped.")
+        return kept.but(stopped=False, pending=_plan_update(kept.config, service))
+
+    return change(request, service, alter)
+
+
+def change(
+    request: WireRequest,
+    service: DatabricksService,
+    alter: Alter,
+    show: Callable[[Kept], JSON] | None = None,
+    *,
+    preconfigured: bool = False,
+) -> Change:
+    """A change of one endpoint that exists.
+
+    Args:
+        show: what is answered; absent: the endpoint in full.
+        preconfigured: the endpoints that every workspace comes with may be changed this way too.
+    """
+
+    def make(documents: Documents) -> Write:
+        found = _find(request.params["name"], documents, service)
+        before = kept_of(found, service)
+        if not before.id and not preconfigured:
+            raise _refuse_preconfigured(before.name)
+        check_access(before, request.principal, "CAN_MANAGE")
+        kept = alter(before, found).but(updated=service.clock.now())
+        return _write_endpoint(kept, request, service, show)
+
+    return Change(make)
+
+
+def _write_endpoint(
+    kept: Kept, request: WireRequest, service: DatabricksService, show: Callable[[Kept], JSON] | None = None
+) -> Write:
+    shape = show(kept) if show is not None else shape_endpoint(open_kept(kept, service), request, service, full=True)
+    return Write(answer_json(shape, request, service.settings), kept.name, kept.to_json())
+
+
+def read_tags(given: JSON) -> list[Object]:
+    """Tags as the API takes them: each with a key, some with a value."""
+    if not isinstance(given, list):
+        raise invalid("'tags' must be a list.", "tags")
+    tags: list[Object] = []
+    for tag in given:
+        if not isinstance(tag, dict) or not isinstance(tag.get("key"), str) or not tag["key"]:
+            raise invalid("A tag needs a 'key'.", "tags")
+        tags.append({"key": tag["key"], "value": str(tag.get("value") or "")})
+    return tags
+
+
+def sort_tags(tags: list[Object]) -> list[Object]:
+    """One tag of each key, the last, in the order of their keys."""
+    by_key = {str(tag["key"]): tag for tag in tags}
+    return [by_key[key] for key in sorted(by_key)]
+
+
+def _plan_update(config: Object, service: DatabricksService) -> Update:
+    """Where waits cost nothing, none is made."""
+    now, settings = service.clock.now(), service.settings
+    waits = service.clock.to_client(settings.cold_start_s) > 0
+    entities = config["served_entities"]
+    models = [e.get("entity_name") for e in entities if isinstance(e, dict)] if isinstance(entities, list) else []
+    fails = any(model in settings.failing_models for model in models)
+    return Update(config=config, since=now, until=now + settings.cold_start_s * waits, fails=fails)
+
+
+def _check_idle(kept: Kept, doing: str) -> None:
+    if kept.updating:
+        text = f"Endpoint {kept.name} is currently updating. Wait for the update to complete before {doing}."
+        raise conflict_refusal(text, "RESOURCE_CONFLICT")
+
+
+def conflict_refusal(text: str, code: str) -> EmulatedError:
+    """409."""
+    return EmulatedError(ErrorKind.INVALID_PARAMETER, text, status=409, details={"error_code": code})
+
+
+def _find(name: str, documents: Documents, service: DatabricksService) -> Found:
+    """Source for the text: the fake server of databricks-cli."""
+    found = find(name, documents, service)
+    if found is None:
+        raise missing_refusal(f"Serving endpoint with name {name} not found")
+    return found
+
+
+def _refuse_preconfigured(name: str) -> EmulatedError:
+    text = f"User does not have permission 'Manage' on Endpoint {name}"  # wording unverified
+    return EmulatedError(ErrorKind.FORBIDDEN, text)

@@ -1,0 +1,96 @@
+"""What the management API says of one endpoint beside its description: its interface, its logs.
+
+Source: databricks-sdk, ``service/serving.py``; texts of logs are unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import Object, as_array, as_object
+from emulator.core.units import date_of
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.headers import answer_json
+from emulator.vendors.databricks.management.config import CHUNK, sized_family
+from emulator.vendors.databricks.management.lookup import find_managed, missing_refusal
+from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.management.stored_endpoint import Kept
+from emulator.vendors.databricks.profile import DatabricksService
+
+
+def show_openapi(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/serving-endpoints/{name}/openapi``, of an endpoint that is ready."""
+    found = find_managed(request, service)
+    deployment = found.deployment
+    if deployment.state != "ready":
+        raise refusal(f"Endpoint {deployment.name} is not ready.", code="INVALID_PARAMETER_VALUE")
+    paths: Object = {
+        f"/served-models/{name}/invocations": {
+            "post": {
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {"200": {"description": "Successful operation"}},
+            }
+        }
+        for name in found.habits.entities
+    }
+    body: Object = {"openapi": "3.1.0", "info": {"title": deployment.name, "version": "1"}, "paths": paths}
+    return answer_json(body, request, service.settings)
+
+
+def show_logs(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/logs``."""
+    kept = _find_kept(request, service)
+    server = [
+        "[INFO] Starting gunicorn 21.2.0",
+        "[INFO] Listening at: http://0.0.0.0:8080 (1)",
+        "[INFO] Application startup complete.",
+    ]
+    return answer_json({"logs": _write(kept.updated, server if kept.up else [])}, request, service.settings)
+
+
+def show_build_logs(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/serving-endpoints/{name}/served-models/{served}/build-logs``."""
+    kept = _find_kept(request, service)
+    lines = [*_build(kept, request.params["served"])]
+    return answer_json({"logs": _write(kept.created, lines)}, request, service.settings)
+
+
+def _build(kept: Kept, served: str) -> Iterator[str]:
+    yield f"Building the environment of {served}"
+    yield "Step 1/3: Collecting the model's dependencies"
+    yield "Step 2/3: Installing packages"
+    if kept.failed:
+        yield "ERROR: The model could not be deployed."
+    elif not kept.updating:
+        yield "Step 3/3: Pushing the image"
+        yield "The environment is ready."
+
+
+def _find_kept(request: WireRequest, service: DatabricksService) -> Kept:
+    """The endpoint of a served entity, in the config that serves or is to serve."""
+    kept = kept_of(find_managed(request, service), service)
+    served = request.params["served"]
+    configs = [kept.config, kept.pending.config if kept.pending else {}]
+    entities = [as_object(entity) for config in configs for entity in as_array(config.get("served_entities", []))]
+    if served not in [entity["name"] for entity in entities]:
+        raise missing_refusal(f"Served entity with name '{served}' does not exist.")
+    return kept
+
+
+def _write(since: float, lines: list[str]) -> str:
+    """One line a second."""
+    times = (date_of(since + number).strftime("%Y-%m-%d %H:%M:%S") for number in range(len(lines)))
+    return "".join(f"[{time}] {line}\n" for time, line in zip(times, lines, strict=True))
+
+
+def show_optimization(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/serving-endpoints/get-model-optimization-info/{model}/{version}``.
+
+    Source: docs.databricks.com, "Provisioned throughput Foundation Model APIs".
+    """
+    family = sized_family(request.params["model"])
+    body: Object = {"optimizable": family is not None}
+    if family is not None:
+        body |= {"model_type": family, "throughput_chunk_size": CHUNK}
+    return answer_json(body, request, service.settings)

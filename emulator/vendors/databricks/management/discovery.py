@@ -1,0 +1,54 @@
+"""What clients ask before anything else: where to log in, and who they are.
+
+Sources: databricks-sdk (``config.py``, ``oauth.py``).
+"""
+
+from __future__ import annotations
+
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import Object
+from emulator.core.rng import derive, draw_hex, draw_uuid
+from emulator.vendors.databricks.headers import answer_json
+from emulator.vendors.databricks.profile import DatabricksService
+
+KEY = derive("databricks", "workspace")
+
+
+def show_config(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /.well-known/databricks-config``: every client's first question."""
+    body: Object = {
+        "oidc_endpoint": f"{request.base_url}/oidc",
+        "account_id": draw_uuid(KEY, "account"),
+        "workspace_id": service.settings.workspace_id,
+        "cloud": service.settings.cloud,
+    }
+    return answer_json(body, request, service.settings)
+
+
+def show_oidc(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /oidc/.well-known/oauth-authorization-server``."""
+    base = f"{request.base_url}/oidc"
+    body: Object = {
+        "authorization_endpoint": f"{base}/v1/authorize",
+        "token_endpoint": f"{base}/v1/token",
+    }
+    return answer_json(body, request, service.settings)
+
+
+def show_me(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/preview/scim/v2/Me``."""
+    user = user_of(request)
+    body: Object = {
+        "id": str(int(draw_hex(KEY, "user", request.principal, digits=13), 16)),
+        "userName": user,
+        "displayName": request.principal,
+        "active": True,
+        "emails": [{"value": user, "primary": True, "type": "work"}],
+        "groups": [],
+    }
+    return answer_json(body, request, service.settings)
+
+
+def user_of(request: WireRequest) -> str:
+    """The mail address of whoever asks."""
+    return request.principal if "@" in request.principal else f"{request.principal}@example.com"

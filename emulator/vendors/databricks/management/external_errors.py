@@ -1,0 +1,53 @@
+"""Errors of external models, as the provider words them and Databricks passes them on.
+
+Source: public traces; often the whole stands as text in Databricks' own envelope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
+from emulator.core.json import JSON, Object, dump_text
+from emulator.vendors.databricks.management.lookup import find
+from emulator.vendors.databricks.profile import DatabricksService
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+# Kinds that an external model's provider words: its type of error, and its text.
+_PROVIDERS_OWN: Mapping[ErrorKind, tuple[str, str]] = MappingProxyType(
+    {
+        ErrorKind.RATE_LIMITED: ("rate_limit_error", "Rate limit reached for requests"),
+        ErrorKind.OVERLOADED: ("server_error", "The server is currently overloaded with other requests."),
+        ErrorKind.TIMEOUT: ("server_error", "Request timed out."),
+        ErrorKind.INTERNAL: ("server_error", "The server had an error while processing your request."),
+        ErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "This model's maximum context length is exceeded."),
+    }
+)
+
+
+def word_external(
+    error: EmulatedError, name: str, request: WireRequest, service: DatabricksService, code: JSON
+) -> Object | None:
+    """What the provider of an external model says, if it is the one to say it."""
+    provider = _find_provider(error, name, request, service)
+    return _word(error, provider, service.settings, code) if provider else None
+
+
+def _find_provider(error: EmulatedError, name: str, request: WireRequest, service: DatabricksService) -> str:
+    """Whose external model has failed, if one has; what Databricks itself refuses is its own."""
+    if error.kind not in _PROVIDERS_OWN or "unit" in error.details:
+        return ""
+    found = find(name, request.documents, service)
+    if found is None or found.deployment.mode != "external":
+        return ""
+    return str(found.habits.traits.get("provider") or "openai")
+
+
+def _word(error: EmulatedError, provider: str, settings: DatabricksSettings, code: JSON) -> Object:
+    """What a provider said, passed on; its words are those of OpenAI (unverified for others)."""
+    kind, text = _PROVIDERS_OWN[error.kind]
+    inner: Object = {"message": error.message or text, "type": kind, "param": error.param, "code": None}
+    body: Object = {"error": f"Received error from {provider}", "external_model_message": {"error": inner}}
+    return {"error_code": code, "message": dump_text(body)} if settings.external_errors == "wrapped" else body

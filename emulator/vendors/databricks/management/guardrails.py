@@ -1,0 +1,125 @@
+"""What the AI gateway's guardrails find in a text, and how it says so.
+
+Sources: databricks-sdk (``AiGatewayGuardrails``), an inference-table row of August 2026 for the finding of an input,
+and public notes on the gateway. What counts as unsafe or as a topic is a rule of thumb here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.json import JSON, Object, dump_text
+from emulator.core.requests import Message
+
+_PERSONAL: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "EMAIL_ADDRESS": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"),
+        "CREDIT_CARD": re.compile(r"\b(?:\d{4}[ -]?){3}\d{4}\b"),
+        "US_SSN": re.compile(r"\b\d{3}-\d{2}-\d{4}\b"),
+        "IP_ADDRESS": re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"),
+        "PHONE_NUMBER": re.compile(r"(?<!\w)\+?\d{1,3}?[ .-]?\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b"),
+    }
+)
+_UNSAFE: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "violence": re.compile(r"\b(?:kill|murder|bomb|massacre)", re.IGNORECASE),
+        "self_harm": re.compile(r"\b(?:suicide|self[- ]harm)", re.IGNORECASE),
+        "hate": re.compile(r"\b(?:racial slur|ethnic cleansing)", re.IGNORECASE),
+    }
+)
+
+
+@record(frozen=True, slots=True, eq=False)
+class Guard:
+    """The guardrails of one side, input or output.
+
+    Fields:
+        keywords: none may occur. topics: one must, if there are any.
+        personal: ``BLOCK``, ``MASK`` or ``NONE``: what becomes of texts with personal data.
+        safety: unsafe texts are refused.
+    """
+
+    keywords: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    personal: str = "NONE"
+    safety: bool = False
+
+    def find(self, texts: Sequence[str]) -> Object | None:
+        """What is wrong with texts that are to be refused."""
+        whole = "\n".join(texts)
+        lower = whole.lower()
+        categories: Object = {name: True for name, pattern in _UNSAFE.items() if self.safety and pattern.search(whole)}
+        keyword = next((word for word in self.keywords if word.lower() in lower), None)
+        off_topic = bool(self.topics) and not any(_speaks_of(topic, lower) for topic in self.topics)
+        personal = self.personal == "BLOCK" and mask(whole) != whole
+        if not (categories or keyword or off_topic or personal):
+            return None
+        finding: Object = {
+            "flagged": bool(categories or keyword or off_topic),
+            "categories": categories or None,
+            "category_scores": {name: 0.99 for name in categories} or None,
+            "pii_detection": personal,
+        }
+        if keyword:
+            finding["invalid_keywords"] = True
+        if off_topic:
+            finding["off_topic"] = True
+        return finding
+
+
+def read_guard(given: JSON) -> Guard:
+    """One side's guardrails as the API takes them; what does not fit is not there."""
+    if not isinstance(given, dict):
+        return Guard()
+    personal = given.get("pii")
+    return Guard(
+        keywords=_texts(given.get("invalid_keywords")),
+        topics=_texts(given.get("valid_topics")),
+        personal=str(personal.get("behavior", "NONE")) if isinstance(personal, dict) else "NONE",
+        safety=given.get("safety") is True,
+    )
+
+
+def mask(text: str) -> str:
+    """The text with a placeholder for each piece of personal data."""
+    for name, pattern in _PERSONAL.items():
+        text = pattern.sub(f"<{name}>", text)
+    return text
+
+
+def check_input(guard: Guard, messages: Sequence[Message]) -> None:
+    """Refuse what the guard finds in a conversation.
+
+    Raises:
+        EmulatedError: with the finding as JSON in the message.
+    """
+    finding = guard.find([message.text for message in messages if message.role == "user"])
+    if finding is None:
+        return
+    if finding["pii_detection"]:
+        finding["anonymized_input"] = [{"role": m.role, "content": mask(m.text)} for m in messages]
+    raise guardrail_refusal("input", finding, 0)
+
+
+def guardrail_refusal(side: str, finding: Object, prompt_tokens: int) -> EmulatedError:
+    """A 400 whose message is JSON."""
+    body: Object = {
+        "usage": {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens},
+        f"{side}_guardrail": [finding],
+        "finishReason": f"{side}_guardrail_triggered",
+    }
+    return EmulatedError(ErrorKind.CONTENT_FILTER, dump_text(body))
+
+
+def _texts(given: JSON) -> tuple[str, ...]:
+    return tuple(text for text in given if isinstance(text, str) and text) if isinstance(given, list) else ()
+
+
+def _speaks_of(topic: str, lower: str) -> bool:
+    """A word of the topic, or what it begins with, occurs."""
+    words = [word[:-1] if word.endswith("s") else word for word in re.findall(r"\w{3,}", topic.lower())]
+    return any(word in lower for word in words or [topic.lower()])

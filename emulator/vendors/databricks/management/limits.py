@@ -1,0 +1,136 @@
+"""Rate limits as quotas: those of pay-per-token endpoints, and those that the management API was told of.
+
+Sources: databricks-sdk (``AiGatewayRateLimit``, ``RateLimit``); docs.databricks.com, "Configure AI Gateway" and, for
+the limits that a workspace has without being told, "Model Serving limits and regions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from emulator.core.errors import EmulatedError
+from emulator.core.json import JSON, Object, as_integer
+from emulator.core.quota import Per, Quota, Unit
+from emulator.core.requests import Deployment
+from emulator.vendors.databricks.decoder import refusal
+
+_NAMED = ("user_group", "service_principal")  # which one, ``principal`` says
+_KEYS = ("endpoint", "user", *_NAMED)
+_MINUTE, _HOUR = 60.0, 3600.0  # seconds
+# What the catalogue calls a limit: what it counts, in which time.
+_PRESETS: tuple[tuple[str, Unit, float], ...] = (
+    ("itpm", "input_tokens", _MINUTE), ("otpm", "output_tokens", _MINUTE), ("qph", "requests", _HOUR),
+    ("qps", "requests", 1.0),
+)  # fmt: skip
+# Of each unit: the phrase of the observed 429, the documented letters and name, the usual window and (Enterprise tier)
+# limit. A window gives its letter or its word: of requests a second and an hour, of tokens a minute are documented.
+_UNITS: Mapping[str, tuple[str, str, str, int, int]] = {
+    "requests": ("QP{letter}", "QP{letter}", "queries_per_{word}", 1, 200),
+    "input_tokens": ("input tokens per {word}", "ITP{letter}", "input_tokens_per_{word}", 60, 200_000),
+    "output_tokens": ("output tokens per {word}", "OTP{letter}", "output_tokens_per_{word}", 60, 10_000),
+    "tokens": ("", "TP{letter}", "tokens_per_{word}", 60, 200_000),  # the older phrase; no documented name
+}
+_WINDOWS: Mapping[JSON, tuple[str, str]] = {
+    1: ("S", "second"), 60: ("M", "minute"), 3600: ("H", "hour"), 86_400: ("D", "day"),
+}  # fmt: skip
+_WORKSPACE = Quota(name="workspace/qps", unit="requests", amount=200, window=1.0)
+_MOST, _MOST_GROUPS = 20, 5  # rules of an endpoint, and those of them for groups of users
+
+
+def name_limit(error: EmulatedError) -> tuple[str, str, str, int]:
+    """Phrase, letters, name and usual amount; of a window that has no name only what the unit is."""
+    phrase, letters, kind, window, amount = _UNITS.get(error.limit or "requests", _UNITS["requests"])
+    named = _WINDOWS.get(error.details.get("window", window))
+    if named is None:
+        unit = kind.partition("_per_")[0]
+        return "", unit.replace("_", " "), unit, amount
+    phrase, letters, kind = (text.format(letter=named[0], word=named[1]) for text in (phrase, letters, kind))
+    return phrase, letters, kind, amount
+
+
+def check_limits(told: Mapping[str, JSON]) -> None:
+    """Refuse rules that cannot be.
+
+    Raises:
+        EmulatedError: the first of them.
+    """
+    rules = [*list_rules(told)]
+    if len(rules) > _MOST:
+        raise _invalid(f"An endpoint may have at most {_MOST} rate limits.")
+    if sum(rule.get("key") == "user_group" for rule in rules) > _MOST_GROUPS:
+        raise _invalid(f"An endpoint may have at most {_MOST_GROUPS} rate limits for groups of users.")
+    for rule in rules:
+        _check_rule(rule)
+
+
+def list_rules(told: Mapping[str, JSON]) -> Iterator[Object]:
+    """The rules of the AI gateway, and the older ones."""
+    gateway = told.get("ai_gateway")
+    for holder in (gateway if isinstance(gateway, dict) else {}, told):
+        listed = holder.get("rate_limits", [])
+        if not isinstance(listed, list) or not all(isinstance(rule, dict) for rule in listed):
+            raise _invalid("'rate_limits' must be a list of rules.")
+        yield from (rule for rule in listed if isinstance(rule, dict))
+
+
+def list_presets(deployment: Deployment, tier: str) -> tuple[Quota, ...]:
+    """The limits of a workspace's tier for a pay-per-token endpoint, and the one that all endpoints share.
+
+    Args:
+        tier: ``none``, ``enterprise``, or ``raised``: the same with what came later in its place.
+    """
+    if tier == "none":
+        return ()
+    if deployment.mode != "pay_per_token":
+        return (_WORKSPACE,)
+    tiers = deployment.traits.get("limits")
+    tiers = tiers if isinstance(tiers, dict) else {}
+    limits = tiers.get(tier) or tiers.get("enterprise")
+    amounts = limits if isinstance(limits, dict) else {}
+    own = (
+        Quota(name=f"{deployment.name}/{name}", unit=unit, amount=as_integer(amounts[name]), window=window)
+        for name, unit, window in _PRESETS
+        if name in amounts
+    )
+    return (*own, _WORKSPACE)
+
+
+def list_quotas(name: str, told: Mapping[str, JSON], principal: str) -> tuple[Quota, ...]:
+    """What the calls of a principal to an endpoint are charged to.
+
+    A rule for one user, group or service principal covers who has its name: there is no directory of groups.
+    """
+    if not told.get("ai_gateway") and not told.get("rate_limits"):
+        return ()
+    return tuple(quota for rule in list_rules(told) for quota in _to_quotas(name, rule, principal))
+
+
+def _to_quotas(name: str, rule: Mapping[str, JSON], principal: str) -> Iterator[Quota]:
+    whom = rule.get("principal")
+    if isinstance(whom, str) and whom.partition("@")[0] != principal.partition("@")[0]:
+        return
+    per: Per = "deployment" if rule["key"] == "endpoint" else "principal"
+    units: tuple[tuple[str, Unit], ...] = (("calls", "requests"), ("tokens", "tokens"))
+    for field, unit in units:
+        amount = rule.get(field)
+        if isinstance(amount, int):
+            label = f"{name}/{rule['key']}/{whom or ''}/{unit}/{amount}"
+            yield Quota(name=label, unit=unit, amount=amount, window=_MINUTE, strategy="sliding", per=per)
+
+
+def _check_rule(rule: Mapping[str, JSON]) -> None:
+    if rule.get("key") not in _KEYS:
+        raise _invalid(f"Rate limit key '{rule.get('key')}' is not supported.")
+    if rule["key"] in _NAMED and not isinstance(rule.get("principal"), str):
+        raise _invalid(f"A rate limit for a {rule['key']} needs a 'principal'.")
+    if rule.get("renewal_period") != "minute":
+        raise _invalid(f"Rate limit renewal period '{rule.get('renewal_period')}' is not supported.")
+    amounts = [rule[name] for name in ("calls", "tokens") if rule.get(name) is not None]
+    if not amounts:
+        raise _invalid("A rate limit needs 'calls' or 'tokens'.")
+    if not all(isinstance(amount, int) and not isinstance(amount, bool) and amount >= 0 for amount in amounts):
+        raise _invalid("A rate limit must be a whole number, 0 or more.")
+
+
+def _invalid(text: str) -> EmulatedError:
+    return refusal(text, "rate_limits", code="INVALID_PARAMETER_VALUE")

@@ -1,0 +1,78 @@
+"""The endpoints of a workspace as a request finds them: the scenario's and the catalogue's, with every change since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
+from emulator.core.json import JSON
+from emulator.core.requests import Deployment
+from emulator.vendors.databricks.management.permission_levels import check_access, level_of
+from emulator.vendors.databricks.management.stored_endpoint import Kept, deploy, deploy_entities
+from emulator.vendors.databricks.profile import DatabricksService, Habits, prepare
+
+Documents = Mapping[str, JSON]
+
+
+@record(frozen=True, slots=True, eq=False)
+class Found:
+    """One endpoint; ``kept`` is ``None`` while nobody has changed it."""
+
+    deployment: Deployment
+    habits: Habits
+    kept: Kept | None = None
+
+
+def find(name: str, documents: Documents, service: DatabricksService) -> Found | None:
+    """The endpoint of that name, if there is one."""
+    base = service.deployments.get(name)
+    document = documents.get(name)
+    if document is None:
+        return None if base is None or base.state == "retired" else Found(base, service.habits[name])
+    kept = Kept.model_validate(document).settle(service.clock.now())
+    return None if kept.deleted else open_kept(kept, service)
+
+
+def open_kept(kept: Kept, service: DatabricksService) -> Found:
+    """What an endpoint is, from what is kept of it."""
+    deployment = deploy(kept, service.deployments.get(kept.name))
+    habits = prepare(deployment, service.settings)
+    several = deploy_entities(kept) if len(habits.entities) > 1 else {}
+    behind = {entity: prepare(one, service.settings) for entity, one in several.items()}
+    return Found(deployment, replace(habits, behind=behind), kept)
+
+
+def list_all(documents: Documents, service: DatabricksService) -> Iterator[Found]:
+    """Every endpoint, those that were made by the API last."""
+    for name in dict.fromkeys([*service.deployments, *documents]):
+        found = find(name, documents, service)
+        if found is not None:
+            yield found
+
+
+def list_seen(request: WireRequest, service: DatabricksService) -> Iterator[Found]:
+    """Those that whoever asks may see."""
+    every = list_all(request.documents, service)
+    return (found for found in every if level_of(found.kept, request.principal) is not None)
+
+
+def find_managed(request: WireRequest, service: DatabricksService) -> Found:
+    """The endpoint a management path names.
+
+    Raises:
+        EmulatedError: there is none, or it is not to be seen.
+    """
+    name = request.params["name"]
+    found = find(name, request.documents, service)
+    if found is None:
+        raise missing_refusal(f"Endpoint with name '{name}' does not exist.")  # databricks-demos/dbdemos issue 220
+    check_access(found.kept, request.principal, "CAN_VIEW")
+    return found
+
+
+def missing_refusal(text: str) -> EmulatedError:
+    """404, as the management API says it."""
+    return EmulatedError(ErrorKind.NOT_FOUND, text, details={"error_code": "RESOURCE_DOES_NOT_EXIST"})

@@ -1,0 +1,109 @@
+"""Who may use an endpoint.
+
+Source: databricks-sdk, ``service/serving.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import JSON, Object
+from emulator.core.vendor import Change, Write
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.headers import answer_json
+from emulator.vendors.databricks.management.config import invalid
+from emulator.vendors.databricks.management.lookup import Documents, list_all
+from emulator.vendors.databricks.management.permission_levels import LEVELS, WHO, check_access
+from emulator.vendors.databricks.management.shapes import kept_of
+from emulator.vendors.databricks.management.stored_endpoint import Kept
+from emulator.vendors.databricks.profile import DatabricksService
+from emulator.vendors.databricks.request import read_body
+
+_LEVELS = (
+    ("CAN_VIEW", "Can view the serving endpoint"),
+    ("CAN_QUERY", "Can query the serving endpoint"),
+    ("CAN_MANAGE", "Can manage the serving endpoint"),
+)
+
+
+def show_permissions(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/permissions/serving-endpoints/{id}``."""
+    kept = _find(request, request.documents, service)
+    check_access(kept, request.principal, "CAN_VIEW")
+    return answer_json(_shape_access(kept), request, service.settings)
+
+
+def set_permissions(request: WireRequest, service: DatabricksService) -> Change:
+    """``PUT /api/2.0/permissions/serving-endpoints/{id}``: these and no others."""
+    return _change(request, service, lambda before, given: given)
+
+
+def update_permissions(request: WireRequest, service: DatabricksService) -> Change:
+    """``PATCH /api/2.0/permissions/serving-endpoints/{id}``: these, and the others as they were."""
+    return _change(request, service, lambda before, given: {**before, **given})
+
+
+def show_permission_levels(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``GET /api/2.0/permissions/serving-endpoints/{id}/permissionLevels``."""
+    _find(request, request.documents, service)
+    levels: list[JSON] = [{"permission_level": level, "description": text} for level, text in _LEVELS]
+    return answer_json({"permission_levels": levels}, request, service.settings)
+
+
+Grants = Mapping[str, Object]
+
+
+def _change(request: WireRequest, service: DatabricksService, merge: Callable[[Grants, Grants], Grants]) -> Change:
+    listed = read_body(request, service.settings.payload_limit_bytes).get("access_control_list") or []
+    given = _by_owner(_read_grants(listed))
+
+    def make(documents: Documents) -> Write:
+        before = _find(request, documents, service)
+        check_access(before, request.principal, "CAN_MANAGE")
+        kept = before.but(access=tuple(merge(_by_owner(before.access), given).values()))
+        return Write(answer_json(_shape_access(kept), request, service.settings), kept.name, kept.to_json())
+
+    return Change(make)
+
+
+def _read_grants(listed: JSON) -> tuple[Object, ...]:
+    if not isinstance(listed, list):
+        raise invalid("'access_control_list' must be a list.", "access_control_list")
+    grants = tuple(grant for grant in listed if isinstance(grant, dict))
+    for grant in grants:
+        if not any(grant.get(who) for who in WHO):
+            raise invalid("A user, a group or a service principal is required.", "access_control_list")
+        if grant.get("permission_level") not in LEVELS:
+            text = f"Permission level '{grant.get('permission_level')}' is not supported."
+            raise invalid(text, "access_control_list")
+    return grants
+
+
+def _by_owner(grants: tuple[Object, ...]) -> Grants:
+    return {"/".join(str(grant.get(who, "")) for who in WHO): grant for grant in grants}
+
+
+def _shape_access(kept: Kept) -> Object:
+    """The creator may do everything, whatever else is said."""
+    owner: Object = {"user_name": kept.creator, "permission_level": "CAN_MANAGE"}
+    return {
+        "object_id": f"/serving-endpoints/{kept.id}",
+        "object_type": "serving-endpoint",
+        "access_control_list": [_shape_grant(grant) for grant in _by_owner((*kept.access, owner)).values()],
+    }
+
+
+def _shape_grant(grant: Mapping[str, JSON]) -> Object:
+    who: Object = {name: grant[name] for name in WHO if grant.get(name)}
+    return {**who, "all_permissions": [{"permission_level": grant["permission_level"], "inherited": False}]}
+
+
+def _find(request: WireRequest, documents: Documents, service: DatabricksService) -> Kept:
+    """The endpoint of an id; preconfigured ones have none."""
+    wanted = request.params["id"]
+    every = (kept_of(found, service) for found in list_all(documents, service))
+    found = next((kept for kept in every if kept.id and kept.id == wanted), None)
+    if found is None:
+        raise refusal(f"'{wanted}' is not a valid Inference Endpoint ID.", code="INVALID_PARAMETER_VALUE")
+    return found

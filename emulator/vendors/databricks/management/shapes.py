@@ -1,0 +1,258 @@
+"""How the management API shows an endpoint.
+
+Sources: databricks-sdk (``service/serving.py``), a public capture of a real listing of endpoints, and the fake
+server of databricks-cli.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.core.http import WireRequest
+from emulator.core.json import JSON, Object, as_array, as_object, dump_text
+from emulator.core.requests import Deployment
+from emulator.core.rng import draw_hex
+from emulator.vendors.databricks.families import is_agent, is_custom
+from emulator.vendors.databricks.management.discovery import KEY
+from emulator.vendors.databricks.management.lookup import Found
+from emulator.vendors.databricks.management.permission_levels import level_of
+from emulator.vendors.databricks.management.stored_endpoint import FOUNDATION, Kept
+from emulator.vendors.databricks.models import PRECONFIGURED_AT
+from emulator.vendors.databricks.profile import DatabricksService, Habits
+
+_CREATOR = "user@example.com"
+_SUMMARY = ("name", "entity_name", "entity_version", "external_model", "type", "foundation_model")
+_OF_A_LIST = ("description", "tags", "ai_gateway", "budget_policy_id", "telemetry_config")
+_DOCS = "https://docs.databricks.com/machine-learning/foundation-model-apis/supported-models.html"
+
+
+def shape_endpoint(found: Found, request: WireRequest, service: DatabricksService, *, full: bool) -> Object:
+    """One endpoint, in full or as a listing has it."""
+    kept, habits, deployment = kept_of(found, service), found.habits, found.deployment
+    shape: Object = {
+        "name": kept.name,
+        "creation_timestamp": _milliseconds(kept.created),
+        "last_updated_timestamp": _milliseconds(kept.updated),
+        "state": _shape_state(kept, deployment),
+    }
+    if kept.config or not kept.pending:
+        shape["config"] = _shape_config(kept, habits, full=full)
+    if kept.pending is not None and full:
+        shape["pending_config"] = _shape_pending(kept, deployment)
+    if kept.id:
+        shape |= {"id": kept.id, "creator": kept.creator, "tags": []}
+    told = {name: value for name, value in kept.told.items() if full or name in _OF_A_LIST}
+    shape |= {
+        **({} if is_custom(deployment) else {"task": task_of(habits)}),
+        "description": "",
+        "permission_level": level_of(found.kept, request.principal),
+        **told,
+    }
+    if kind := _endpoint_type(deployment):
+        shape["endpoint_type"] = kind
+    if kept.id:
+        shape |= {"creator_display_name": kept.creator.partition("@")[0], "creator_kind": "User"}
+    shape["capabilities"] = _shape_capabilities(habits)
+    if full:
+        shape["route_optimized"] = bool(told.get("route_optimized"))
+        if told.get("route_optimized"):
+            shape |= _shape_data_plane(kept, f"{request.base_url}/{service.settings.workspace_id}")
+    return shape
+
+
+def kept_of(found: Found, service: DatabricksService) -> Kept:
+    """What is kept of an endpoint, or what would be if it were changed now."""
+    if found.kept is not None:
+        return found.kept
+    deployment = found.deployment
+    preconfigured = deployment.mode == "pay_per_token"
+    created = PRECONFIGURED_AT if preconfigured else service.started
+    entities: list[JSON] = [_describe_entity(found.habits, name) for name in found.habits.entities]
+    gateway = deployment.traits.get("ai_gateway")
+    return Kept(
+        name=deployment.name,
+        id="" if preconfigured else draw_hex(KEY, "endpoint", deployment.name),
+        creator="" if preconfigured else _CREATOR,
+        created=created,
+        updated=created,
+        version=1,
+        config={"served_entities": entities, "traffic_config": {"routes": _shape_routes(found.habits.entities)}},
+        up=deployment.state != "stopped",
+        stopped=deployment.state == "stopped",
+        based=True,
+        told={"ai_gateway": gateway} if gateway else {},
+    )
+
+
+def task_of(habits: Habits) -> str:
+    """``task`` as the management API names it."""
+    if is_agent(habits.deployment):
+        return "agent/v1/responses"
+    if habits.traits.get("responses_only"):
+        return "llm/v1/responses"  # unverified
+    return f"llm/v1/{habits.deployment.task}"
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
+
+
+def _endpoint_type(deployment: Deployment) -> str | None:
+    if deployment.mode == "external":
+        return "EXTERNAL_MODEL"
+    if is_custom(deployment) or is_agent(deployment):
+        return None  # the wire leaves it out
+    return "FOUNDATION_MODEL_API"
+
+
+def _shape_state(kept: Kept, deployment: Deployment) -> JSON:
+    updating = kept.updating or deployment.state == "loading"
+    update = "UPDATE_FAILED" if kept.failed else "IN_PROGRESS" if updating else "NOT_UPDATING"
+    state: Object = {"ready": "READY" if deployment.state == "ready" else "NOT_READY", "config_update": update}
+    if deployment.mode == "pay_per_token":
+        return state
+    return {**state, "suspend": "STOPPED" if deployment.state == "stopped" else "NOT_SUSPENDED"}
+
+
+def _shape_config(kept: Kept, habits: Habits, *, full: bool) -> JSON:
+    deployment = habits.deployment
+    ready = deployment.state == "ready"
+    entities = [as_object(entity) for entity in as_array(kept.config["served_entities"])]
+    if deployment.mode == "pay_per_token":
+        return {"served_entities": entities}
+    if full:
+        shapes = [_shape_entity(entity, kept, "READY" if ready else "CREATING") for entity in entities]
+    else:
+        shapes = [{name: entity[name] for name in _SUMMARY if name in entity} for entity in entities]
+    config: Object = {"served_entities": shapes, **_old_names(deployment, entities)}
+    if full:
+        rest = {name: value for name, value in kept.config.items() if name not in ("served_entities", "traffic_config")}
+        config |= {"config_version": kept.version, "traffic_config": kept.config["traffic_config"], **rest}
+    return config
+
+
+def _shape_pending(kept: Kept, deployment: Deployment) -> JSON:
+    pending = kept.pending
+    assert pending is not None
+    state = "FAILED" if kept.failed else "CREATING"
+    entities = [as_object(entity) for entity in as_array(pending.config["served_entities"])]
+    return {
+        "start_time": _milliseconds(pending.since),
+        "config_version": kept.version + 1,
+        **pending.config,
+        "served_entities": [_shape_entity(entity, kept, state) for entity in entities],
+        **_old_names(deployment, entities),
+    }
+
+
+def _shape_entity(entity: Mapping[str, JSON], kept: Kept, state: str) -> Object:
+    text = "The model could not be deployed." if state == "FAILED" else ""  # unverified
+    shape: Object = {**entity, "state": {"deployment": f"DEPLOYMENT_{state}", "deployment_state_message": text}}
+    return {"creator": kept.creator, "creation_timestamp": _milliseconds(kept.created), **shape}
+
+
+def _old_names(deployment: Deployment, entities: list[Object]) -> Object:
+    """Custom models are also listed as they were before there were other entities."""
+    if not is_custom(deployment):
+        return {}
+    names = [(entity["name"], entity["entity_name"], entity.get("entity_version", "1")) for entity in entities]
+    return {"served_models": [{"name": n, "model_name": m, "model_version": v} for n, m, v in names]}
+
+
+def _shape_routes(shares: Mapping[str, float]) -> JSON:
+    return [
+        {"served_model_name": name, "served_entity_name": name, "traffic_percentage": percentage}
+        for name, percentage in _split(shares).items()
+    ]
+
+
+def _split(shares: Mapping[str, float]) -> dict[str, int]:
+    """Whole percentages that sum to 100; the last takes what rounding leaves."""
+    total = sum(shares.values()) or 1.0
+    result = {name: round(100 * share / total) for name, share in shares.items()}
+    last = next(reversed(result))
+    return {**result, last: 100 - sum(result.values()) + result[last]}
+
+
+def _describe_entity(habits: Habits, name: str) -> Object:
+    """A served entity of the scenario or the catalogue."""
+    deployment = habits.deployment
+    entity = str(habits.traits.get("entity") or habits.style.model)
+    if deployment.mode == "external":
+        provider = str(habits.traits.get("provider") or "openai")
+        return {
+            "name": name,
+            "external_model": {"name": habits.style.model, "provider": provider, "task": task_of(habits)},
+        }
+    shape: Object = {"name": name, "entity_name": entity}
+    if deployment.mode == "pay_per_token":
+        return {**shape, "type": "FOUNDATION_MODEL", "foundation_model": _shape_foundation(habits, entity)}
+    return {**shape, "entity_version": "1"}
+
+
+def shape_foundation(entity: str) -> JSON:
+    """``foundation_model`` of a provisioned entity; ``None`` if it is none of Databricks' own."""
+    found = FOUNDATION.get(entity.lower())
+    if found is None:
+        return None
+    return {"name": entity, "display_name": _title(found.name), "docs": _DOCS, "description": ""}
+
+
+def _shape_foundation(habits: Habits, entity: str) -> JSON:
+    return {
+        "name": entity,
+        "display_name": _title(habits.deployment.name),
+        "docs": _DOCS,
+        "description": "",
+        "pricing_model": "Pay-per-token",
+        "api_types": _list_api_types(habits),
+        "ai_gateway_v2_supported": True,
+    }
+
+
+def _title(name: str) -> str:
+    return name.removeprefix("databricks-").replace("-", " ").title()
+
+
+def _list_api_types(habits: Habits) -> list[str]:
+    task = habits.deployment.task
+    if task != "chat":
+        return [f"mlflow/v1/{task}"]
+    own = {
+        "claude": ["anthropic/v1/messages", "cursor/v1/chat/completions"],
+        "gpt": ["openai/v1/responses", "codex/v1/responses"],
+        "gemini": ["gemini/v1/generateContent"],
+    }
+    return ["mlflow/v1/chat/completions", *own.get(habits.family, [])]
+
+
+def _shape_capabilities(habits: Habits) -> JSON:
+    if habits.deployment.task != "chat" or is_custom(habits.deployment):
+        return {}
+    functions, reasons = habits.traits.get("functions"), bool(habits.traits.get("reasoning"))
+    shape: Object = {
+        "function_calling": functions is None or bool(functions),
+        "openai_reasoning": reasons and habits.family in ("gpt", "gpt-oss"),
+        "anthropic_reasoning": reasons and habits.family == "claude",
+        "image_input": bool(habits.traits.get("vision")),
+        "long_context": (habits.deployment.context or 0) >= 1_000_000,
+    }
+    if habits.family == "gemini":
+        shape |= {"video_input_translation": True, "audio_input_translation": True}
+    return shape
+
+
+def _shape_data_plane(kept: Kept, prefix: str) -> Object:
+    """Where a route-optimized endpoint is queried, and what a token must be allowed for it.
+
+    Source: docs.databricks.com, "Route optimization on serving endpoints"; databricks-sdk, ``data_plane.py``.
+    """
+    url = f"{prefix}/serving-endpoints/{kept.name}/invocations"
+    details = {
+        "type": "workspace_permission",
+        "object_type": "serving-endpoints",
+        "object_path": f"/serving-endpoints/{kept.id}",
+        "actions": ["query_inference_endpoint"],
+    }
+    query: Object = {"endpoint_url": url, "authorization_details": dump_text([details])}
+    return {"endpoint_url": url, "data_plane_info": {"query_info": query}}

@@ -1,0 +1,138 @@
+"""What is kept of an endpoint that the management API has made or changed, and how it moves with time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from pydantic import BaseModel, ConfigDict
+
+from emulator.core.json import JSON, Object, as_array, as_number, as_object
+from emulator.core.requests import Deployment, Task
+from emulator.vendors.databricks.models import CATALOGUE
+
+_EARLY = 1e-6  # seconds; what is over but for the rounding of Unix time is over
+_TASKS: Mapping[str, Task] = MappingProxyType(
+    {"llm/v1/chat": "chat", "llm/v1/completions": "completions", "llm/v1/embeddings": "embeddings"}
+)
+FOUNDATION: Mapping[str, Deployment] = MappingProxyType({str(d.traits["entity"]).lower(): d for d in CATALOGUE})
+"""The models of ``system.ai``, each as its pay-per-token endpoint serves it."""
+
+
+class Update(BaseModel):
+    """A config on its way. Times are Unix seconds; ``fails``: it will not come to serve."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    config: Object
+    since: float
+    until: float
+    fails: bool = False
+
+
+class Kept(BaseModel):
+    """One endpoint.
+
+    Fields:
+        id: empty for a preconfigured one.
+        created, updated: Unix seconds.
+        version: of the config that serves, or served last; 0: none yet.
+        up: it serves; ``stopped``: it was told not to.
+        based: the config is still the one that the scenario or the catalogue gave it.
+        told: what was said of it beside its config, as the API shows it.
+        access: what each user, group or service principal may do, as the API takes it.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    name: str
+    id: str = ""
+    creator: str = ""
+    created: float
+    updated: float
+    version: int = 0
+    config: Object = {}
+    pending: Update | None = None
+    up: bool = False
+    stopped: bool = False
+    based: bool = False
+    deleted: bool = False
+    told: Object = {}
+    access: tuple[Object, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Its last update came to nothing."""
+        return self.pending is not None and self.pending.until == 0
+
+    @property
+    def updating(self) -> bool:
+        return self.pending is not None and not self.failed
+
+    def settle(self, now: float) -> Kept:
+        """The endpoint at a time: what is due by then has come to pass."""
+        pending = self.pending
+        if pending is None or self.failed or now < pending.until - _EARLY:
+            return self
+        if pending.fails:
+            return self.but(pending=pending.model_copy(update={"until": 0.0}))
+        same = self.based and pending.config == self.config
+        return self.but(
+            config=pending.config, pending=None, up=True, based=same, version=self.version + 1, updated=pending.until
+        )
+
+    def but(self, **changes: object) -> Kept:
+        return self.model_copy(update=changes)
+
+    def to_json(self) -> JSON:
+        """The document to keep."""
+        found: JSON = self.model_dump()
+        return found
+
+
+def deploy(kept: Kept, base: Deployment | None) -> Deployment:
+    """What inference makes of an endpoint; ``base``: as the scenario or the catalogue has it."""
+    state = "stopped" if kept.stopped else "ready" if kept.up else "loading"
+    if kept.based and base is not None:
+        return replace(base, state="stopped" if kept.stopped else base.state if kept.up else "loading")
+    config = kept.config or (kept.pending.config if kept.pending else {})
+    entities = [as_object(entity) for entity in as_array(config["served_entities"])]
+    deployment = deploy_entity(kept.name, entities[0])
+    shares: Object = dict(_share(config, [str(entity["name"]) for entity in entities]))
+    return replace(deployment, state=state, traits={**deployment.traits, "served_entities": shares})
+
+
+def deploy_entities(kept: Kept) -> Mapping[str, Deployment]:
+    """What stands behind an endpoint, where its own config says so."""
+    if kept.based or not kept.config:
+        return {}
+    entities = (as_object(entity) for entity in as_array(kept.config["served_entities"]))
+    return {str(entity["name"]): deploy_entity(kept.name, entity) for entity in entities}
+
+
+def _share(config: Mapping[str, JSON], names: Iterable[str]) -> Iterable[tuple[str, float]]:
+    routes = [as_object(route) for route in as_array(as_object(config["traffic_config"])["routes"])]
+    shares = {str(route["served_entity_name"]): as_number(route["traffic_percentage"]) for route in routes}
+    return [(name, shares.get(name, 0)) for name in names]
+
+
+def deploy_entity(name: str, entity: Mapping[str, JSON]) -> Deployment:
+    """An endpoint that one entity stands behind alone: an external model, one of ``system.ai``, or a custom one.
+
+    A custom model whose name speaks of an agent is one; nothing else in a config tells (unverified).
+    """
+    external = entity.get("external_model")
+    if isinstance(external, dict):
+        model = str(external["name"])
+        known = FOUNDATION.get(f"system.ai.{model}".lower())
+        traits: Mapping[str, JSON] = {"provider": external["provider"], "functions": True}
+        made = Deployment(vendor="databricks", name=name) if known is None else known
+        task = _TASKS.get(str(external["task"]), "chat")
+        return replace(made, name=name, model=model, mode="external", task=task, traits=traits)
+    model = str(entity["entity_name"])
+    found = FOUNDATION.get(model.lower())
+    if found is not None:
+        return replace(found, name=name, mode="provisioned")
+    kind = "agent" if "agent" in model.lower() else ""
+    return Deployment(vendor="databricks", name=name, mode="custom", kind=kind, traits={"entity": model})

@@ -1,0 +1,45 @@
+"""The endpoints every workspace comes with, as ``models.json`` beside this file lists them.
+
+Sources: docs.databricks.com, "Databricks-hosted foundation models" and "Model Serving limits"; where they are silent,
+litellm's model map. Version suffixes of most ``model`` values are unverified.
+
+A group of models shares its ``defaults``. Of a model, ``entity`` is its name in Unity Catalog, ``retires`` the day from
+which Databricks serves it no longer (the emulator goes on), ``limits`` its pay-per-token limits by the word that
+switches them on; what is no field of a deployment is a trait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from emulator.core.json import as_array, as_object, parse_json
+from emulator.core.requests import Deployment
+from emulator.core.vendor import VendorSettings
+
+PRECONFIGURED_AT = 1733875200  # Unix seconds
+_FIELDS = frozenset(field.name for field in fields(Deployment))
+
+
+def _read() -> Iterator[Deployment]:
+    groups = as_object(parse_json((Path(__file__).parent / "models.json").read_bytes()))
+    for group in map(as_object, groups.values()):
+        for model in as_array(group["models"]):
+            yield _make({**as_object(group["defaults"]), **as_object(model)})
+
+
+def _make(model: Mapping[str, Any]) -> Deployment:
+    """One endpoint; the file's values are the fields' own."""
+    known = {name: value for name, value in model.items() if name in _FIELDS}
+    traits = {name: value for name, value in model.items() if name not in _FIELDS}
+    return Deployment(vendor="databricks", traits=traits, **known)
+
+
+CATALOGUE = tuple(_read())
+
+
+def list_deployments(settings: VendorSettings) -> tuple[Deployment, ...]:
+    """The preconfigured pay-per-token endpoints, the retired ones of the reference among them."""
+    return CATALOGUE

@@ -1,0 +1,120 @@
+"""Claude endpoints by the Messages API, for Anthropic's own clients.
+
+Source: docs.databricks.com, "Query with the Anthropic Messages API"; that refusals take Anthropic's form is
+unverified.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, dump_json
+from emulator.core.plan import Plan
+from emulator.core.requests import ChatAsk, Sampling
+from emulator.core.vendor import Call
+from emulator.protocols.anthropic.request import (
+    check_fields,
+    read_choice,
+    read_effort,
+    read_messages,
+    read_schema,
+    read_stops,
+    read_tools,
+    refuse_sampling,
+)
+from emulator.protocols.anthropic.response import shape_message, stream_message
+from emulator.vendors.databricks.chat.shapes import count_cached
+from emulator.vendors.databricks.gateway_routes import find_native
+from emulator.vendors.databricks.headers import answer_headers, answer_json
+from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
+from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.sampling import check_output_limit, count, length_refusal, limit_output
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+
+@record(frozen=True, slots=True, eq=False)
+class MessagesCodec:
+    """Words the plan of a conversation; ``marked``: the request says what is to be cached."""
+
+    settings: DatabricksSettings
+    style: AnswerStyle
+    served: str
+    marked: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        body = shape_message(self._count(plan, request), self.style.model)
+        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        events = stream_message(self._count(plan, request), self.style.model)
+        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))
+
+    def _count(self, plan: Plan, request: WireRequest) -> Plan:
+        return count_cached(plan, self.style, request.attempt, marked=self.marked)
+
+
+def parse_messages(request: WireRequest, service: DatabricksService) -> Call:
+    """``POST …/anthropic/v1/messages``.
+
+    Raises:
+        EmulatedError: what the endpoint refuses.
+    """
+    query = find_native(request, service, "claude")
+    body = query.body
+    check_fields(body)
+    wanted = query.get_integer("max_tokens")
+    check_output_limit(query, "max_tokens", wanted)
+    if query.traits.get("fixed_sampling"):
+        refuse_sampling(body)
+    ask = _read_ask(query)
+    counts = count(query, ask)
+    context = query.deployment.context
+    if context is not None and counts[0] > context:
+        raise length_refusal(query, counts[0])
+    return Call(
+        deployment=query.deployment,
+        ask=_with_sampling(query, ask, limit_output(query, wanted, counts[0])),
+        codec=MessagesCodec(query.settings, query.habits.style, query.served, b'"cache_control"' in request.body),
+        stream=query.get("stream") is True,
+        prompt_tokens=counts,
+        repeatable=query.repeatable,
+        served=query.served,
+    )
+
+
+def count_tokens(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``POST …/anthropic/v1/messages/count_tokens``."""
+    query = find_native(request, service, "claude")
+    check_fields(query.body, counts=True)
+    (tokens,) = count(query, _read_ask(query))
+    return answer_json({"input_tokens": tokens}, request, service.settings)
+
+
+def _read_ask(query: Query) -> ChatAsk:
+    body = query.body
+    tools = read_tools(body)
+    choice, name = read_choice(body, tools)
+    schema = read_schema(body)
+    given = query.get_object("tool_choice")
+    return ChatAsk(
+        messages=read_messages(body),
+        tools=tools,
+        tool_choice=choice,
+        tool_name=name,
+        parallel=query.settings.parallel_tool_calls and not given.get("disable_parallel_tool_use"),
+        format="text" if schema is None else "json_schema",
+        schema=schema,
+        reasoning=read_effort(body),
+    )
+
+
+def _with_sampling(query: Query, ask: ChatAsk, limit: int | None) -> ChatAsk:
+    body = query.body
+    knobs: tuple[tuple[str, JSON], ...] = tuple(
+        (name, body[name]) for name in ("temperature", "top_p", "top_k") if body.get(name) is not None
+    )
+    greedy = body.get("temperature") == 0 or body.get("top_k") == 1
+    sampling = Sampling(max_tokens=limit, greedy=greedy, knobs=knobs, stop=read_stops(body))
+    return replace(ask, sampling=sampling)

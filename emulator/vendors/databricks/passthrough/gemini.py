@@ -1,0 +1,160 @@
+"""Gemini endpoints by the Gemini API, for Google's own clients.
+
+Source: docs.databricks.com, "Query with the Google Gemini API"; that refusals take Google's form and how a stream is
+framed are unverified.
+"""
+
+from __future__ import annotations
+
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import Object, as_integer, dump_json
+from emulator.core.plan import Plan
+from emulator.core.requests import ChatAsk
+from emulator.core.vendor import Call
+from emulator.protocols.gemini.request import (
+    check_config,
+    find_unsigned,
+    get_config,
+    invalid,
+    read_choice,
+    read_effort,
+    read_format,
+    read_messages,
+    read_request,
+    read_sampling,
+    read_tools,
+    shows_thoughts,
+)
+from emulator.protocols.gemini.response import Style, shape_answer, shape_count, stream_answer
+from emulator.vendors.databricks.chat.shapes import sign
+from emulator.vendors.databricks.gateway_routes import find_native
+from emulator.vendors.databricks.headers import JSON_TYPE, answer_headers, answer_json
+from emulator.vendors.databricks.profile import AnswerStyle, DatabricksService
+from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.sampling import count, limit_output
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+
+@record(frozen=True, slots=True, eq=False)
+class GeminiCodec:
+    """Words the plan of a conversation; ``thoughts``: they are shown."""
+
+    settings: DatabricksSettings
+    style: AnswerStyle
+    served: str
+    thoughts: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        body = shape_answer(plan, self._style(plan, request))
+        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        style = self._style(plan, request)
+        headers = answer_headers(request, self.settings, self.served, stream=True)
+        if style.array:
+            headers = (JSON_TYPE, *headers[1:])
+        return WireStream(stream_answer(plan, style), headers)
+
+    def _style(self, plan: Plan, request: WireRequest) -> Style:
+        signatures = [sign(plan.key, number) for number in range(len(plan.choices))] if self.style.signed else []
+        return Style(model=self.style.model, thoughts=self.thoughts, signatures=signatures, array=wants_array(request))
+
+
+def wants_array(request: WireRequest) -> bool:
+    """A stream is one JSON array, unless the client asks for server-sent events."""
+    return request.query.get("alt") != "sse"
+
+
+def parse_generate(request: WireRequest, service: DatabricksService, *, stream: bool = False) -> Call:
+    """``POST …/gemini/v1beta/models/{name}:generateContent``.
+
+    Raises:
+        EmulatedError: what the endpoint refuses.
+    """
+    query = find_native(request, service, "gemini")
+    body = read_request(query.body, "GenerateContentRequest")
+    config = get_config(body)
+    check_config(config)
+    limit = as_integer(config["maxOutputTokens"]) if "maxOutputTokens" in config else None
+    _check_limit(query, limit)
+    ask = _read_ask(query, body)
+    counts = count(query, ask)
+    context = query.deployment.context
+    if context is not None and counts[0] > context:
+        text = f"The input token count ({counts[0]}) exceeds the maximum number of tokens allowed ({context})."
+        raise EmulatedError(ErrorKind.CONTEXT_LENGTH, text, "contents")
+    return Call(
+        deployment=query.deployment,
+        ask=_complete(query, ask, body, limit_output(query, limit, counts[0])),
+        codec=GeminiCodec(query.settings, query.habits.style, query.served, shows_thoughts(config)),
+        stream=stream,
+        prompt_tokens=counts,
+        repeatable=query.repeatable,
+        served=query.served,
+    )
+
+
+def count_tokens(request: WireRequest, service: DatabricksService) -> WireResponse:
+    """``POST …/gemini/v1beta/models/{name}:countTokens``: of the contents, or of a whole request."""
+    query = find_native(request, service, "gemini")
+    body = read_request(query.body, "CountTokensRequest")
+    inner = body.get("generateContentRequest")
+    (tokens,) = count(query, _read_ask(query, inner if isinstance(inner, dict) else body))
+    return answer_json(shape_count(tokens), request, service.settings)
+
+
+def _check_limit(query: Query, wanted: int | None) -> None:
+    most = query.deployment.max_output
+    if wanted is not None and most is not None and wanted > most:
+        text = (
+            f"Unable to submit request because it has a maxOutputTokens value of {wanted} but the supported range is"
+            f" from 1 (inclusive) to {most + 1} (exclusive). Update the value and try again."
+        )
+        raise invalid(text, "generation_config.max_output_tokens")
+
+
+def _read_ask(query: Query, body: Object) -> ChatAsk:
+    """The conversation and the tools, which are what the prompt is made of."""
+    unsigned = find_unsigned(body) if query.traits.get("thought_signature") else None
+    if unsigned is not None:
+        text = (
+            "Function call is missing a thought_signature in functionCall parts. This is required for tools to work"
+            " correctly, and missing thought_signature may lead to degraded model performance. Additional data,"
+            f" function call {unsigned}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for"
+            " more details."
+        )
+        raise invalid(text)
+    return ChatAsk(messages=read_messages(body), tools=read_tools(body))
+
+
+def _complete(query: Query, ask: ChatAsk, body: Object, limit: int | None) -> ChatAsk:
+    config, choice = get_config(body), read_choice(body, ask.tools)
+    kind, schema = read_format(config)
+    allowed = tuple(tool for tool in ask.tools if not choice.names or tool.name in choice.names)
+    parallel = query.settings.parallel_tool_calls or bool(query.traits.get("parallel_tool_calls"))
+    return ChatAsk(
+        messages=ask.messages,
+        sampling=read_sampling(config, limit),
+        tools=allowed,
+        tool_choice=choice.kind,
+        tool_name=choice.names[0] if len(choice.names) == 1 and choice.kind == "required" else None,
+        parallel=parallel,
+        format=kind,
+        schema=schema,
+        bare=config.get("responseMimeType") == "text/x.enum",
+        reasoning=read_effort(config),
+    )
+
+
+def parse_stream(request: WireRequest, service: DatabricksService) -> Call:
+    """``POST …/gemini/v1beta/models/{name}:streamGenerateContent``."""
+    return parse_generate(request, service, stream=True)
+
+
+_MODELS = ("/v1/models/{name}", "/v1beta/models/{name}")
+GENERATE = tuple(f"{model}:generateContent" for model in _MODELS)
+"""Paths below the base address of the clients."""
+STREAM = tuple(f"{model}:streamGenerateContent" for model in _MODELS)
+COUNT = tuple(f"{model}:countTokens" for model in _MODELS)

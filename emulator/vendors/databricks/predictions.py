@@ -1,0 +1,96 @@
+"""Custom (pyfunc) models: data frames in, predictions out.
+
+Sources: databricks-sdk ``serving_endpoints.query``; mlflow's scoring protocol for the shapes of input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from emulator.core.dataclass import record
+from emulator.core.http import Mark, WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, Object, canonical_json, dump_json, dump_text, parse_json
+from emulator.core.plan import Plan
+from emulator.core.requests import CompletionAsk
+from emulator.core.rng import derive, draw_uniform
+from emulator.core.vendor import Call
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.request import Query
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+_INPUTS = ("instances", "dataframe_records", "dataframe_split", "inputs")
+_BAD_INPUT = (
+    "Encountered an unexpected error while evaluating the model."
+    " Verify that the input is compatible with the model for inference."
+)
+
+
+@record(frozen=True, slots=True, eq=False)
+class PredictionsCodec:
+    """Words predictions; what a scenario says in their place is the whole of them if it is JSON, else one."""
+
+    settings: DatabricksSettings
+    served: str
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        text = plan.choices[0].text()
+        try:
+            predictions = parse_json(text)
+        except ValueError:
+            predictions = [text]
+        body: Object = {"predictions": predictions}
+        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        """Predictions never stream: the whole answer is the only event."""
+        answer = self.render(plan, request)
+        mark = Mark.FINISH | Mark.DONE
+        return WireStream([(plan.due, answer.body, len(plan.choices[0].tokens), mark)], answer.headers)
+
+
+def read_predictions(query: Query) -> Call:
+    """One number for each row, from the row's own content.
+
+    Raises:
+        EmulatedError: not exactly one kind of input, or one that holds no rows.
+    """
+    given = [name for name in _INPUTS if name in query.body]
+    if len(given) != 1:
+        names = ", ".join(f"'{name}'" for name in query.body)
+        expected = ", ".join(f"'{name}'" for name in _INPUTS)
+        text = (
+            "Invalid input. The input must be a JSON dictionary with exactly one of the input fields"
+            f" {{{expected}}}. Received dictionary with input fields: [{names}]."
+        )  # wording unverified
+        raise refusal(text)
+    rows = query.body[given[0]]
+    predictions = [_weigh(query.deployment.name, row) for row in _read_rows(given[0], rows)]
+    return Call(
+        deployment=query.deployment,
+        ask=CompletionAsk(prompts=(dump_text(rows),), known=dump_text(predictions)),
+        codec=PredictionsCodec(query.settings, query.served),
+        repeatable=query.repeatable,
+        served=query.served,
+    )
+
+
+def _read_rows(name: str, value: JSON) -> Iterable[JSON]:
+    if name == "dataframe_split":
+        value = value.get("data") if isinstance(value, dict) else None
+    if name == "inputs" and isinstance(value, dict):  # columns by name
+        columns = list(value.values())
+        if not columns or not all(isinstance(column, list) for column in columns):
+            raise refusal(_BAD_INPUT)
+        return zip(*columns, strict=False)
+    if not isinstance(value, list):
+        raise refusal(_BAD_INPUT)
+    return value
+
+
+def _weigh(name: str, row: JSON) -> float:
+    try:
+        text = canonical_json(row)
+    except (ValueError, RecursionError):
+        raise refusal(_BAD_INPUT) from None
+    return round(draw_uniform(derive("prediction", name, text)), 6)

@@ -1,0 +1,171 @@
+"""How an endpoint reads and answers under the settings: all that no request changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from emulator.core.dataclass import record
+from emulator.core.json import JSON
+from emulator.core.quota import Quota
+from emulator.core.requests import Deployment
+from emulator.core.vendor import Service
+from emulator.vendors.databricks.chat.fields import FieldRules, list_fields
+from emulator.vendors.databricks.decoder import Struct
+from emulator.vendors.databricks.families import Family, family_of, is_agent, is_custom, traits_of
+from emulator.vendors.databricks.management.limits import list_presets
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+_STRICT = ("open", "gpt-oss")
+_EASY = ("open", "gemini")  # families that take a text as it is, and any limit within bounds
+_HARMS = (
+    "HARM_CATEGORY_HATE_SPEECH",
+    "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "HARM_CATEGORY_HARASSMENT",
+    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+)
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerStyle:
+    """How an endpoint words its answers.
+
+    Fields:
+        model: what ``model`` says: the model's version, or the endpoint's name.
+        usage_style: where a stream carries usage: ``every`` chunk, ``claude`` or ``last`` (the chunk that says why the
+            answer ends), ``closing`` (one more, without choices), ``on-request`` (the same, if asked for) or ``none``.
+        role_everywhere: every chunk of a stream names the role.
+        reasoning: ``always``, ``on-request`` (by the request's ``thinking``), ``hidden``, or ``""``.
+        lists: ``content`` may be a list of parts; ``listed``: it always is.
+        encrypted: thoughts are shown as text that only the service can read.
+        signed: a Gemini model that signs its thoughts.
+        safety: ``extra_fields`` of each choice, where there are any.
+        plain: an answer that is one text is a string, with nothing beside it.
+    """
+
+    model: str
+    family: Family
+    usage_style: str
+    role_everywhere: bool
+    reasoning: str
+    lists: bool
+    listed: bool
+    encrypted: bool
+    signed: bool
+    safety: JSON
+    plain: bool
+
+
+@record(frozen=True, slots=True, kw_only=True, eq=False)
+class Habits:
+    """An endpoint, and what its deployment and the settings say of it.
+
+    Fields:
+        family, traits: whose habits the endpoint has, and which.
+        chats: the endpoint takes chats; ``responds``: Responses.
+        entities: what stands behind the endpoint, and each one's share of the traffic.
+        rules: for unknown fields.
+        chat_fields: what a chat request may hold.
+        plain: a chat with no more than texts and a limit can be refused for these alone.
+        overhead: tokens that a server-side template adds to each prompt.
+        quotas: what every call is charged to, whatever the management API was told.
+        behind: habits of each served entity, where they may differ from one to the next.
+    """
+
+    deployment: Deployment
+    settings: DatabricksSettings
+    family: Family
+    traits: Mapping[str, JSON]
+    chats: bool
+    responds: bool
+    entities: Mapping[str, float]
+    rules: FieldRules
+    chat_fields: Struct
+    plain: bool
+    overhead: int
+    style: AnswerStyle
+    quotas: tuple[Quota, ...] = ()
+    behind: Mapping[str, Habits] = field(default_factory=dict)
+
+
+DatabricksService = Service[DatabricksSettings, Habits]
+
+
+def prepare(deployment: Deployment, settings: DatabricksSettings) -> Habits:
+    """An endpoint's habits."""
+    family = family_of(deployment)
+    traits = traits_of(deployment, family)
+    rules = _find_rules(deployment, settings, family, traits)
+    overhead = traits.get("template_overhead_tokens")
+    return Habits(
+        deployment=deployment,
+        settings=settings,
+        family=family,
+        traits=traits,
+        chats=(
+            deployment.task == "chat"
+            and not traits.get("responses_only")
+            and not is_agent(deployment)
+            and not is_custom(deployment)
+        ),
+        responds=is_agent(deployment) or bool(traits.get("responses_api")),
+        entities=_list_entities(deployment, traits),
+        rules=rules,
+        chat_fields=list_fields(rules),
+        plain=family in _EASY and not traits.get("reasoning") and not settings.alternate_roles,
+        overhead=overhead if isinstance(overhead, int) else 0,
+        style=_find_style(deployment, settings, family, traits),
+        quotas=list_presets(deployment, settings.rate_limits),
+    )
+
+
+def _find_rules(
+    deployment: Deployment, settings: DatabricksSettings, family: Family, traits: Mapping[str, JSON]
+) -> FieldRules:
+    mode = settings.strict_unknown_fields
+    foreign = deployment.mode in ("external", "custom") or is_agent(deployment)
+    return FieldRules(
+        family=family,
+        unknown=mode,
+        tolerant=mode == "off" or (mode == "by-model" and (foreign or family not in _STRICT)),
+        lists=settings.content_lists == "model" and bool(traits.get("content_parts")),
+    )
+
+
+def _find_style(
+    deployment: Deployment, settings: DatabricksSettings, family: Family, traits: Mapping[str, JSON]
+) -> AnswerStyle:
+    style = settings.stream_usage
+    reasoning = traits.get("reasoning")
+    lists = settings.content_lists == "model"
+    listed = lists and traits.get("content_style") == "list"
+    safety = _rate_safety() if family == "gemini" and deployment.mode == "external" else None
+    return AnswerStyle(
+        model=deployment.model or deployment.name,
+        family=family,
+        usage_style=str(traits.get("usage_style") or "every") if style == "model" else style,
+        role_everywhere=bool(traits.get("role_in_every_chunk")),
+        # A scenario may write `reasoning: true` for a model that always thinks aloud.
+        reasoning="always" if reasoning is True else str(reasoning or ""),
+        lists=lists,
+        listed=listed,
+        encrypted=traits.get("reasoning_summary") == "encrypted",
+        signed=bool(traits.get("thought_signature")),
+        safety=safety,
+        plain=not listed and safety is None,
+    )
+
+
+def _rate_safety() -> JSON:
+    """``extra_fields`` of external Gemini models, the only ones that have any; the inside is unverified."""
+    return {"safetyRating": [{"category": name, "probability": "NEGLIGIBLE"} for name in _HARMS]}
+
+
+def _list_entities(deployment: Deployment, traits: Mapping[str, JSON]) -> Mapping[str, float]:
+    """Names of what stands behind an endpoint, and each one's share of the traffic."""
+    listed = traits.get("served_entities")
+    if isinstance(listed, dict) and listed:
+        return {str(name): float(share) if isinstance(share, int | float) else 0.0 for name, share in listed.items()}
+    if isinstance(listed, list) and listed:
+        return {str(name): 1.0 for name in listed}
+    return {deployment.name: 100.0}

@@ -1,0 +1,75 @@
+"""Custom tools of the Responses API: their argument is a text, free or as a grammar wants it, and no JSON.
+
+Source: docs.databricks.com, "Foundation model REST API reference", ``custom_tool_call``; openai-python,
+``types/responses/custom_tool.py``. The words for what is refused are OpenAI's, ``unverified`` for Databricks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from emulator.core.json import JSON, Object, as_object, dump_text
+from emulator.core.requests import Message, Tool, ToolCall
+from emulator.encoding.lark import BadGrammarError, input_schema
+from emulator.protocols.openai.messages import read_tool
+from emulator.vendors.databricks.decoder import refusal
+from emulator.vendors.databricks.request import Query
+
+CALLS = ("custom_tool_call", "custom_tool_call_output")
+
+
+def is_custom(query: Query, tool: JSON) -> bool:
+    """A custom tool, where there are such."""
+    return isinstance(tool, dict) and tool.get("type") == "custom" and query.settings.responses_tool_types == "known"
+
+
+def list_customs(query: Query) -> frozenset[str]:
+    """The names of the custom tools on offer."""
+    tools = [as_object(tool) for tool in query.get_array("tools") if is_custom(query, tool)]
+    return frozenset([read_tool(tool).name for tool in tools])
+
+
+def name_choice(query: Query, choice: JSON) -> JSON:
+    """A choice of a custom tool as one of a function."""
+    return {**as_object(choice), "type": "function"} if is_custom(query, choice) else choice
+
+
+def read_offer(tool: Object, where: str) -> Tool:
+    """A function or a custom tool in words no vendor owns."""
+    read = read_tool(tool)
+    return replace(read, parameters=_read_schema(tool, where), bare=True) if tool.get("type") == "custom" else read
+
+
+def _read_schema(tool: Object, where: str) -> JSON:
+    if not isinstance(tool.get("name"), str):
+        raise refusal(f"Missing required parameter: '{where}.name'.", "tools")
+    form = tool.get("format")
+    if not isinstance(form, dict) or form.get("type") != "grammar":
+        return {"type": "string"}
+    syntax, definition = form.get("syntax"), form.get("definition")
+    if syntax not in ("lark", "regex") or not isinstance(definition, str):
+        raise refusal(f"Invalid '{where}.format': a grammar needs 'definition' and 'syntax'.", "tools")
+    try:
+        return input_schema(str(syntax), definition)
+    except BadGrammarError as error:
+        raise refusal(f"Invalid '{where}.format': the grammar is not valid {syntax}: {error}.", "tools") from None
+
+
+def read_custom_item(item: Mapping[str, JSON], kind: str, where: str) -> Message:
+    """A call of a custom tool, or what came of it."""
+    call_id = _require(item, "call_id", where)
+    if kind == "custom_tool_call":
+        call = ToolCall(call_id, _require(item, "name", where), _require(item, "input", where))
+        return Message(role="assistant", tool_calls=(call,))
+    output = item.get("output")
+    if output is None:
+        raise refusal(f"Missing required parameter: '{where}.output'.", where)
+    return Message(role="tool", text=output if isinstance(output, str) else dump_text(output), tool_call_id=call_id)
+
+
+def _require(item: Mapping[str, JSON], name: str, where: str) -> str:
+    value = item.get(name)
+    if not isinstance(value, str):
+        raise refusal(f"Missing required parameter: '{where}.{name}'.", where)
+    return value

@@ -1,0 +1,39 @@
+"""A response in one piece."""
+
+from __future__ import annotations
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import dump_json
+from emulator.core.plan import Plan
+from emulator.protocols.openai.responses import (
+    ResponseOptions,
+    shape_output,
+    shape_response,
+    status_of,
+    stream_response,
+)
+from emulator.vendors.databricks.chat.shapes import count_cached
+from emulator.vendors.databricks.headers import answer_headers
+from emulator.vendors.databricks.profile import AnswerStyle
+from emulator.vendors.databricks.settings import DatabricksSettings
+
+
+@record(frozen=True, slots=True, eq=False)
+class ResponsesCodec:
+    """Words chat plans as response objects; ``served`` is the served entity that answers."""
+
+    settings: DatabricksSettings
+    options: ResponseOptions
+    served: str
+    style: AnswerStyle
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        plan = count_cached(plan, self.style, request.attempt, marked=False)
+        output = shape_output(plan, self.options)
+        body = shape_response(plan, self.options, status=status_of(plan), output=output, usage=True)
+        return WireResponse(200, dump_json(body), answer_headers(request, self.settings, self.served))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        events = stream_response(count_cached(plan, self.style, request.attempt, marked=False), self.options)
+        return WireStream(events, answer_headers(request, self.settings, self.served, stream=True))

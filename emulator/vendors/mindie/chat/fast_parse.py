@@ -1,0 +1,53 @@
+"""The usual chat request: what is left to be read of it."""
+
+from emulator.core.errors import EmulatedError
+from emulator.core.http import WireRequest
+from emulator.core.requests import ChatAsk
+from emulator.core.vendor import Call
+from emulator.protocols.openai.fast_parse import Samplings, read_body, read_limit, read_texts
+from emulator.vendors.mindie.chat.messages import GROWTH
+from emulator.vendors.mindie.chat.render import ChatCodec
+from emulator.vendors.mindie.postprocess import Stops
+from emulator.vendors.mindie.request import measure_lengths
+from emulator.vendors.mindie.request_ids import read_id
+from emulator.vendors.mindie.sampling import read_sampling
+from emulator.vendors.mindie.settings import MindieService, MindieSettings
+
+_SAMPLINGS = Samplings(read_sampling({}, MindieSettings(), chat=True).make_sampling(1))
+_NO_STOPS = Stops()
+
+
+def read_plain(request: WireRequest, service: MindieService) -> Call | None:
+    """The call that :func:`emulator.vendors.mindie.chat.parse.parse_chat` would make of a usual request."""
+    settings = service.settings
+    if request.documents or settings.coordinator or settings.infer_mode == "dmi":
+        return None
+    if len(request.body) * GROWTH > settings.max_input_chars:
+        return None
+    body = read_body(request)
+    said = () if body is None else read_texts(body)
+    if body is None or not said:
+        return None
+    wanted, stream, name = read_limit(body), body.get("stream", False), body.get("model")
+    deployment = service.deployments.get(name) if type(name) is str else None
+    if wanted is None or type(stream) is not bool or deployment is None or deployment.state != "ready":
+        return None
+    count, language = service.weigh_texts(said, deployment)
+    try:
+        lengths = measure_lengths(service, deployment, count, wanted or service.habits[deployment.name].answer)
+    except EmulatedError:
+        return None
+    request_id = read_id(request)
+    codec = ChatCodec(
+        id=request_id,
+        model=deployment.name,
+        prompt_tokens=lengths.prompt,
+        limit=lengths.answer,
+        stops=_NO_STOPS,
+        tokenizer=service.tokenizer(deployment),
+        full_text=settings.full_text,
+        split=settings.enable_reasoning,
+        prefix_cache=settings.prefix_cache,
+    )
+    ask = ChatAsk(said, _SAMPLINGS[lengths.answer], parallel=True, language=language)
+    return Call(deployment, ask, codec, stream, (lengths.prompt,), True, names=request_id.names)

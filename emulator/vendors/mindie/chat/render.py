@@ -1,0 +1,73 @@
+"""Chat answers in one piece.
+
+Source: MindIE-LLM, ``single_req_vllm_openai_infer_interface.cpp``.
+"""
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, dump_json
+from emulator.core.plan import Choice, Plan
+from emulator.encoding.sse import quote
+from emulator.protocols.choice_events import is_only, is_usual
+from emulator.vendors.mindie.chat.shapes import OpenAIAnswer, shape_logprobs, shape_message
+from emulator.vendors.mindie.chat.stream import stream_chat
+from emulator.vendors.mindie.headers import closing_headers, stream_headers
+from emulator.vendors.mindie.postprocess import quote_clean
+
+_PLAIN = (
+    b'{"id":%b,"object":"chat.completion","created":%d,"model":%b,"choices":[{"index":0,"message":'
+    b'{"role":"assistant","content":%b,"tool_calls":[]},"logprobs":null,"finish_reason":"%b"}],'
+    b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}'
+)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class ChatCodec(OpenAIAnswer):
+    """Chat completions, whole or in chunks."""
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        if not self.stops.ids and not self.prefix_cache and is_usual(plan):
+            return WireResponse(200, _fill_plain(self, plan, plan.choices[0]), closing_headers(plan.key), close=True)
+        plan = self.count_cached(plan, request)
+        choices = self.read_all(plan)
+        plain = len(choices) == 1 and is_only(choices[0]) and choices[0].logprobs is None
+        plain = plain and not self.prefix_cache
+        body = _fill_plain(self, plan, choices[0]) if plain else dump_json(_shape(self, plan, choices))
+        return WireResponse(200, body, closing_headers(plan.key), close=True)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(stream_chat(self, self.count_cached(plan, request)), stream_headers(plan.key))
+
+
+def _fill_plain(answer: OpenAIAnswer, plan: Plan, choice: Choice) -> bytes:
+    """The answer of one text, and nothing else."""
+    prompt, completion = answer.count(plan, [choice])
+    return _PLAIN % (
+        answer.id.quote(plan.key),
+        int(plan.created),
+        quote(answer.model),
+        quote_clean(choice.said.text),
+        answer.name_finish(choice).encode(),
+        prompt,
+        completion,
+        prompt + completion,
+    )
+
+
+def _shape(answer: OpenAIAnswer, plan: Plan, choices: list[Choice]) -> JSON:
+    return {
+        "id": answer.id.show(plan.key),
+        "object": "chat.completion",
+        "created": int(plan.created),
+        "model": answer.model,
+        "choices": [
+            {
+                "index": index,
+                "message": shape_message(plan.key, choice, index),
+                "logprobs": shape_logprobs(choice, 0, len(choice.tokens)),
+                "finish_reason": answer.name_finish(choice),
+            }
+            for index, choice in enumerate(choices)
+        ],
+        "usage": answer.shape_usage(plan, choices),
+    }

@@ -1,0 +1,70 @@
+"""Answers of the TGI-style routes in one piece.
+
+Source: MindIE documentation, "text/stream inference", samples and table of the text mode.
+"""
+
+from collections.abc import Iterator
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.plan import Plan
+from emulator.encoding.sse import quote
+from emulator.protocols.tgi import draw_prefill_logprob, report_counts, spell
+from emulator.vendors.mindie.generate.shapes import GenerateAnswer, describe_tokens, show_seed
+from emulator.vendors.mindie.generate.stream import stream_generate
+from emulator.vendors.mindie.headers import closing_headers, stream_headers
+
+_TOKEN = b'{"id":%d,"logprob":%b,"special":%b,"text":%b}'
+_NULLS = ',"logprob":null,"special":null,"text":null}'
+_BETWEEN = _NULLS + ',{"id":'
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class GenerateCodec(GenerateAnswer):
+    """TGI's form; ``array``: a whole answer is an array of one object."""
+
+    array: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        text = self.quote_text(plan.choices[0])
+        body = b'{"generated_text":%b}' % text
+        if self.details:
+            body = b'{"details":%b,"generated_text":%b}' % (_show_details(self, plan), text)
+        return WireResponse(200, b"[%b]" % body if self.array else body, closing_headers(plan.key), close=True)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(stream_generate(self, plan), stream_headers(plan.key))
+
+
+def _show_details(answer: GenerateAnswer, plan: Plan) -> bytes:
+    choice = plan.choices[0]
+    if answer.settings.token_fields == "filled":
+        rows = zip(choice.ids, describe_tokens(choice, answer.tokenizer), choice.tokens, strict=True)
+        tokens = b",".join([_TOKEN % (token, *described, quote(text)) for token, described, text in rows])
+        prefill = b",".join(_fill_prefill(answer, plan))
+    else:
+        prefill, tokens = _show_ids(answer.prefill), _show_ids(choice.ids)
+    prompt, generated = report_counts(plan, answer.prompt_tokens, choice.count)
+    return (b'{"prompt_tokens":%d,"finish_reason":%b,"generated_tokens":%d,"prefill":[%b],"seed":%d,"tokens":[%b]}') % (
+        prompt,
+        answer.quote_finish(choice),
+        generated,
+        prefill,
+        show_seed(plan.key, answer.seed),
+        tokens,
+    )
+
+
+def _show_ids(ids: tuple[int, ...]) -> bytes:
+    """Tokens of which only the ids are shown."""
+    return ('{"id":' + _BETWEEN.join(map(str, ids)) + _NULLS).encode() if ids else b""
+
+
+def _fill_prefill(answer: GenerateAnswer, plan: Plan) -> Iterator[bytes]:
+    """Tokens of the prompt."""
+    tokenizer = answer.tokenizer
+    texts = spell(tokenizer, answer.prefill)
+    for position, (token, text) in enumerate(zip(answer.prefill, texts, strict=True)):
+        logprob = draw_prefill_logprob(plan.key, position)
+        special = b"true" if not text and token == tokenizer.bos else b"false"
+        yield _TOKEN % (token, b"null" if logprob is None else repr(logprob).encode(), special, quote(text))

@@ -1,0 +1,280 @@
+"""Models, health, and what the server says of itself.
+
+Source: MindIE-LLM, ``http_wrapper/http_handler.cpp`` and ``single_req_infer_interface/parse_protocol.cpp``.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.requests import Deployment
+from emulator.protocols.tgi import check_ready, count_running, count_waiting, find_served, spell
+from emulator.vendors.mindie.decoder import count_units, refusal
+from emulator.vendors.mindie.headers import closing_headers, coordinator_headers
+from emulator.vendors.mindie.request import NO_JSON, find_model, read_body
+from emulator.vendors.mindie.server_state import (
+    NORMAL,
+    STOPPED,
+    check_serving,
+    list_served,
+    read_adapters,
+    read_engine,
+    read_role,
+)
+from emulator.vendors.mindie.settings import BLOCK_SIZE, MindieService, MindieSettings
+
+OWNER = "MindIE Server"
+VERSION = "1.0.0"
+NODE = "127.0.0.2:1026"
+_MAX_WAIT = 600
+CACHE_BLOCKS = 1024
+
+
+def list_deployments(settings: MindieSettings) -> tuple[Deployment, ...]:
+    """The one model a server holds until a scenario names others."""
+    return (
+        Deployment(
+            vendor="mindie",
+            name=settings.model_name,
+            context=settings.max_seq_len,
+            max_output=settings.max_iter_times,
+            tokenizer="qwen2",
+        ),
+    )
+
+
+def answer(request: WireRequest, value: JSON) -> WireResponse:
+    return WireResponse(200, dump_json(value), closing_headers(request.key), close=True)
+
+
+def answer_nothing(request: WireRequest, service: MindieService) -> WireResponse:
+    """200 without a body."""
+    return WireResponse(200, b"", closing_headers(request.key, ""), close=True)
+
+
+def answer_health(request: WireRequest, service: MindieService) -> WireResponse:
+    check_serving(request, find_served(service))
+    return answer_nothing(request, service)
+
+
+def answer_triton_health(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v2/health/live`` and ``/ready``, which know a busy engine and one whose faults are being handled."""
+    check_serving(request, find_served(service))
+    if read_engine(request.documents) != NORMAL:
+        raise EmulatedError(ErrorKind.INTERNAL)
+    if count_running(service) >= service.settings.max_batch_size:
+        raise EmulatedError(ErrorKind.OVERLOADED)
+    return answer_nothing(request, service)
+
+
+def answer_ready(request: WireRequest, service: MindieService) -> WireResponse:
+    check_serving(request, find_model(request, service))
+    return answer_nothing(request, service)
+
+
+def answer_probe(request: WireRequest, service: MindieService) -> WireResponse:
+    """``/v1/startup``, ``/v1/health`` and ``/v1/readiness`` of a Coordinator, of which only the last asks for a model.
+
+    Source: MindIE-Motor, ``controller_listener/ControllerListener.cpp``.
+    """
+    if not service.settings.coordinator:
+        raise EmulatedError(ErrorKind.NOT_FOUND, details={"path": request.path})
+    lacking = request.path == "/v1/readiness" and find_served(service).state != "ready"
+    return WireResponse(503 if lacking else 200, b"", coordinator_headers())
+
+
+def answer_timed_health(request: WireRequest, service: MindieService) -> WireResponse:
+    """``/health/timed`` and ``/health/timed-{seconds}``: up to ten minutes; one that was stopped is healthy."""
+    if STOPPED in request.documents or find_served(service).state == "stopped":
+        return answer(request, {"status": "healthy"})
+    seconds = request.params.get("seconds", "10")
+    if len(seconds) > 3:
+        raise _absence_refusal(f"Max wait time is {_MAX_WAIT}, input is invalid or too long")
+    if not re.fullmatch(r"[0-9]{1,3}", seconds) or not 1 <= int(seconds) <= _MAX_WAIT:
+        raise _absence_refusal(f"Wait time should be in range of [1, {_MAX_WAIT}], input is not valid")
+    check_ready(find_served(service))
+    return answer(request, {"status": "healthy"})
+
+
+def _absence_refusal(text: str) -> EmulatedError:
+    return EmulatedError(ErrorKind.NOT_FOUND, message=text)
+
+
+def list_models(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v1/models``: sorted keys, indented; ``parent`` of a base model is the word ``null``."""
+    base = check_ready(find_served(service)).name
+    loaded = read_adapters(request.documents)
+    rows = [
+        {
+            "id": d.name,
+            "object": "model",
+            "owned_by": OWNER,
+            "parent": _parent(d, loaded.get(d.name) or base) or "null",
+            "root": d.name,
+        }
+        for d in list_served(request, service).values()
+    ]
+    text = json.dumps({"data": rows, "object": "list"}, indent=4, sort_keys=True, ensure_ascii=False)
+    return WireResponse(200, text.encode(), closing_headers(request.key), close=True)
+
+
+def show_model(request: WireRequest, service: MindieService) -> WireResponse:
+    deployment = check_ready(find_model(request, service, adapters=True))
+    parent = _parent(deployment, find_served(service).name)
+    body: Object = {"id": deployment.name, "object": "model", "created": int(service.started), "owned_by": OWNER}
+    return answer(request, {**body, "parent": parent} if parent else body)
+
+
+def _parent(deployment: Deployment, base: str) -> str | None:
+    return base if deployment.kind == "lora" else None
+
+
+def show_info(request: WireRequest, service: MindieService) -> WireResponse:
+    settings = service.settings
+    deployment = check_serving(request, find_served(service))
+    model = {
+        "model_device_type": "npu",
+        "model_dtype": "float16",
+        "model_id": deployment.name,
+        "model_pipeline_tag": "text-generation",
+        "model_sha": None,
+        "max_total_tokens": service.habits[deployment.name].sequence,
+    }
+    body: Object = {
+        "docker_label": None,
+        "max_batch_total_tokens": settings.max_prefill_tokens,
+        "max_best_of": 1,
+        "max_concurrent_requests": settings.max_batch_size,
+        "max_stop_sequences": None,
+        "max_waiting_tokens": None,
+        "sha": None,
+        "validation_workers": None,
+        "version": VERSION,
+        "waiting_served_ratio": None,
+        "models": [model],
+        "max_input_length": settings.max_input_token_len,
+    }
+    return answer(request, body)
+
+
+def show_server(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v2``."""
+    settings = service.settings
+    extensions = {
+        "max_iter_times": settings.max_iter_times,
+        "prefill_policy_type": 0,
+        "decode_policy_type": 0,
+        "max_prefill_batch_size": settings.max_prefill_batch_size,
+        "max_prefill_tokens": settings.max_prefill_tokens,
+    }
+    return answer(request, {"name": OWNER, "version": VERSION, "extensions": extensions})
+
+
+def show_metadata(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v2/models/{model}``."""
+    deployment = check_ready(find_model(request, service))
+    body: Object = {
+        "name": deployment.name,
+        "platform": OWNER,
+        "inputs": [_describe_tensor("input0")],
+        "outputs": [_describe_tensor("output0")],
+    }
+    return answer(request, body)
+
+
+def _describe_tensor(name: str) -> Object:
+    return {"name": name, "shape": [-1], "datatype": "UINT32"}
+
+
+def show_model_config(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v2/models/{model}/config``; data types are those of the model's metadata, unverified."""
+    deployment = check_ready(find_model(request, service))
+    body: Object = {
+        "model_name": deployment.name,
+        "input_datatype": "UINT32",
+        "output_datatype": "UINT32",
+        "max_seq_len": service.habits[deployment.name].sequence,
+        "npu_mem_size": -1,
+        "cpu_mem_size": 0,
+        "world_size": 4,
+        "model_weight_path": deployment.name,
+        "model_instance_type": "Standard",
+    }
+    return answer(request, body)
+
+
+def count_slots(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v2/models/{model}/getSlotCount``."""
+    check_serving(request, find_model(request, service))
+    total = service.settings.max_batch_size
+    free = max(0, total - count_running(service))
+    tokens = CACHE_BLOCKS * BLOCK_SIZE
+    return answer(request, {"total_slots": total, "free_slots": free, "available_tokens_length": tokens})
+
+
+def show_config(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v1/config``."""
+    deployment = check_ready(find_served(service))
+    bounds = service.habits[deployment.name]
+    body: Object = {
+        "modelName": deployment.name,
+        "maxSeqLen": bounds.sequence,
+        "npuMemSize": -1,
+        "cpuMemSize": 0,
+        "worldSize": 4,
+        "maxOutputLen": bounds.answer,
+        "cacheBlockSize": BLOCK_SIZE,
+    }
+    return answer(request, body)
+
+
+def show_status(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v1/status`` and ``/v2/status``, of which the second says more of its blocks."""
+    check_serving(request, find_served(service))
+    running = count_running(service)
+    slots = max(0, service.settings.max_batch_size - running)
+    resource: Mapping[str, JSON] = {
+        "availSlotsNum": slots,
+        "availBlockNum": CACHE_BLOCKS,
+        "waitingRequestNum": count_waiting(service),
+        "runningRequestNum": running,
+        "swappedRequestNum": 0,
+        "freeNpuBlockNums": CACHE_BLOCKS,
+        "freeCpuBlockNums": 0,
+        "totalNpuBlockNums": CACHE_BLOCKS,
+        "totalCpuBlockNums": 0,
+    }
+    role, share = read_role(request.documents, service)
+    state: Object = {"roleStatus": "RoleReady", "currentRole": role}
+    if request.path.startswith("/v2/"):
+        more = {"totalAvailNpuSlotsNum": slots, "totalAvailNpuBlockNum": CACHE_BLOCKS}
+        resource = {**resource, **more, "dpInstMap": [[0, CACHE_BLOCKS]], "maxAvailNpuBlockNum": CACHE_BLOCKS}
+    elif role == "flex":
+        state["p_percentage"] = share
+    return answer(request, {"service": state, "resource": resource, "linkStatus": {"peers": []}})
+
+
+def show_running_status(request: WireRequest, service: MindieService) -> WireResponse:
+    """``GET /v1/engine-server/running-status``: 0 ready, 1 normal, 2 abnormal, 3 pause, 4 init, 5 busy."""
+    status = 4 if find_served(service).state == "loading" else read_engine(request.documents)
+    if status == NORMAL and count_running(service) >= service.settings.max_batch_size:
+        status = 5
+    return answer(request, {"status": status, "errors": []})
+
+
+def count_tokens(request: WireRequest, service: MindieService) -> WireResponse:
+    """``POST /v1/tokenizer``: how many tokens a text has, and which."""
+    fields = read_body(request, service.settings, NO_JSON)
+    text = fields.get("inputs")
+    if not isinstance(text, str):
+        raise refusal("Inputs in request body is invalid.", "inputs")
+    length, most = count_units(text), service.settings.max_input_chars
+    if not 0 < length <= most:
+        raise refusal(f"Inputs data length in [0, {most}], but the length of inputs is {length}", "inputs")
+    tokenizer = service.tokenizer(check_ready(find_served(service)))
+    special = [] if tokenizer.bos is None else spell(tokenizer, [tokenizer.bos])
+    shown = [] if fields.get("do_decode") is False else [*special, *tokenizer.pieces(text)]
+    return answer(request, {"token_number": len(tokenizer.encode(text)) + len(special), "tokens": shown})

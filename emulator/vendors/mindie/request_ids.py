@@ -1,0 +1,90 @@
+"""What a request is called, and how another stops it by that name.
+
+Source: MindIE-LLM, ``single_req_infer_interface_base.cpp`` and ``single_req_triton_text_infer_interface.cpp``.
+"""
+
+import re
+from collections.abc import Mapping
+
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import JSON, dump_json, dump_string
+from emulator.core.rng import prepare
+from emulator.core.vendor import Change
+from emulator.vendors.mindie.decoder import Fields, read_string, refusal
+from emulator.vendors.mindie.headers import closing_headers
+from emulator.vendors.mindie.request import find_model, read_body
+from emulator.vendors.mindie.settings import MindieService
+
+HEADER = "req-id"
+_derive_number = prepare(..., "id")
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,256}")
+_BAD_ID = "The id can contain only digits, letters, underscores(_), hyphens(-) and no more than 256 words in length."
+_BROKEN = "Failed to parse context to json body."
+
+
+@record(frozen=True, slots=True)
+class RequestId:
+    """The id of a request.
+
+    Fields:
+        given: by the header ``req-id``; else the server counts its requests.
+        own: ``id`` of a Triton body, which the answer repeats.
+    """
+
+    given: str = ""
+    own: str | None = None
+
+    def show(self, key: bytes) -> str:
+        """As the answer shows it."""
+        return (self.given or _count(key)) if self.own is None else self.own
+
+    def quote(self, key: bytes) -> bytes:
+        """As JSON."""
+        return dump_string(self.show(key))
+
+    def names(self, key: bytes) -> tuple[str, ...]:
+        """By which the request may be stopped; one with a header has no other."""
+        if self.given:
+            return (self.given,)
+        return (_count(key),) if self.own is None else (_count(key), self.own)
+
+
+def read_id(request: WireRequest, fields: Fields | None = None) -> RequestId:
+    """The id of a request; ``fields``: of a body that may bring one."""
+    given = request.headers.get(HEADER, "")
+    own = None if fields is None else read_string(fields, "id")
+    if own is not None and not _ID.fullmatch(own):
+        raise refusal(_BAD_ID, "id")
+    return RequestId(given, own)
+
+
+def _count(key: bytes) -> str:
+    """``endpoint_common_<n>``: the server counts its requests."""
+    return f"endpoint_common_{int.from_bytes(_derive_number(key), 'big') % 10**6 + 1}"
+
+
+def stop_infer(request: WireRequest, service: MindieService) -> Change:
+    """``POST /v2/models/{model}/stopInfer``: a running request of the id ends with what it has said so far."""
+    find_model(request, service)
+    fields = read_body(request, service.settings, _BROKEN)
+    name = _read_target(fields)
+
+    def stop(documents: Mapping[str, JSON]) -> WireResponse:
+        if not service.running.stop(request.session, name):
+            raise EmulatedError(ErrorKind.NOT_FOUND, message=f"RequestId is {name} not found.")
+        return WireResponse(200, dump_json(fields), closing_headers(request.key), close=True)
+
+    return Change(stop)
+
+
+def _read_target(fields: Fields) -> str:
+    if "id" not in fields:
+        raise refusal("Not found id.", "id")
+    name = read_string(fields, "id")
+    if name is None:
+        raise refusal("id must not be null.", "id")
+    if not _ID.fullmatch(name):
+        raise refusal(_BAD_ID, "id")
+    return name

@@ -1,0 +1,107 @@
+"""The usual chat request: found out once per servable, what is left to be read of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from emulator.core.cache import forget_with_world
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError
+from emulator.core.http import WireRequest
+from emulator.core.json import Object
+from emulator.core.requests import ChatAsk, Deployment
+from emulator.core.vendor import Call, Codec
+from emulator.protocols.openai.fast_parse import (
+    Kept,
+    Samplings,
+    Texts,
+    has_each_key_once,
+    read_body,
+    read_limit,
+    read_texts,
+)
+from emulator.vendors.openvino.chat.fields import read_fields
+from emulator.vendors.openvino.chat.parse import make_codec, thinks_aloud
+from emulator.vendors.openvino.profile import OvmsService, Servable
+from emulator.vendors.openvino.request import Accepted
+from emulator.vendors.openvino.sampling import bound_tokens, check_length, settle_sampling
+from emulator.vendors.openvino.tools import NO_OFFER
+
+
+@record(frozen=True, slots=True, eq=False)
+class Usual:
+    """What all usual chats with a servable have in common, as streams or as answers in one piece.
+
+    Fields:
+        most: tokens that a request may ask for; ``default``: what one asks for that does not say.
+    """
+
+    codec: Codec
+    samplings: Samplings
+    most: int | None
+    default: int | None
+    served: str
+
+
+_KEPT: Kept[tuple[Servable, bool], Usual | None] = Kept()
+forget_with_world(_KEPT.clear)
+
+
+def read_plain(request: WireRequest, service: OvmsService) -> Call | None:
+    """The call that :func:`emulator.vendors.openvino.chat.parse.parse_chat` would make of a usual request."""
+    routed = service.settings.release.content_type_routing
+    if routed and "application/json" not in request.headers.get("Content-Type", ""):
+        return None
+    body = read_body(request)
+    said = () if body is None else read_texts(body)
+    if body is None or not said or b"\\u00" in request.body:
+        return None
+    if not has_each_key_once(request.body, len(body) + 2 * len(said)):
+        return None
+    name = body.get("model")
+    deployment = service.deployments.get(name) if type(name) is str else None
+    if deployment is None or deployment.state != "ready":
+        return None
+    return _read(body, said, request, service, deployment)
+
+
+def _read(body: Object, said: Texts, request: WireRequest, service: OvmsService, deployment: Deployment) -> Call | None:
+    servable, stream = service.habits[deployment.name], body.get("stream", False)
+    if type(stream) is not bool:
+        return None
+    key = (servable, stream)
+    usual = _KEPT[key] if key in _KEPT else _KEPT.keep(key, _prepare(request, service, deployment, stream=stream))
+    wanted = None if usual is None else read_limit(body, usual.most)
+    if usual is None or wanted is None:
+        return None
+    count, language = service.weigh_texts(said, deployment)
+    asked = wanted or usual.default
+    try:
+        check_length(servable, deployment, service.settings.release, asked, count)
+    except EmulatedError:
+        return None
+    sampling = usual.samplings[bound_tokens(deployment, asked, count)]
+    ask = ChatAsk(said, sampling, parallel=True, language=language)
+    return Call(deployment, ask, usual.codec, stream, (count,), True, (), usual.served)
+
+
+def _prepare(request: WireRequest, service: OvmsService, deployment: Deployment, *, stream: bool) -> Usual | None:
+    """``None``: the servable has more to say to its chats."""
+    servable, settings = service.habits[deployment.name], service.settings
+    release = settings.release
+    if servable.kind != "text" or servable.stock_template or settings.verbose_response:
+        return None
+    accepted = Accepted(request, service, deployment, servable, {"stream": stream}, None, stream, settings, release)
+    read = read_fields(accepted)
+    if thinks_aloud(read):
+        return None
+    read.max_tokens = None
+    limit = servable.max_tokens_limit
+    codec = make_codec(read, NO_OFFER, "")
+    return Usual(
+        codec=replace(codec, template=codec.make_template()),
+        samplings=Samplings(settle_sampling(read, 1)),
+        most=limit - 1 if limit else None,
+        default=(limit or None) if release.max_tokens_limit_is_default else None,
+        served=accepted.method,
+    )

@@ -1,0 +1,191 @@
+"""``response_format``: a schema in 2025.3, and since 2025.4 whatever XGrammar takes as the format of a structural tag.
+
+What the engine cannot read is not enforced, and nothing is said of it. Source: model_server,
+src/llm/apis/openai_completions.cpp (2025.3) and openai_api_handler.cpp,
+convertOpenAIResponseFormatToStructuralTagStringFormat; XGrammar, docs/tutorials/structural_tag.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from emulator.core.dataclass import record
+from emulator.core.json import JSON, Object, as_array, as_object, as_text
+from emulator.protocols.openai.messages import Format
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.request import Fields
+
+_WORDS = "[A-Z][a-z]{2,8}( [a-z]{2,8}){3,8}"  # where any text will do
+
+
+@record(frozen=True, slots=True)
+class Form:
+    """What an answer has to look like.
+
+    Fields:
+        schema: of the JSON, or of a string that stands ``bare``, without quotation marks.
+        opening: what stands before it; ``closing``: what stands behind it.
+    """
+
+    kind: Format = "text"
+    schema: JSON = None
+    bare: bool = False
+    opening: str = ""
+    closing: str = ""
+
+    def wrap(self, opening: str, closing: str) -> Form:
+        """The same between two texts."""
+        return Form(self.kind, self.schema, self.bare, opening + self.opening, self.closing + closing)
+
+
+PLAIN_TEXT = Form()
+
+
+class _UnknownError(Exception):
+    """A format that is not enforced."""
+
+
+def read_response_format(read: Fields) -> Form:
+    """Check ``response_format``; what the engine cannot use is not enforced.
+
+    Raises:
+        EmulatedError: worded as the calculator does.
+    """
+    rule = read.release.response_format
+    value = read.body.get("response_format")
+    if rule == "ignored" or value is None:
+        return PLAIN_TEXT
+    if not isinstance(value, dict):
+        raise refusal("response_format is not an object")
+    if rule == "json_schema":
+        _check_schema(value)
+    if value.get("type") == "any_text":
+        return PLAIN_TEXT
+    try:
+        return _read_form(value)
+    except _UnknownError:
+        return PLAIN_TEXT
+
+
+def _check_schema(value: Object) -> None:
+    """2025.3 alone took nothing but a schema."""
+    where = "response_format.type"
+    if "type" not in value:
+        raise refusal(f"{where} is missing")
+    if not isinstance(value["type"], str):
+        raise refusal(f"{where} is not a string")
+    if value["type"] != "json_schema":
+        raise refusal(f"{where} can be only json_schema")
+    where = "response_format"
+    for name in ("json_schema", "schema"):
+        where = f"{where}.{name}"
+        if name not in value:
+            raise refusal(f"{where} is missing")
+        inner = value[name]
+        if not isinstance(inner, dict):
+            raise refusal(f"{where} is not an object")
+        value = inner
+
+
+def _read_form(value: JSON) -> Form:
+    """One format; one without a type may still be a tag."""
+    if not isinstance(value, dict):
+        raise _UnknownError
+    kind = value.get("type", "tag")
+    if not isinstance(kind, str) or kind not in _FORMS:
+        raise _UnknownError
+    try:
+        return _FORMS[kind](value)
+    except (KeyError, TypeError, ValueError, IndexError, re.error):
+        raise _UnknownError from None
+
+
+def _read_schema(value: Object) -> Form:
+    """A schema below ``schema``, whose members the server moves up, or a flat one."""
+    outer = as_object(value["json_schema"])
+    inner = outer.get("schema")
+    return Form("json_schema", inner if isinstance(inner, dict) else outer)
+
+
+def _match(pattern: str) -> Form:
+    """Text that fits a regular expression from its beginning to its end."""
+    re.compile(pattern)
+    return Form("json_schema", {"type": "string", "pattern": f"^(?:{pattern})$"}, bare=True)
+
+
+def _say(text: str) -> Form:
+    return Form("json_schema", {"const": text}, bare=True)
+
+
+def _read_tag(value: Object) -> Form:
+    """A format between two texts; of several that may end it, the first."""
+    end = value["end"]
+    closing = as_text(as_array(end)[0] if isinstance(end, list) else end)
+    return _read_form(value["content"]).wrap(as_text(value["begin"]), closing)
+
+
+def _read_triggered(value: Object) -> Form:
+    """Free text, in which a trigger opens a tag; where there has to be one, the first."""
+    first = _read_tag(as_object(as_array(value["tags"])[0]))
+    return first if as_array(value["triggers"]) and value.get("at_least_one") is True else PLAIN_TEXT
+
+
+def _read_separated(value: Object) -> Form:
+    """Tags with a text between them: one is enough."""
+    as_text(value["separator"])
+    return _read_tag(as_object(as_array(value["tags"])[0]))
+
+
+def _read_sequence(value: Object) -> Form:
+    """Formats one after the other."""
+    first, *others = [_read_form(element) for element in as_array(value["elements"])]
+    for other in others:
+        first = _join(first, other)
+    return first
+
+
+def _join(first: Form, second: Form) -> Form:
+    """A fixed text beside anything, or two texts; more than that is not read."""
+    if (text := _fixed(first)) is not None:
+        return second.wrap(text, "")
+    if (text := _fixed(second)) is not None:
+        return first.wrap("", text)
+    return _match(_pattern_of(first) + _pattern_of(second))
+
+
+def _fixed(form: Form) -> str | None:
+    """The one text that fits."""
+    if not form.bare or not isinstance(form.schema, dict) or "const" not in form.schema:
+        return None
+    return form.opening + as_text(form.schema["const"]) + form.closing
+
+
+def _pattern_of(form: Form) -> str:
+    if not form.bare:
+        raise _UnknownError
+    inner = as_text(as_object(form.schema)["pattern"]).removeprefix("^").removesuffix("$")
+    return _escape(form.opening) + inner + _escape(form.closing)
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"[\\^$.|?*+()\[\]{}/]", r"\\\g<0>", text)
+
+
+def _read_choice(value: Object) -> Form:
+    """One of several: the first."""
+    return _read_form(as_array(value["elements"])[0])
+
+
+_FORMS: Mapping[str, Callable[[Object], Form]] = {
+    "json_schema": _read_schema,
+    "json_object": lambda value: Form("json_object"),  # not enforced: it is the model that does as it is asked
+    "const_string": lambda value: _say(as_text(value["value"])),
+    "regex": lambda value: _match(as_text(value["pattern"])),
+    "any_text": lambda value: _match(_WORDS),
+    "tag": _read_tag,
+    "triggered_tags": _read_triggered,
+    "tags_with_separator": _read_separated,
+    "sequence": _read_sequence,
+    "or": _read_choice,
+}

@@ -1,0 +1,207 @@
+"""The conversation: what the server accepts as a message, and what the chat template makes of it.
+
+Source: model_server, src/llm/apis/openai_completions.cpp, parseMessages; src/llm/text_processor.cpp
+and src/llm/servable.cpp.
+"""
+
+from __future__ import annotations
+
+from emulator.core.json import JSON, Object, as_array, as_object
+from emulator.core.requests import Message, ToolCall
+from emulator.protocols.openai.messages import read_tool_call
+from emulator.vendors.openvino.chat.checks import Checks, checks_of
+from emulator.vendors.openvino.chat.media import check_picture, check_sound, load_picture, load_sound
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.request import Fields
+
+_STRUCTURE = "Invalid message structure"
+_EMPTY_PROMPT = "Final prompt after applying chat template is empty"
+
+
+def read_messages(read: Fields) -> tuple[Message, ...]:
+    """Check ``messages``, members in document order; the first failure wins.
+
+    Raises:
+        EmulatedError: worded as the calculator does.
+    """
+    if "messages" not in read.body:
+        raise refusal("Messages missing in request")
+    messages = read.body["messages"]
+    if not isinstance(messages, list):
+        raise refusal("Messages are not an array")
+    if not messages and read.release.since(2025, 0):
+        raise refusal("Messages array cannot be empty")
+    return tuple(
+        [
+            Message(role=message["role"], text=message["content"])
+            if _is_simple(message)
+            else _read_message(read, message)
+            for message in messages
+        ]
+    )
+
+
+def _is_simple(message: JSON) -> bool:
+    """A role and a text, as nearly all have."""
+    return (
+        type(message) is dict
+        and len(message) == 2
+        and type(message.get("role")) is str
+        and type(message.get("content")) is str
+    )
+
+
+def _read_message(read: Fields, message: JSON) -> Message:
+    if not isinstance(message, dict):
+        raise refusal("Message is not a JSON object")
+    rule = read.release.message_rule
+    text, media = "", 0
+    for name, value in message.items():
+        if isinstance(value, str):
+            text = value if name == "content" else text
+        elif name == "content" and isinstance(value, list) and rule != "strings":
+            text, media = _read_parts(read, value)
+        elif rule != "role":
+            raise refusal(_STRUCTURE if rule == "strings" else f"{_STRUCTURE} - content should be string or array")
+        elif name == "content" and checks_of(read.release.version).content == "shown":
+            text = "" if value is None else str(value)
+    _check_required(message, rule)
+    role, call_id = message.get("role"), message.get("tool_call_id")
+    return Message(
+        role=role if isinstance(role, str) else "",
+        text=text,
+        tool_calls=_read_calls(read, message.get("tool_calls")),
+        tool_call_id=call_id if isinstance(call_id, str) else None,
+        media=media,
+    )
+
+
+def _check_required(message: Object, rule: str) -> None:
+    has_role = isinstance(message.get("role"), str)
+    if rule == "both" and not (has_role and "content" in message):
+        raise refusal("Every message must have both 'content' and 'role' fields")
+    if rule == "role" and not has_role:
+        raise refusal("Every message must have 'role' field")
+
+
+def _read_calls(read: Fields, calls: JSON) -> tuple[ToolCall, ...]:
+    """``tool_calls`` of a message; a release that does not look at them takes what it can use."""
+    if not isinstance(calls, list):
+        return ()
+    checked = checks_of(read.release.version).tool_calls
+    found = []
+    for call in calls:
+        if isinstance(call, dict) and isinstance(call.get("function"), dict):
+            found.append(_default_arguments(read_tool_call(call)))
+        elif checked:
+            what = "have a 'function' object" if isinstance(call, dict) else "be an object"
+            raise refusal(f"Each tool_call must {what}")
+    return tuple(found)
+
+
+def _default_arguments(call: ToolCall) -> ToolCall:
+    return call if call.arguments else ToolCall(call.id, call.name, "{}")
+
+
+def _read_parts(read: Fields, parts: list[JSON]) -> tuple[str, int]:
+    """The text of a content array, and how many media came with it."""
+    if not parts and not read.release.empty_content:
+        raise refusal(f"{_STRUCTURE} - content array is empty")
+    checks = checks_of(read.release.version)
+    texts = []
+    media = 0
+    for element in parts:
+        part, kind = _check_part(element)
+        if kind == "text":
+            text = part.get("text")
+            if not isinstance(text, str):
+                raise refusal(f"{_STRUCTURE} - content text missing")
+            texts.append(text)
+        elif kind == "image_url":
+            read.pictures.append(check_picture(read, part))
+            media += 1
+        elif kind == "input_audio" and checks.sounds:
+            read.sounds.append(check_sound(part))
+            media += 1
+        else:
+            raise refusal("Unsupported content type")
+    return join_texts(texts, checks), media
+
+
+def join_texts(texts: list[str], checks: Checks) -> str:
+    """Several text parts as one text; an empty one leaves no line."""
+    if checks.texts == "last":
+        return texts[-1] if texts else ""
+    joined = ""
+    for text in texts:
+        joined = f"{joined}\n{text}" if joined else text
+    return joined
+
+
+def _check_part(part: JSON) -> tuple[Object, str]:
+    """A part and its type."""
+    if not isinstance(part, dict):
+        raise refusal(f"{_STRUCTURE} - content array should contain objects")
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        raise refusal(f"{_STRUCTURE} - content object type missing")
+    return part, kind
+
+
+def take_media(read: Fields, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """What the model is given of pictures and sounds: all of a model that sees, else nothing.
+
+    Raises:
+        EmulatedError: a text graph refuses pictures since 2025.1, a vision graph tags of its own in a text.
+    """
+    checks = checks_of(read.release.version)
+    if read.accepted.servable.kind in ("vision", "omni"):
+        _check_tags(read, messages)
+        if checks.pictures == "held":
+            for url in read.pictures:
+                load_picture(read, url)
+        if read.accepted.servable.kind == "omni":
+            for sound in read.sounds:
+                load_sound(sound)
+        return messages
+    if read.pictures and checks.media:
+        raise refusal("This servable supports only text input, but image_url has been provided", word=checks.media)
+    if not read.pictures and not read.sounds:
+        return messages
+    return tuple([_without_media(message) for message in messages])
+
+
+def _check_tags(read: Fields, messages: tuple[Message, ...]) -> None:
+    """In 2025.1 every string of a message is looked at, later its content."""
+    texts = [message.text for message in messages]
+    if not read.release.since(2025, 2):
+        texts += [text for m in as_array(read.body["messages"]) for text in as_object(m).values() if type(text) is str]
+    if read.release.since(2025, 1) and any(["<ov_genai_image_" in text for text in texts]):
+        raise refusal("Message contains restricted <ov_genai_image> tag")
+
+
+def _without_media(message: Message) -> Message:
+    """Pictures are decoded, and then a text model has no use for them."""
+    return Message(
+        role=message.role, text=message.text, tool_calls=message.tool_calls, tool_call_id=message.tool_call_id
+    )
+
+
+def apply_template(read: Fields, messages: tuple[Message, ...]) -> None:
+    """What the template lets through; a graph's ``chat_template: stock`` is the one used without a template file.
+
+    Raises:
+        EmulatedError: the template's own error, or an empty prompt.
+    """
+    if read.accepted.servable.stock_template:
+        if len(messages) != 1:
+            raise refusal("This servable accepts only single message requests")
+        if not messages[0].text:
+            raise refusal(_EMPTY_PROMPT)
+    if not read.release.since(2025, 2) and _have_no_content(as_array(read.body["messages"])):
+        raise refusal(_EMPTY_PROMPT if messages else "There are no messages to apply for chat")
+
+
+def _have_no_content(messages: list[JSON]) -> bool:
+    """Nothing to fill a template with; since 2025.2 what is missing is empty text."""
+    return not any("content" in as_object(message) for message in messages)

@@ -1,0 +1,177 @@
+"""Requests to chat.
+
+Source: model_server, src/llm/http_llm_calculator.cc and src/llm/apis/openai_completions.cpp.
+"""
+
+from __future__ import annotations
+
+from emulator.core.json import JSON
+from emulator.core.plan import SpanKind
+from emulator.core.requests import ChatAsk, Message
+from emulator.core.vendor import Call
+from emulator.vendors.openvino.chat.fields import (
+    begin_fields,
+    read_fields,
+    read_first_fields,
+    read_max_completion_tokens,
+)
+from emulator.vendors.openvino.chat.formats import PLAIN_TEXT, Form, read_response_format
+from emulator.vendors.openvino.chat.messages import apply_template, read_messages, take_media
+from emulator.vendors.openvino.chat.render import ChatCodec
+from emulator.vendors.openvino.errors import refusal
+from emulator.vendors.openvino.media.audio_files import Voice
+from emulator.vendors.openvino.request import Accepted, Fields, read_flag
+from emulator.vendors.openvino.sampling import settle_sampling
+from emulator.vendors.openvino.tools import NO_OFFER, Offer, read_tools
+
+_NO_OPTIONS: dict[str, JSON] = {}
+
+
+def parse_chat(accepted: Accepted) -> Call:
+    """A conversation to go on with.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    release = accepted.release
+    read, messages = _read_all(accepted)
+    body = read.body
+    offer = read_tools(read) if "tools" in body or "tool_choice" in body else NO_OFFER
+    if "logprobs" in body and release.since(2025, 0):
+        _read_logprobs(read)
+    if "max_completion_tokens" in body:
+        read_max_completion_tokens(read)
+    if read.max_tokens == 0:
+        raise refusal("max_tokens value should be greater than 0")
+    form = read_response_format(read) if "response_format" in body else PLAIN_TEXT
+    messages, thinks = settle_template(read, messages)
+    if accepted.stream and release.tools == "unary":
+        offer = NO_OFFER
+    ask, counted = ask_chat(read, messages, offer, form, "medium" if thinks else None)
+    return Call(
+        deployment=accepted.deployment,
+        ask=ask,
+        codec=make_codec(read, offer, ask.prompt or ""),
+        stream=accepted.stream,
+        prompt_tokens=counted,
+        served=accepted.method,
+        repeatable=True,
+    )
+
+
+def _read_all(accepted: Accepted) -> tuple[Fields, tuple[Message, ...]]:
+    """The common fields and the messages; 2024.2 alone reads the messages first."""
+    if accepted.release.since(2025, 0):
+        read = read_fields(accepted)
+        return read, read_messages(read)
+    read = begin_fields(accepted)
+    messages = read_messages(read)
+    read_first_fields(read)
+    return read, messages
+
+
+def settle_template(read: Fields, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], bool]:
+    """What the template makes of the messages, and whether the model thinks aloud; 2026.3 reads its options first.
+
+    Raises:
+        EmulatedError: worded as the calculator does.
+    """
+    first = read.release.since(2026, 3)
+    thinks = first and thinks_aloud(read)
+    messages = take_media(read, messages)
+    thinks = thinks if first else thinks_aloud(read)
+    apply_template(read, messages)
+    return messages, thinks
+
+
+def make_codec(read: Fields, offer: Offer, prompt: str) -> ChatCodec:
+    """What words the answer; ``prompt``: of the last turn."""
+    accepted, servable = read.accepted, read.accepted.servable
+    return ChatCodec(
+        settings=accepted.settings,
+        model=accepted.deployment.name,
+        prompt=prompt,
+        include_usage=read.include_usage,
+        stateful=servable.stateful,
+        omits_logprobs=read.release.since(2026, 1) and (servable.kind in ("vision", "omni") or servable.stateful),
+        apart=find_apart(read, offer),
+        markup=servable.markup,
+        voice=find_voice(read),
+    )
+
+
+def find_voice(read: Fields) -> Voice | None:
+    """How an omni graph says its answer beside writing it, if it is asked to."""
+    if read.accepted.servable.kind != "omni" or not (read.speaks or not read.writes):
+        return None
+    return Voice(read.pcm, read.writes)
+
+
+def find_apart(read: Fields, offer: Offer) -> frozenset[SpanKind]:
+    """What is read out of the text: thoughts since 2025.2, in streams since 2025.3, and calls where they may be.
+
+    A graph without the parser, and a request that wants to see special tokens, leaves them in it.
+    """
+    release, servable = read.release, read.accepted.servable
+    apart: set[SpanKind] = set()
+    if read.plain:
+        return frozenset(apart)
+    streams = release.since(2025, 3) or not read.accepted.stream
+    if servable.reasoning_parser and release.since(2025, 2) and streams:
+        apart.add("reasoning")
+    if servable.tool_parser and release.tools != "ignored" and streams and (offer.parsed or not offer.tools):
+        apart.add("tool_call")
+    return frozenset(apart)
+
+
+def _read_logprobs(read: Fields) -> None:
+    read.logprobs = read_flag(read, "logprobs")
+    if read.logprobs and read.accepted.stream:
+        raise refusal("logprobs are not supported in streaming mode.")
+
+
+def thinks_aloud(read: Fields) -> bool:
+    """Whether the model does: it has the trait ``reasoning``, and the template is not told otherwise.
+
+    A release that does not read thoughts is not shown any, unless its graph has no parser for them.
+
+    Raises:
+        EmulatedError: the options of the template are no object.
+    """
+    options = _NO_OPTIONS
+    if "chat_template_kwargs" in read.body and read.release.chat_template_kwargs:
+        value = read.body["chat_template_kwargs"]
+        if not isinstance(value, dict):
+            raise refusal("chat_template_kwargs must be an object")
+        options = value
+    servable = read.accepted.servable
+    reads = read.release.since(2025, 3) or (read.release.since(2025, 2) and not read.accepted.stream)
+    return servable.thinks and options.get("enable_thinking") is not False and (reads or not servable.reasoning_parser)
+
+
+def ask_chat(
+    read: Fields, messages: tuple[Message, ...], offer: Offer, form: Form, reasoning: str | None
+) -> tuple[ChatAsk, tuple[int, ...]]:
+    """A conversation with its tools and form, and the tokens of its prompt; a ``plain`` text shows no thoughts.
+
+    Raises:
+        EmulatedError: the prompt is too long, or the engine takes offence.
+    """
+    accepted = read.accepted
+    if read.plain:
+        offer, reasoning = NO_OFFER, None
+    count = accepted.service.count_chat(messages, offer.tools, accepted.deployment)
+    ask = ChatAsk(
+        messages=messages,
+        sampling=settle_sampling(read, count),
+        tools=offer.tools,
+        tool_choice=offer.choice,
+        tool_name=offer.name,
+        parallel=True,
+        format=form.kind,
+        schema=form.schema,
+        bare=form.bare,
+        around=(form.opening, form.closing),
+        reasoning=reasoning,
+    )
+    return ask, (count,)

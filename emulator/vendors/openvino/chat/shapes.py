@@ -1,0 +1,96 @@
+"""Parts that answers in one piece and streams share: usage, finish reason, ids, and what is read out of a text.
+
+Source: model_server, src/llm/apis/openai_completions.cpp, serializeUnaryResponse; no release sends an ``id``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from typing import get_args
+
+from emulator.core.plan import Choice, Plan, Span, SpanKind, Usage
+from emulator.core.rng import draw_alphanumeric
+from emulator.encoding.floats import format_float
+from emulator.protocols import choice_events as markups
+from emulator.protocols.choice_events import gather, is_only
+from emulator.vendors.openvino.decoder import promote, quote, quote_long
+from emulator.vendors.openvino.profile import MARKUPS
+from emulator.vendors.openvino.release import Release
+from emulator.vendors.openvino.settings import OpenVinoSettings
+
+_KINDS: Set[SpanKind] = frozenset(get_args(SpanKind))
+_MARKED: Set[SpanKind] = frozenset(("reasoning", "tool_call"))
+
+
+def finish_reason(choice: Choice, release: Release) -> bytes:
+    """Why a choice ended, in the words the release has."""
+    reason: str = choice.finish_reason
+    if (reason == "tool_calls" and not release.tool_calls_reason) or (reason == "length" and not release.length_reason):
+        reason = "stop"
+    return b'"%b"' % reason.encode()
+
+
+def render_usage(usage: Usage) -> bytes:
+    """The member ``usage``."""
+    return b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}' % (
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.total_tokens,
+    )
+
+
+def render_body(
+    plan: Plan, choices: list[bytes], kind: bytes, *, model: str, prompt: str, settings: OpenVinoSettings
+) -> bytes:
+    """An answer in one piece; ``prompt`` is shown in a verbose one."""
+    release = settings.release
+    return b'{"choices":[%b],"created":%d,"model":%b,"object":"%b"%b%b}' % (
+        b",".join(choices),
+        int(plan.created),
+        quote(model),
+        kind,
+        b"," + render_usage(plan.usage) if release.unary_usage else b"",
+        _render_verbose(plan, prompt) if settings.verbose_response and release.since(2026, 3) else b"",
+    )
+
+
+def _render_verbose(plan: Plan, prompt: str) -> bytes:
+    """The prompt shown is the last turn's, without its template: unverified."""
+    content = gather(plan.choices[0]).text if plan.choices else ""
+    return b',"__verbose":{"prompt":%b,"content":%b}' % (quote_long(prompt), quote_long(content))
+
+
+def format_logprob(value: float) -> bytes:
+    """A float promoted to a double; no probability is above 1, so such a value is null."""
+    if value > 0:
+        return b"null"
+    return format_float(promote(value)).encode()
+
+
+def draw_id(plan: Plan, fixed: str, choice: int, call: int) -> str:
+    """A tool call's id: nine characters out of 0-9A-Za-z, unless a scenario fixes another.
+
+    Source: model_server, src/llm/io_processing/utils.cpp, generateRandomId.
+    """
+    return fixed or draw_alphanumeric(plan.key, 9, "tool_call", choice, call)
+
+
+def put_in_text(choice: Choice, apart: Set[SpanKind] = frozenset(), markup: str = "llama3") -> Choice:
+    """All but the kinds ``apart`` as text, as a model writes it whose output nobody parses."""
+    if is_only(choice) or not _MARKED - apart:
+        return choice
+    joined = markups.put_in_text(choice, _KINDS - apart, lambda span: _mark(span, markup))
+    if choice.finish_reason == "tool_calls" and "tool_call" not in apart:
+        return replace(joined, finish_reason="stop")
+    return joined
+
+
+def _mark(span: Span, markup: str) -> tuple[str, str]:
+    """What tells a model's thoughts or a call from its text."""
+    if span.kind == "reasoning":
+        return markups.THINK
+    if span.kind == "tool_call":
+        opening, closing = MARKUPS[markup]
+        return opening % quote(span.name).decode(), closing
+    return "", ""

@@ -1,0 +1,248 @@
+"""What is served, and what the server tells of it: KServe metadata, configuration status, model lists.
+
+Source: model_server, src/http_rest_api_handler.cpp, src/kfs_frontend/kfs_grpc_inference_service.cpp,
+src/model_service.cpp.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import JSON, dump_json
+from emulator.core.requests import Deployment
+from emulator.core.rng import draw_hex
+from emulator.vendors.openvino.decoder import quote
+from emulator.vendors.openvino.errors import MISSING_MODEL, path_refusal
+from emulator.vendors.openvino.profile import OvmsService
+from emulator.vendors.openvino.settings import OpenVinoSettings
+from emulator.vendors.openvino.tensors.tensor import TensorInfo, list_tensors
+
+_RELOADS = {
+    "cannot_open": "Config file not found or cannot open.",
+    "failed": "Reloading config file failed. Check server logs for more info.",
+    "versions_failed": "Reloading models versions failed. Check server logs for more info.",
+    "statuses_failed": "Retrieving all model statuses failed. Check server logs for more info.",
+    "serializing_failed": "Serializing model statuses to json failed. Check server logs for more info.",
+}
+_STATUS_PATH = re.compile(r"(versions/(?P<version>\d+)|labels/(?P<label>[^/]+))?/?(?P<metadata>metadata)?")
+_STATUS = """{
+ "model_version_status": [
+  {
+   "version": "1",
+   "state": "%s",
+   "status": {
+    "error_code": "%s",
+    "error_message": "%s"
+   }
+  }
+ ]
+}
+"""
+
+
+def list_deployments(settings: OpenVinoSettings) -> tuple[Deployment, ...]:
+    """A text graph and an embeddings graph, as the server's own quick starts have them."""
+    return (
+        Deployment(vendor="openvino", name="llama3", task="chat", kind="text", context=8192, tokenizer="llama3"),
+        Deployment(
+            vendor="openvino",
+            name="embeddings",
+            task="embeddings",
+            kind="embeddings",
+            context=512,
+            dimensions=1024,
+            tokenizer="bert",
+        ),
+        Deployment(vendor="openvino", name="rerank", task="rerank", kind="rerank", context=512, tokenizer="bert"),
+    )
+
+
+def _answer(service: OvmsService, body: bytes = b"", status: int = 200) -> WireResponse:
+    return WireResponse(status, body, service.settings.json_headers)
+
+
+def _find(request: WireRequest, service: OvmsService) -> Deployment:
+    """The servable the path names.
+
+    Raises:
+        EmulatedError: 404.
+    """
+    deployment = service.deployments.get(request.params["name"])
+    if not request.params.get("version", "1").isdigit():
+        raise path_refusal(request)
+    if deployment is None:
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
+    return deployment
+
+
+def show_server(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v2``."""
+    release = service.settings.release.name
+    version = service.settings.server_version or f"{release}.0.{draw_hex(bytes(16), release, digits=8)}"
+    return _answer(service, b'{"name":"OpenVINO Model Server","version":%b}' % quote(version))
+
+
+def show_live(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v2/health/live``: an empty body."""
+    return _answer(service)
+
+
+def show_ready(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v2/health/ready``: an empty body once every servable is loaded.
+
+    Raises:
+        EmulatedError: some servable is not.
+    """
+    if any(d.state not in ("ready", "retired") for d in service.deployments.values()):
+        raise EmulatedError(ErrorKind.NOT_READY)
+    return _answer(service)
+
+
+def show_model(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v2/models/{name}``: a graph is always version 1, its tensors have no type of their own."""
+    deployment = _find(request, service)
+    body = b'{"name":%b,"versions":["1"],"platform":"OpenVINO","inputs":%b,"outputs":%b}'
+    inputs, outputs = [dump_json(_describe_tensors(deployment, service, name)) for name in ("input", "output")]
+    return _answer(service, body % (quote(deployment.name), inputs, outputs))
+
+
+def _describe_tensors(deployment: Deployment, service: OvmsService, name: str) -> JSON:
+    if service.habits[deployment.name].kind != "classic":
+        return [{"name": name, "datatype": "INVALID", "shape": []}]
+    tensors = list_tensors(deployment, f"{name}s")
+    return [{"name": info.name, "datatype": info.datatype, "shape": list(info.shape)} for info in tensors]
+
+
+def show_model_ready(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v2/models/{name}/ready``: an empty body.
+
+    Raises:
+        EmulatedError: 404, unknown or not available.
+    """
+    if _find(request, service).state != "ready":
+        raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not loaded yet")
+    return _answer(service)
+
+
+def _list_status(deployment: Deployment) -> str:
+    """The status of one servable, as protobuf prints it with one blank a level."""
+    state, code = {
+        "ready": ("AVAILABLE", "OK"),
+        "retired": ("END", "OK"),
+        "failed": ("LOADING", "FAILED_PRECONDITION"),
+    }.get(deployment.state, ("LOADING", "OK"))
+    return _STATUS % (state, code, code)
+
+
+def show_config(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v1/config``: the status of every servable, sorted by name."""
+    return _answer(service, _render_config(service))
+
+
+def _render_config(service: OvmsService) -> bytes:
+    if not service.deployments:
+        return b"{}"
+    rows = [
+        b"%b : \n%b" % (quote(name), _list_status(deployment).rstrip("\n").encode())
+        for name, deployment in sorted(service.deployments.items())
+    ]
+    return b"{\n%b\n}" % b",\n".join(rows)
+
+
+def reload_config(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``POST /v1/config/reload``: what the setting ``config_reload`` says it comes to.
+
+    Raises:
+        EmulatedError: the reload failed; status unverified.
+    """
+    outcome = service.settings.config_reload
+    if outcome in _RELOADS:
+        raise EmulatedError(ErrorKind.INTERNAL, message=_RELOADS[outcome])
+    return _answer(service, _render_config(service), 201 if outcome == "reloaded" else 200)
+
+
+def show_status(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v1/models/{name}`` of TensorFlow Serving, up to 2026.2.
+
+    Raises:
+        EmulatedError: 404.
+    """
+    if not service.settings.release.tf_serving:
+        raise path_refusal(request)
+    rest = _STATUS_PATH.fullmatch(request.params.get("rest", ""))
+    if rest is None or ":" in request.params["name"]:
+        raise path_refusal(request)
+    deployment = _find(request, service)
+    if rest["metadata"] and service.habits[deployment.name].kind != "classic":  # graphs have none
+        raise EmulatedError(ErrorKind.NOT_FOUND, message=MISSING_MODEL)
+    if rest["version"] not in (None, "1") or rest["label"]:
+        raise EmulatedError(ErrorKind.NOT_FOUND, message="Model with requested version is not found")
+    if rest["metadata"]:
+        return _answer(service, _write_metadata(deployment))
+    return _answer(service, _list_status(deployment).encode())
+
+
+def _write_metadata(deployment: Deployment) -> bytes:
+    """The signature of a classic model, as protobuf prints it with one blank a level."""
+    signature: JSON = {
+        trait: {info.name: _shape_info(info) for info in list_tensors(deployment, trait)}
+        for trait in ("inputs", "outputs")
+    } | {"methodName": "", "defaults": {}}
+    definitions: JSON = {
+        "@type": "type.googleapis.com/tensorflow.serving.SignatureDefMap",
+        "signatureDef": {"serving_default": signature},
+    }
+    whole: JSON = {
+        "modelSpec": {"name": deployment.name, "signatureName": "", "version": "1"},
+        "metadata": {"signature_def": definitions},
+    }
+    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _shape_info(info: TensorInfo) -> JSON:
+    shape: JSON = {"dim": [{"size": str(size), "name": ""} for size in info.shape], "unknownRank": False}
+    return {"dtype": info.tensorflow_type, "tensorShape": shape, "name": info.name}
+
+
+def list_models(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v3/models``, since 2025.3; ``GET /v1/models`` since 2026.3.
+
+    Raises:
+        EmulatedError: the release has no such list.
+    """
+    _check_list(request, service)
+    data = [_describe(d.name, service) for d in _list_available(service)]
+    return _answer(service, dump_json({"data": data, "object": "list"}))
+
+
+def show_listed(request: WireRequest, service: OvmsService) -> WireResponse:
+    """``GET /v3/models/{id}``, since 2026.3 also under ``/v1``; an unknown id is a 500.
+
+    Raises:
+        EmulatedError: 500, or the release has no such list.
+    """
+    _check_list(request, service)
+    name = request.path.partition("/models/")[2]
+    if name not in {d.name for d in _list_available(service)}:
+        raise EmulatedError(ErrorKind.INTERNAL, message="Model not found")
+    return _answer(service, dump_json(_describe(name, service)))
+
+
+def _check_list(request: WireRequest, service: OvmsService) -> None:
+    if not service.settings.release.models_list:
+        raise path_refusal(request)
+
+
+def _list_available(service: OvmsService) -> Iterator[Deployment]:
+    """Classic models, then graphs."""
+    available = [d for d in service.deployments.values() if d.state == "ready"]
+    yield from (d for d in available if service.habits[d.name].kind == "classic")
+    yield from (d for d in available if service.habits[d.name].kind != "classic")
+
+
+def _describe(name: str, service: OvmsService) -> JSON:
+    return {"id": name, "object": "model", "created": int(service.clock.now()), "owned_by": "OVMS"}

@@ -1,0 +1,70 @@
+"""Multipart forms, as the server's HTTP library reads them: fields with their texts, and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError, ErrorKind
+
+NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""What a field of a number says; however long it is, it is read once."""
+_BOUNDARY = re.compile(r'boundary="?([^";,]+)"?')
+_NAME = re.compile(r'\bname="([^"]*)"')
+_FILE = re.compile(r'\bfilename="([^"]*)"')
+
+
+@record(frozen=True, slots=True)
+class Field:
+    """One part; ``filename``: ``None``: it is no file."""
+
+    name: str
+    content: bytes
+    filename: str | None
+
+
+@record(frozen=True, slots=True)
+class Form:
+    """The parts in their order."""
+
+    fields: Sequence[Field]
+
+    def text(self, name: str) -> str:
+        """The last field of that name; nothing, if there is none."""
+        return next(reversed(self.texts(name)), "")
+
+    def texts(self, name: str) -> list[str]:
+        return [f.content.decode("utf-8", "replace") for f in self.fields if f.name == name and f.filename is None]
+
+    def file(self, name: str) -> bytes:
+        return next((f.content for f in self.fields if f.name == name and f.filename is not None), b"")
+
+    def names(self) -> Iterator[str]:
+        """Of fields that are no files."""
+        return (f.name for f in self.fields if f.filename is None)
+
+
+def read_form(content_type: str, body: bytes) -> Form:
+    """The form that a body is.
+
+    Raises:
+        EmulatedError: it is none.
+    """
+    found = _BOUNDARY.search(content_type)
+    start = b"--" + found[1].strip().encode("latin-1", "replace") if found else b""
+    if not found or not body.lstrip(b"\r\n").startswith(start):
+        raise EmulatedError(ErrorKind.INTERNAL, message="Request of multipart type but failed to parse")
+    parts = (b"\r\n" + body).split(b"\r\n" + start)[1:]
+    return Form(tuple([field for part in parts if (field := _read_part(part)) is not None]))
+
+
+def _read_part(part: bytes) -> Field | None:
+    """A part behind its boundary; the end of the form is none."""
+    head, found, content = part.partition(b"\r\n\r\n")
+    lines = head.decode("utf-8", "replace")
+    name = _NAME.search(re.sub(r'\bfilename="[^"]*"', "", lines))
+    if not found or part.startswith(b"--") or name is None:
+        return None
+    filename = _FILE.search(lines)
+    return Field(name[1], content, filename[1] if filename else None)

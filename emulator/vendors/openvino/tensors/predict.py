@@ -1,0 +1,191 @@
+"""``POST /v1/models/{name}:predict`` of TensorFlow Serving, up to 2026.2: by rows or by columns, named or not.
+
+Source: model_server, src/rest_parser.cpp, TFSRestParser, and src/http_rest_api_handler.cpp, processPredictRequest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import chain
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
+from emulator.core.json import JSON, Object
+from emulator.core.requests import CompletionAsk
+from emulator.core.vendor import Call
+from emulator.vendors.openvino.chat.media import decode_base64
+from emulator.vendors.openvino.errors import MISSING_MODEL, name_asked, path_refusal
+from emulator.vendors.openvino.profile import REFUSED, OvmsService
+from emulator.vendors.openvino.tensors.kserve import load_object
+from emulator.vendors.openvino.tensors.render import PredictCodec
+from emulator.vendors.openvino.tensors.tensor import (
+    FLOATS,
+    QUICK,
+    Tensor,
+    TensorInfo,
+    Value,
+    count_outputs,
+    list_tensors,
+    pack_values,
+    size_of,
+    status_refusal,
+)
+from emulator.vendors.openvino.tensors.validation import Given, check_tensors, find_model
+
+_PATH = re.compile(r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+)|/labels/[^/]+)?:(?P<verb>predict)")
+_INPUT = "Could not parse input content. Not valid ndarray detected"
+_INSTANCE = "Could not parse instance content. Not valid ndarray detected"
+_FORMAT = "Inputs inside buffer does not match expected format."
+
+
+class _NoArrayError(Exception):
+    """What should be an array of one type and shape is none."""
+
+
+def parse_predict(request: WireRequest, service: OvmsService) -> Call:
+    """Tensors for a model, which is looked for before the body is read; no graph can be asked so.
+
+    Raises:
+        EmulatedError: the first check that fails, in the server's order.
+    """
+    match = _PATH.fullmatch(request.path)
+    if match is None:
+        raise path_refusal(request)
+    name = match["name"]
+    if name in service.habits and service.habits[name].kind != "classic":
+        raise EmulatedError(ErrorKind.NOT_FOUND, MISSING_MODEL)
+    request.params = {"name": name, "version": match["version"] or "1"}
+    deployment = find_model(request, service, name)
+    declared = {info.name: info for info in list_tensors(deployment, "inputs")}
+    try:
+        rows, arrays = _read_body(load_object(request.body, request, service), declared)
+        given = {
+            key: _give(key, array, declared.get(key), _INSTANCE if rows else _INPUT) for key, array in arrays.items()
+        }
+        check_tensors([*declared.values()], given, len(given))
+    except EmulatedError as error:
+        raise name_asked(error, deployment, f"Predict {REFUSED}") from None
+    count = count_outputs(deployment, [each.tensor for each in given.values()])
+    return Call(
+        deployment=deployment,
+        heavy=count > QUICK,
+        ask=CompletionAsk(prompts=("",), known=""),
+        served="Predict",
+        codec=PredictCodec(
+            headers=service.settings.json_headers,
+            deployment=deployment,
+            inputs=tuple([each.tensor for each in given.values()]),
+            rows=rows,
+        ),
+    )
+
+
+def _read_body(body: Object, declared: Mapping[str, TensorInfo]) -> tuple[bool, dict[str, JSON]]:
+    """Whether it goes by rows, and the array of each input."""
+    if ("instances" in body) == ("inputs" in body):
+        raise status_refusal("Invalid JSON structure. Could not detect row or column format")
+    if "instances" in body:
+        return True, _read_rows(body["instances"], declared)
+    return False, _read_columns(body["inputs"], declared)
+
+
+def _read_rows(rows: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON]:
+    if not isinstance(rows, list):
+        raise status_refusal("Invalid JSON structure. Nonamed instance is not an array.")
+    if not rows:
+        raise status_refusal("Invalid JSON structure. Missing instances in row format")
+    first = rows[0]
+    if isinstance(first, dict) and not _is_binary(first):
+        return _gather_rows(rows)
+    if first is None or isinstance(first, bool):
+        raise status_refusal("Could not detect neither named or nonamed format")
+    return {_only(declared): rows}
+
+
+def _gather_rows(rows: list[JSON]) -> dict[str, JSON]:
+    """Objects of values by the name of an input, as a column for each name."""
+    columns: dict[str, list[JSON]] = {}
+    for row in rows:
+        if not isinstance(row, dict):
+            raise status_refusal("Invalid JSON structure. One of named instances is not a JSON object.")
+        if not row:
+            raise status_refusal(_INSTANCE)
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    if len({len(column) for column in columns.values()}) > 1:
+        raise status_refusal("Invalid JSON structure. Request inputs have different batch sizes")
+    return dict(columns)
+
+
+def _read_columns(inputs: JSON, declared: Mapping[str, TensorInfo]) -> dict[str, JSON]:
+    if isinstance(inputs, list) or type(inputs) in (int, float):
+        return {_only(declared): inputs}
+    if not isinstance(inputs, dict):
+        raise status_refusal("Invalid JSON structure. One of inputs is not a JSON object.")
+    if not inputs:
+        raise status_refusal("Invalid JSON structure, missing inputs")
+    return inputs
+
+
+def _only(declared: Mapping[str, TensorInfo]) -> str:
+    """The one input a model must have to be asked without a name."""
+    if not declared:
+        raise status_refusal("Internal allocation error", status=500)
+    if len(declared) != 1:
+        raise status_refusal(_FORMAT)
+    return next(iter(declared))
+
+
+def _is_binary(value: JSON) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("b64"), str)
+
+
+def _give(name: str, array: JSON, info: TensorInfo | None, reason: str) -> Given:
+    """An array as a tensor of the type its input has; of an input nobody knows, as its first element says."""
+    try:
+        shape, values = _measure(array)
+        datatype = info.datatype if info is not None else _guess(values)
+        if any(isinstance(value, str) or _is_binary(value) for value in values):
+            datatype = "BYTES"
+        packed = pack_values(datatype, [_convert(value, datatype) for value in values])
+    except _NoArrayError:
+        raise status_refusal(reason) from None
+    return Given(Tensor(name, datatype, tuple(shape), packed), len(values))
+
+
+def _measure(array: JSON) -> tuple[list[int], list[JSON]]:
+    """How long the arrays of each level are, all of one level alike, and the elements in order."""
+    shape: list[int] = []
+    level = [array]
+    while level and isinstance(level[0], list):
+        arrays = [each for each in level if isinstance(each, list) and len(each) == len(level[0])]
+        if len(arrays) != len(level):
+            raise _NoArrayError
+        shape.append(len(arrays[0]))
+        level = [*chain.from_iterable(arrays)]
+    if any(isinstance(value, list) for value in level):
+        raise _NoArrayError
+    return shape, level
+
+
+def _guess(values: list[JSON]) -> str:
+    return "INT32" if values and type(values[0]) is int else "FP32"
+
+
+def _convert(value: JSON, datatype: str) -> Value:
+    """An element as C++ casts it."""
+    if _is_binary(value) and isinstance(value, dict):
+        decoded = decode_base64(str(value["b64"]))
+        if decoded is None:
+            raise _NoArrayError
+        return decoded
+    if isinstance(value, str) and datatype == "BYTES":
+        return value.encode()
+    if isinstance(value, bool) or not isinstance(value, int | float) or datatype == "BYTES":
+        raise _NoArrayError
+    if datatype in FLOATS:
+        return float(value)
+    bits = 8 * size_of(datatype)
+    whole = int(value) & ((1 << bits) - 1)
+    return whole - (1 << bits) if datatype.startswith("INT") and whole >> (bits - 1) else whole

@@ -1,0 +1,171 @@
+"""Answers of classic models: tensors in KServe's form and in TensorFlow Serving's, to the blank.
+
+Source: model_server, src/rest_utils.cpp, makeJsonFromPredictResponse, which writes with RapidJSON's PrettyWriter; its
+tests, src/test/rest_utils_test.cpp; TensorFlow Serving, util/json_tensor.cc.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from struct import pack, unpack
+
+from emulator.core.dataclass import record
+from emulator.core.http import Headers, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON
+from emulator.core.plan import Plan
+from emulator.core.requests import Deployment
+from emulator.encoding.floats import format_float
+from emulator.vendors.openvino.decoder import quote_long
+from emulator.vendors.openvino.tensors.tensor import Tensor, Value, infer
+
+_INDENT = "    "
+
+
+def read_fixed(plan: Plan) -> Mapping[str, JSON]:
+    """Values a scenario's reply sets: a text that is a JSON object of outputs by name."""
+    text = plan.choices[0].text() if plan.choices else ""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class InferCodec:
+    """KServe's form; the output ``binary_output`` stands as bytes behind the JSON. It never streams."""
+
+    headers: Headers
+    deployment: Deployment
+    inputs: tuple[Tensor, ...]
+    id: str
+    binary_output: str
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        outputs = infer(self.deployment, self.inputs, read_fixed(plan))
+        identity = f'"id": {_quote(self.id)},\n{_INDENT}' if self.id else ""
+        written = ", ".join([self._write(tensor) for tensor in outputs])
+        text = f'{{\n{_INDENT}"model_name": {_quote(self.deployment.name)},\n{_INDENT}{identity}"model_version": "1",'
+        head = f'{text}\n{_INDENT}"outputs": [{written}]\n}}'.encode()
+        tail = b"".join([tensor.raw for tensor in outputs if tensor.name == self.binary_output])
+        headers = self.headers
+        if tail:
+            headers = (*headers, ("inference-header-content-length", str(len(head))))
+        return WireResponse(200, head + tail, headers)
+
+    def _write(self, tensor: Tensor) -> str:
+        members = [
+            f'"name": {_quote(tensor.name)}',
+            f'"shape": [{", ".join(map(str, tensor.shape))}]',
+            f'"datatype": "{tensor.datatype}"',
+        ]
+        if tensor.name != self.binary_output:
+            members.append(f'"data": [{", ".join(map(_write_double, tensor.values()))}]')
+        elif tensor.raw:
+            inner = f'{_INDENT * 4}"binary_data_size": {len(tensor.raw)}\n{_INDENT * 3}'
+            members.append(f'"parameters": {{\n{inner}}}')
+        inner = ",\n".join([_INDENT * 3 + member for member in members])
+        return f"{{\n{inner}\n{_INDENT * 2}}}"
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        response = self.render(plan, request)
+        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class PredictCodec:
+    """TensorFlow Serving's form, by ``rows`` or by columns, as the request was."""
+
+    headers: Headers
+    deployment: Deployment
+    inputs: tuple[Tensor, ...]
+    rows: bool
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        outputs = infer(self.deployment, self.inputs, read_fixed(plan))
+        nested = {tensor.name: _nest(tensor.values(), tensor.shape) for tensor in outputs}
+        text = _write_rows(nested) if self.rows else _write_columns(nested)
+        return WireResponse(200, text.encode(), self.headers)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        response = self.render(plan, request)
+        return WireStream(iter([(plan.due, response.body, 0, Mark.PLAIN)]), response.headers)
+
+
+Nested = Value | list["Nested"]
+
+
+def _nest(values: Sequence[Value], shape: tuple[int, ...]) -> Nested:
+    """A flat list as arrays of arrays; a scalar without dimensions."""
+    if not shape:
+        return values[0]
+    if len(shape) == 1:
+        return list(values)
+    step = len(values) // shape[0] if shape[0] else 0
+    return [_nest(values[row * step : (row + 1) * step], shape[1:]) for row in range(shape[0])]
+
+
+def _write_rows(outputs: Mapping[str, Nested]) -> str:
+    """One element for each item of the batch; objects, if there are several outputs."""
+    lists = {name: values if isinstance(values, list) else [values] for name, values in outputs.items()}
+    if len(lists) == 1:
+        (rows,) = lists.values()
+        return f'{{\n{_INDENT}"predictions": [{", ".join(map(_write_line, rows))}\n{_INDENT}]\n}}'
+    items = []
+    for number in range(min(map(len, lists.values()), default=0)):
+        members = [f"{_INDENT * 3}{_quote(name)}: {_write_line(rows[number])}" for name, rows in lists.items()]
+        items.append(f"{_INDENT * 2}{{\n" + ",\n".join(members) + f"\n{_INDENT * 2}}}")
+    return f'{{\n{_INDENT}"predictions": [\n' + ",\n".join(items) + f"\n{_INDENT}]\n}}"
+
+
+def _write_columns(outputs: Mapping[str, Nested]) -> str:
+    """One array an output, a line for each value."""
+    if len(outputs) == 1:
+        (values,) = outputs.values()
+        return f'{{\n{_INDENT}"outputs": {_write_tree(values, 1)}\n}}'
+    members = [f"{_INDENT * 2}{_quote(name)}: {_write_tree(values, 2)}" for name, values in outputs.items()]
+    return f'{{\n{_INDENT}"outputs": {{\n' + ",\n".join(members) + f"\n{_INDENT}}}\n}}"
+
+
+def _write_line(values: Nested) -> str:
+    if isinstance(values, list):
+        return f"[{', '.join(map(_write_line, values))}]"
+    return _write_short(values)
+
+
+def _write_tree(values: Nested, level: int) -> str:
+    if not isinstance(values, list):
+        return _write_short(values)
+    if not values:
+        return "[]"
+    inner = ",\n".join([_INDENT * (level + 1) + _write_tree(value, level + 1) for value in values])
+    return f"[\n{inner}\n{_INDENT * level}]"
+
+
+def _write_double(value: Value) -> str:
+    """KServe's side writes a float as the double it becomes."""
+    if isinstance(value, float):
+        return format_float(value)
+    return _write_short(value)
+
+
+def _write_short(value: Value) -> str:
+    """TensorFlow's side writes a float with as many digits as tell it from its neighbours."""
+    if isinstance(value, bytes):
+        return _quote(value.decode("utf-8", "replace"))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _shorten(value) if isinstance(value, float) else str(value)
+
+
+def _shorten(value: float) -> str:
+    for digits in range(1, 18):
+        text = f"{value:.{digits}g}"
+        if unpack("<f", pack("<f", float(text))) == unpack("<f", pack("<f", value)):
+            return format_float(float(text))
+    return format_float(value)
+
+
+def _quote(text: str) -> str:
+    return quote_long(text).decode()

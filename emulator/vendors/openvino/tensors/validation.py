@@ -1,0 +1,117 @@
+"""Find the model of a tensor request and validate its tensors, in the order and words of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from emulator.core.dataclass import record
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import WireRequest
+from emulator.core.requests import Deployment
+from emulator.vendors.openvino.errors import MISSING_MODEL
+from emulator.vendors.openvino.profile import OvmsService
+from emulator.vendors.openvino.tensors.tensor import Tensor, TensorInfo, size_of, split_texts, status_refusal
+
+_IMAGE_DIMENSIONS = (4, 5)
+
+
+@record(frozen=True, slots=True)
+class Given:
+    """A tensor as a request has it.
+
+    Fields:
+        count: of the values that came as JSON; ``None``: they came as bytes.
+    """
+
+    tensor: Tensor
+    count: int | None
+
+
+def check_tensors(declared: Sequence[TensorInfo], given: Mapping[str, Given], asked: int, prefix: str = "") -> None:
+    """Every input that is declared, and no other; ``prefix`` stands before a name, as KServe's side has it.
+
+    Raises:
+        EmulatedError: the first that does not fit.
+    """
+    if asked != len(declared):
+        raise status_refusal("Invalid number of inputs", f"Expected: {len(declared)}; Actual: {asked}")
+    for info in declared:
+        if info.name not in given:
+            raise status_refusal("Missing input with specific name", f"Required input: {info.name}")
+        _check(info, given[info.name], f"input name: {prefix}{info.name}")
+
+
+def _check(info: TensorInfo, given: Given, name: str) -> None:
+    tensor = given.tensor
+    if tensor.datatype == "BYTES" and info.datatype != "BYTES":
+        _check_converted(info, tensor, name)
+        return
+    if tensor.datatype != info.datatype:
+        raise status_refusal(
+            "Invalid input precision", f"Expected: {info.precision}; Actual: {tensor.datatype}; {name}"
+        )
+    expected, actual = _show(info.shape), _show(tensor.shape)
+    if len(info.shape) != len(tensor.shape):
+        raise status_refusal("Invalid number of shape dimensions", f"Expected: {expected}; Actual: {actual}; {name}")
+    if tensor.shape and info.shape[0] not in (-1, tensor.shape[0]):
+        raise status_refusal(
+            "Invalid input batch size", f"Expected: {info.shape[0]}; Actual: {tensor.shape[0]}; {name}"
+        )
+    if any(size not in (-1, found) for size, found in zip(info.shape, tensor.shape, strict=True)):
+        raise status_refusal("Invalid input shape", f"Expected: {expected}; Actual: {actual}; {name}")
+    _check_content(given, name)
+
+
+def _check_content(given: Given, name: str) -> None:
+    """As many values, or bytes, as the shape says."""
+    tensor = given.tensor
+    wanted = prod(tensor.shape)
+    count = len(split_texts(tensor.raw)) if given.count is None and tensor.datatype == "BYTES" else given.count
+    if count is not None:
+        if count != wanted:
+            detail = f"Expected: {wanted} values; Actual: {count} values; {name}"
+            raise status_refusal("Invalid number of values in tensor proto container", detail)
+        return
+    size = wanted * size_of(tensor.datatype)
+    if len(tensor.raw) != size:
+        detail = f"Expected: {size} bytes; Actual: {len(tensor.raw)} bytes; {name}"
+        raise status_refusal("Invalid content size of tensor proto", detail)
+
+
+def _check_converted(info: TensorInfo, tensor: Tensor, name: str) -> None:
+    """Texts for rows of bytes, or files of pictures; what is in a picture nobody looks at."""
+    if not (len(info.shape) in _IMAGE_DIMENSIONS or (len(info.shape) == 2 and info.datatype == "UINT8")):
+        raise status_refusal("Functionality not implemented", status=500)
+    if len(tensor.shape) != 1:
+        detail = f"Expected number of input shape dimensions: 1; Actual: {len(tensor.shape)}; {name}"
+        raise status_refusal("Invalid number of shape dimensions", detail)
+    count = len(split_texts(tensor.raw))
+    if info.shape[0] not in (-1, count):
+        raise status_refusal("Invalid input batch size", f"Expected: {info.shape[0]}; Actual: {count}; {name}")
+
+
+def _show(shape: tuple[int, ...]) -> str:
+    return f"({','.join(map(str, shape))})"
+
+
+_STATES = {
+    "retired": "Model with requested version is retired",
+    "ready": "",
+}
+
+
+def find_model(request: WireRequest, service: OvmsService, name: str) -> Deployment:
+    """A servable of that name in its one version, graphs among them.
+
+    Raises:
+        EmulatedError: 404, there is none, or it is not available.
+    """
+    deployment = service.deployments.get(name)
+    if deployment is None:
+        raise EmulatedError(ErrorKind.NOT_FOUND, MISSING_MODEL)
+    if request.params.get("version", "1") not in ("1", "0"):
+        raise EmulatedError(ErrorKind.NOT_FOUND, "Model with requested version is not found")
+    if text := _STATES.get(deployment.state, "Model with requested version is not loaded yet"):
+        raise EmulatedError(ErrorKind.NOT_FOUND, text)
+    return deployment

@@ -1,0 +1,83 @@
+"""Answers of ``/v1/chat/completions`` in one piece.
+
+Source: text-generation-inference, ``router/src/lib.rs`` (ChatCompletion) and ``router/src/chat.rs``.
+"""
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import JSON, dump_json, dump_string, dump_text, parse_json
+from emulator.core.plan import Choice, Plan
+from emulator.encoding.sse import quote
+from emulator.protocols.choice_events import gather, is_usual
+from emulator.protocols.tgi import report_counts
+from emulator.vendors.tgi.chat.shapes import ChatOptions, name_finish, shape_chat_usage, shape_head, shape_logprobs
+from emulator.vendors.tgi.chat.stream import stream_chat
+from emulator.vendors.tgi.headers import answer_headers, stream_headers
+from emulator.vendors.tgi.keepalive import keep_alive
+
+_PLAIN = (
+    b'{"object":"chat.completion","id":"","created":%d,"model":%b,"system_fingerprint":%b,"choices":[{"index":0,'
+    b'"message":{"role":"assistant","content":%b},"logprobs":null,"finish_reason":"%b"}],'
+    b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}'
+)
+CALL_ID = "0"  # of a call in an answer in one piece, whatever came before
+
+
+@record(frozen=True, slots=True)
+class ChatCodec:
+    """Words the answer to one chat request."""
+
+    options: ChatOptions
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        options = self.options
+        choice = plan.choices[0]
+        headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        if is_usual(plan) and not options.logprobs:
+            return WireResponse(200, _fill(plan, options), headers)
+        row: JSON = {
+            "index": 0,
+            "message": _shape_message(choice),
+            "logprobs": shape_logprobs(choice.logprobs or (), options.top) if options.logprobs else None,
+            "finish_reason": name_finish(choice, options.limit),
+        }
+        head = shape_head(plan, options, "chat.completion")
+        body = dump_json({**head, "choices": [row], "usage": shape_chat_usage(plan, options)})
+        return WireResponse(200, body, headers)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        headers = stream_headers(self.options.settings, self.options.characters)
+        return WireStream(keep_alive(stream_chat(plan, self.options), plan), headers)
+
+
+def _fill(plan: Plan, options: ChatOptions) -> bytes:
+    """The answer of one text, and nothing else."""
+    choice = plan.choices[0]
+    prompt, completion = report_counts(plan, options.prompt_tokens, choice.count)
+    return _PLAIN % (
+        int(plan.created),
+        quote(options.model),
+        quote(options.settings.fingerprint),
+        dump_string(choice.said.text),
+        name_finish(choice, options.limit).encode(),
+        prompt,
+        completion,
+        prompt + completion,
+    )
+
+
+def _shape_message(choice: Choice) -> JSON:
+    said = gather(choice)
+    if not said.calls:
+        return {"role": "assistant", "content": said.text + said.refusal}
+    call = said.calls[0]
+    function: JSON = {"description": None, "name": call.name, "arguments": _compact(call.arguments)}
+    return {"role": "assistant", "tool_calls": [{"id": CALL_ID, "type": "function", "function": function}]}
+
+
+def _compact(arguments: str) -> str:
+    """Arguments as the router writes them again; what is no JSON stays."""
+    try:
+        return dump_text(parse_json(arguments))
+    except ValueError:
+        return arguments

@@ -1,0 +1,93 @@
+"""Answers of ``/``, ``/generate`` and ``/generate_stream`` in one piece.
+
+Source: text-generation-inference, ``router/src/lib.rs``; release 0.9.4 at its tag.
+"""
+
+from collections.abc import Sequence
+
+from emulator.core.dataclass import record
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.json import dump_text
+from emulator.core.plan import Choice, Plan
+from emulator.protocols.tgi import draw_prefill_logprob, spell
+from emulator.vendors.tgi.generate.shapes import (
+    TOKEN,
+    GenerateOptions,
+    list_columns,
+    special_text,
+    write_summary,
+    write_top_tokens,
+)
+from emulator.vendors.tgi.generate.stream import stream_answer
+from emulator.vendors.tgi.headers import answer_headers, stream_headers
+from emulator.vendors.tgi.keepalive import keep_alive
+
+
+@record(frozen=True, slots=True)
+class GenerateCodec:
+    """Words the answer to one request."""
+
+    options: GenerateOptions
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        options = self.options
+        choices = _rank(plan.choices)
+        body = f'{{"generated_text":{dump_text(options.echo + choices[0].text())}'
+        body += f',"details":{_write_details(plan, choices, options)}}}' if options.details else "}"
+        headers = answer_headers(plan, options.settings, options.prompt_tokens, options.characters)
+        return WireResponse(200, (f"[{body}]" if options.array else body).encode(), headers)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        headers = stream_headers(self.options.settings, self.options.characters)
+        return WireStream(keep_alive(stream_answer(plan, self.options), plan), headers)
+
+
+def _rank(choices: Sequence[Choice]) -> list[Choice]:
+    """The answer of the highest mean log-probability first, the others as they came."""
+    if len(choices) == 1:
+        return list(choices)
+
+    def mean(choice: Choice) -> float:
+        weights = [entry.logprob for entry in choice.logprobs or ()]
+        return sum(weights) / max(1, len(weights))
+
+    best = max(choices, key=mean)
+    return [best, *(choice for choice in choices if choice is not best)]
+
+
+def _write_details(plan: Plan, choices: Sequence[Choice], options: GenerateOptions) -> str:
+    prefill = f'"prefill":{_write_prefill(plan, options)}'
+    best, *others = choices
+    tokens, top = _write_tokens(best, options)
+    parts = [write_summary(plan, best, options), prefill, tokens]
+    if others:
+        sequences = (_write_sequence(plan, choice, options, n, prefill) for n, choice in enumerate(others, 1))
+        parts.append(f'"best_of_sequences":[{",".join(sequences)}]')
+    return f"{{{','.join([*parts, *top])}}}"
+
+
+def _write_sequence(plan: Plan, choice: Choice, options: GenerateOptions, number: int, prefill: str) -> str:
+    text = f'"generated_text":{dump_text(options.echo + choice.text())}'
+    tokens, top = _write_tokens(choice, options)
+    return f"{{{','.join([text, write_summary(plan, choice, options, number), prefill, tokens, *top])}}}"
+
+
+def _write_prefill(plan: Plan, options: GenerateOptions) -> str:
+    rows = []
+    tokenizer, ids = options.tokenizer, options.prefill
+    for position, (token, text) in enumerate(zip(ids, spell(tokenizer, ids), strict=True)):
+        logprob = draw_prefill_logprob(plan.key, position)
+        shown = "null" if logprob is None else repr(logprob)
+        named = text or special_text(tokenizer, token)
+        rows.append(f'{{"id":{token},"text":{dump_text(named)},"logprob":{shown}}}')
+    return f"[{','.join(rows)}]"
+
+
+def _write_tokens(choice: Choice, options: GenerateOptions) -> tuple[str, Sequence[str]]:
+    """``tokens`` and, if they are asked for, ``top_tokens``."""
+    columns = zip(*list_columns(choice, options.tokenizer), strict=True)
+    tokens = f'"tokens":[{b",".join([TOKEN % row for row in columns]).decode()}]'
+    if not options.top:
+        return tokens, ()
+    rows = write_top_tokens(choice, options.tokenizer, options.top)
+    return tokens, [f'"top_tokens":[{",".join([f"[{row.decode()}]" for row in rows])}]']

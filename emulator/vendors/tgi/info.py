@@ -1,0 +1,88 @@
+"""What a server says of itself: its model, its limits, its health.
+
+Source: text-generation-inference, ``router/src/server.rs``, release 3.3.7; release 0.9.4 at its tag.
+"""
+
+from emulator.core.http import WireRequest, WireResponse
+from emulator.core.json import JSON, Object, dump_json
+from emulator.core.requests import Deployment
+from emulator.protocols.tgi import check_ready, find_served
+from emulator.vendors.tgi.headers import CORS, JSON_HEADERS
+from emulator.vendors.tgi.request import measure_input
+from emulator.vendors.tgi.settings import TgiService, TgiSettings
+
+
+def list_deployments(settings: TgiSettings) -> tuple[Deployment, ...]:
+    """The one model a server holds until a scenario names others."""
+    return (
+        Deployment(
+            vendor="tgi",
+            name=settings.model_id,
+            context=settings.max_total_tokens,
+            tokenizer="mistral",
+        ),
+    )
+
+
+def answer_health(request: WireRequest, service: TgiService) -> WireResponse:
+    check_ready(find_served(service))
+    return WireResponse(200, b"", CORS)
+
+
+def answer_models(request: WireRequest, service: TgiService) -> WireResponse:
+    name = check_ready(find_served(service)).name
+    model: Object = {"id": name, "object": "model", "created": 0, "owned_by": name}
+    return WireResponse(200, dump_json({"object": "list", "data": [model]}), JSON_HEADERS)
+
+
+def answer_info(request: WireRequest, service: TgiService) -> WireResponse:
+    check_ready(find_served(service))
+    described = _describe_old(service) if service.settings.old else _describe(service)
+    return WireResponse(200, dump_json(described), JSON_HEADERS)
+
+
+def _describe(service: TgiService) -> JSON:
+    settings = service.settings
+    deployment = find_served(service)
+    most, total = measure_input(settings, deployment)
+    return {
+        "model_id": deployment.name,
+        "model_sha": settings.model_sha,
+        "model_pipeline_tag": settings.pipeline_tag,
+        "max_concurrent_requests": settings.max_concurrent_requests,
+        "max_best_of": settings.max_best_of,
+        "max_stop_sequences": settings.max_stop_sequences,
+        "max_input_tokens": most,
+        "max_total_tokens": total,
+        "validation_workers": settings.validation_workers,
+        "max_client_batch_size": settings.max_client_batch_size,
+        "router": "text-generation-router",
+        "version": settings.version,
+        "sha": None,
+        "docker_label": settings.docker_label,
+    }
+
+
+def _describe_old(service: TgiService) -> JSON:
+    settings = service.settings
+    deployment = find_served(service)
+    most, total = measure_input(settings, deployment)
+    return {
+        "model_id": deployment.name,
+        "model_sha": settings.model_sha,
+        "model_dtype": "torch.float16",
+        "model_device_type": "cuda",
+        "model_pipeline_tag": settings.pipeline_tag,
+        "max_concurrent_requests": settings.max_concurrent_requests,
+        "max_best_of": settings.max_best_of,
+        "max_stop_sequences": settings.max_stop_sequences,
+        "max_input_length": most,
+        "max_total_tokens": total,
+        "waiting_served_ratio": 1.2,
+        "max_batch_total_tokens": 32000,
+        "max_waiting_tokens": 20,
+        "validation_workers": settings.validation_workers,
+        "version": settings.version,
+        "sha": None,
+        "docker_label": settings.docker_label,
+    }

@@ -1,0 +1,34 @@
+"""Where a server is reached that knows itself by another name."""
+
+import pytest
+
+from emulator.client.base import World
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "reached"),
+    [
+        pytest.param("http://127.0.0.1:4010", "http://127.0.0.1:4011", "http://127.0.0.1:4011", id="on this machine"),
+        pytest.param("http://localhost:4010", "http://127.0.0.1:4011", "http://127.0.0.1:4011", id="by its name"),
+        pytest.param("http://emulator:4010", "http://127.0.0.1:4011", "http://emulator:4011", id="in a container"),
+        pytest.param("http://[fd00::2]:4010", "http://127.0.0.1:4011", "http://[fd00::2]:4011", id="by number"),
+        pytest.param("http://emulator:4010", "http://10.1.2.3:4011", "http://10.1.2.3:4011", id="told where it is"),
+    ],
+)
+def test_a_port_is_reached_where_the_server_is(ours: str, theirs: str, reached: str) -> None:
+    assert World(ours).reach(theirs) == reached
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("http://127.0.0.1:4010", "http://127.0.0.1:4010", True),
+        ("http://emulator:4010", "http://127.0.0.1:4010", True),
+        ("http://127.0.0.1:14010", "http://127.0.0.1:4010", False),
+        ("https://127.0.0.1:4010", "http://127.0.0.1:4010", False),
+        ("https://emulator.test", "https://127.0.0.1:443", True),
+        ("http://emulator.test", "http://127.0.0.1:4010", False),
+    ],
+)
+def test_a_front_that_is_mapped_is_known_by_its_port(ours: str, theirs: str, same: bool) -> None:
+    assert World(ours).is_at(theirs) is same

@@ -1,0 +1,116 @@
+"""A store that is away when an emulator starts."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from emulator.cluster.replica import await_store, joined
+from emulator.core.storage import StoreLostError
+from emulator.scenario.load import load_text
+from emulator.serve.application import build
+from emulator.storage import show_url
+from tests.handler.shared import PLAIN, TOYS, chat, open_replica, steer
+from tests.storage.servers import find_server, free_port, running
+
+PATIENCE = 60  # seconds, however busy the machine is
+pytestmark = pytest.mark.skipif(find_server("redis") is None, reason="redis-server is not installed")
+
+
+@contextmanager
+def starting(port: int, *flags: str) -> Iterator[subprocess.Popen[str]]:
+    """``emulator serve`` whose store is to be at a port."""
+    url = f"redis://team:s3cret@127.0.0.1:{port}?prefix=mine"
+    command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--log-format", "json", "--state-url", url]
+    process = subprocess.Popen([*command, *flags], stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def read_row(process: subprocess.Popen[str]) -> dict[str, object]:
+    assert process.stderr is not None
+    row: dict[str, object] = json.loads(process.stderr.readline())
+    return row
+
+
+def test_a_store_that_does_not_come_is_named_with_the_setting_and_without_its_password() -> None:
+    port = free_port()
+    with starting(port, "--state-wait", "300ms") as process:
+        _, said = process.communicate(timeout=PATIENCE)
+    waiting, error = said.splitlines()
+    assert json.loads(waiting)["message"].startswith(f"waiting up to 0.3 s for the store redis://127.0.0.1:{port}: ")
+    assert error.startswith(
+        f"emulator: error: --state-url (EMULATOR_STATE_URL): redis://127.0.0.1:{port} has not answered within 0.3 s: "
+    )
+    assert process.returncode == 2
+    assert "s3cret" not in said
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_whoever_waits_for_a_store_can_be_stopped(how: signal.Signals, code: int) -> None:
+    with starting(free_port(), "--state-wait", "1h") as process:
+        assert str(read_row(process)["message"]).startswith("waiting up to 3600 s")
+        process.send_signal(how)
+        assert process.wait(timeout=PATIENCE) == code
+
+
+async def test_a_store_that_comes_is_joined(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "emulator", "serve", "--port", "0", "--log-format", "json"]
+    url = f"redis://127.0.0.1:{port}"
+    with subprocess.Popen([*command, "--state-url", url], stderr=subprocess.PIPE, text=True) as process:
+        assert str(read_row(process)["message"]).startswith("waiting up to 30 s")
+        with running("redis", tmp_path, port):
+            assert read_row(process)["message"] == "listening"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=PATIENCE) == 0
+
+
+async def test_no_wait_is_none() -> None:
+    built = build(load_text(PLAIN, "shared"), vendors=TOYS, state_url=f"redis://127.0.0.1:{free_port()}")
+    with pytest.raises(StoreLostError, match=r"^here has not answered within 0 s: "):
+        await await_store(built.runtime, "here", 0)
+    with pytest.raises(StoreLostError):
+        async with joined(built.runtime):
+            raise AssertionError("it joined nobody")
+    await built.runtime.store.close()
+
+
+async def test_who_counts_alone_starts_without_the_store_and_joins_it_later(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"redis://127.0.0.1:{port}"
+    async with AsyncExitStack() as stack:
+        early = await open_replica(stack, url, loss="local")
+        assert (await chat(early)).status == 200
+        assert not early.built.runtime.store.health.up  # type: ignore[union-attr]  # it has one
+        with running("redis", tmp_path, port):
+            late = await open_replica(stack, url, "version: 1\nname: other\n")
+            async with asyncio.timeout(PATIENCE):
+                while (await steer(late, "GET", "/replicas/metrics")).body.count(b"\nemulator_store_up{") < 2:
+                    await asyncio.sleep(0.05)
+            assert (await steer(late, "PUT", "/scenario", "version: 1\nname: news\n")).status == 200
+            assert (await steer(early, "GET", "/scenario")).json()["name"] == "news"
+            assert (await chat(early)).status == 200
+            await stack.aclose()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://team:s3cret@store:6379/3?prefix=a", "redis://store:6379/3"),
+        ("rediss://:s3cret@[::1]:6379", "rediss://[::1]:6379"),
+        ("redis://store", "redis://store"),
+        ("memory://", "memory:"),
+    ],
+)
+def test_a_url_is_shown_without_what_is_secret(url: str, shown: str) -> None:
+    assert show_url(url) == shown

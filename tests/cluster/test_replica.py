@@ -1,0 +1,452 @@
+"""What is changed on one replica is changed on all."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import cast
+
+import pytest
+from redis.asyncio import Redis
+
+from emulator.cluster.replica import Replica
+from emulator.cluster.shared_journal import SharedJournal
+from emulator.core.bus import Commons, Posted, World
+from emulator.core.json import as_object
+from emulator.core.storage import StoreLostError
+from emulator.scenario.load import load_text
+from emulator.serve.application import build
+from tests.handler.shared import PLAIN, chat, open_replica, open_replicas, steer
+from tests.handler.toy import TOY
+from tests.parsed import JSON
+from tests.storage.servers import KINDS, find_server, free_port, running
+from tests.wire import Running
+
+SAID = "version: 1\nname: said\nrules: [{name: said, reply: {text: put}}]\n"
+LIMITED = "version: 1\nlimits: [{unit: requests, amount: 3, window: 1h, strategy: sliding}]\n"
+SECRET = "dapi-very-secret"
+KEYS = f"version: 1\nkeys: [{{token: {SECRET}, principal: search}}]\n"
+
+
+@pytest.fixture
+async def three(url: str) -> AsyncIterator[list[Running]]:
+    async with open_replicas(url) as replicas:
+        yield replicas
+
+
+async def rule_of(replica: Running, **headers: str) -> str | None:
+    return (await chat(replica, **headers)).header("x-emulator-rule")
+
+
+async def test_a_scenario_that_is_put_on_one_is_at_work_on_all(three: list[Running]) -> None:
+    assert (await steer(three[0], "PUT", "/scenario", SAID)).status == 200
+    assert [await rule_of(replica) for replica in three] == ["said"] * 3
+    shown = [(await steer(replica, "GET", "/scenario")).json() for replica in three]
+    assert shown[0] == shown[1] == shown[2]
+    assert shown[0]["text"] == SAID
+
+
+async def test_a_scenario_with_mistakes_changes_none(three: list[Running]) -> None:
+    assert (await steer(three[1], "PUT", "/scenario", "version: 1\nrulez: []\n")).status == 422
+    assert (await steer(three[1], "PUT", "/scenario", "version: 1\nvendors: {nobody: {}}\n")).status == 422
+    assert [await rule_of(replica) for replica in three] == [None] * 3
+
+
+async def test_a_session_has_its_scenario_and_seed_on_all(three: list[Running]) -> None:
+    assert (await steer(three[2], "PUT", "/scenario?session=a&seed=7", SAID)).status == 200
+    mine = {"x-emulator-session": "a"}
+    assert [await rule_of(replica, **mine) for replica in three] == ["said"] * 3
+    assert [await rule_of(replica) for replica in three] == [None] * 3
+    seeds = [(await steer(replica, "GET", "/scenario?session=a")).json()["seed"] for replica in three]
+    assert seeds == [7] * 3
+
+
+async def test_what_a_scenario_counts_begins_anew_for_all_when_it_is_put_again(three: list[Running]) -> None:
+    for _ in range(2):
+        await steer(three[0], "PUT", "/scenario", LIMITED)
+        statuses = [(await chat(three[number % 3], f"{number}")).status for number in range(4)]
+        assert statuses == [200, 200, 200, 400]
+
+
+async def test_a_session_that_is_reset_begins_anew_on_all(three: list[Running]) -> None:
+    mine = {"x-emulator-session": "a"}
+    await steer(three[0], "PUT", "/scenario?session=a", LIMITED)
+    for replica in three:
+        await chat(replica, "one", **mine)
+    assert (await chat(three[0], "more", **mine)).status == 400
+    assert (await steer(three[1], "POST", "/reset?session=a")).status == 200
+    assert [(await chat(replica, "again", **mine)).status for replica in three] == [200] * 3
+
+
+@pytest.mark.parametrize("session", ["", "?session=a"], ids=["the server's", "a session's"])
+async def test_a_clock_that_is_moved_says_the_same_on_all(three: list[Running], session: str) -> None:
+    await steer(three[0], "POST", f"/clock{session}", {"clock": "frozen"})
+    await steer(three[1], "POST", f"/clock{session}", {"advance": "90s"})
+    times = [(await steer(replica, "GET", f"/clock{session}")).json() for replica in three]
+    assert times[0] == times[1] == times[2]
+    assert 90.0 <= times[0]["since_start"] < 120.0
+
+
+async def test_a_real_clock_that_is_moved_is_moved_on_all(three: list[Running]) -> None:
+    await steer(three[2], "POST", "/clock", {"advance": "1h"})
+    times = [(await steer(replica, "GET", "/clock")).json()["now"] for replica in three]
+    assert max(times) - min(times) < 1.0
+    assert (await steer(three[0], "GET", "/clock")).json()["since_start"] >= 3600
+
+
+async def test_a_session_ends_on_all_wherever_it_was_used(three: list[Running]) -> None:
+    await chat(three[0], **{"x-emulator-session": "b"})
+    await steer(three[0], "PUT", "/scenario?session=a", SAID)
+    await chat(three[1], **{"x-emulator-session": "a"})
+    listed = [(await steer(replica, "GET", "/sessions")).json()["sessions"] for replica in three]
+    calls = [sorted((row["name"], row["calls"]) for row in rows) for rows in listed]
+    assert calls == [[("a", 1), ("b", 1)]] * 3
+    for name in "ab":
+        assert (await steer(three[2], "DELETE", f"/sessions/{name}")).status == 200
+        assert (await steer(three[2], "DELETE", f"/sessions/{name}")).status == 404
+    assert [(await steer(replica, "GET", "/sessions")).json()["sessions"] for replica in three] == [[]] * 3
+    assert await rule_of(three[1], **{"x-emulator-session": "a"}) is None
+
+
+async def test_metrics_are_told_by_replica(three: list[Running]) -> None:
+    await steer(three[0], "GET", "/metrics")  # what makes them is loaded: a reply is waited for 2 s
+    for number, replica in enumerate(three):
+        for n in range(number):
+            await chat(replica, f"{n}")
+    text = (await steer(three[0], "GET", "/replicas/metrics")).body.decode()
+    counts = re.findall(r'^emulator_requests_total{replica="\w+",[^}]*"toy"[^}]*} (.+)$', text, re.MULTILINE)
+    assert sorted(count for count in map(float, counts) if count) == [1, 2]
+    assert len(set(re.findall(r'replica="(\w+)"', text))) == 3
+
+
+async def test_one_that_comes_later_stands_where_the_others_stand(url: str) -> None:
+    async with AsyncExitStack() as stack:
+        first = await open_replica(stack, url, "version: 1\nclock: {scale: 60}\n")
+        await steer(first, "PUT", "/scenario", SAID)
+        await steer(first, "PUT", "/scenario?session=a", LIMITED)
+        await steer(first, "POST", "/clock?session=a", {"advance": "1h"})
+        late = await open_replica(stack, url, "version: 1\nclock: {scale: 60}\n")
+        assert await rule_of(late) == "said"
+        clocks = [(await steer(r, "GET", "/clock?session=a")).json()["now"] for r in (first, late)]
+        assert abs(clocks[0] - clocks[1]) < 1.0
+        mine = {"x-emulator-session": "a"}
+        statuses = [(await chat((first, late)[n % 2], f"{n}", **mine)).status for n in range(4)]
+        assert statuses == [200, 200, 200, 400]
+
+
+async def test_the_first_of_all_begins_with_its_own_files(url: str) -> None:
+    async with open_replicas(url, count=1) as [alone]:
+        await steer(alone, "PUT", "/scenario", SAID)
+    async with open_replicas(url, count=1) as [alone]:
+        assert await rule_of(alone) is None
+
+
+async def test_keys_travel_as_digests_and_open_the_same_doors(url: str, three: list[Running]) -> None:
+    assert (await steer(three[0], "PUT", "/scenario", KEYS)).status == 200
+    for replica in three:
+        good = await chat(replica, **{"x-key": SECRET})
+        bad = await chat(replica, **{"x-key": "dapi-another"})
+        assert (good.status, bad.status) == (200, 401)
+        document = (await steer(replica, "GET", "/scenario")).json()
+        assert document["document"]["keys"] == [{"token": "dapi…", "principal": "search"}]
+        text = document["text"]
+    assert (await steer(three[1], "PUT", "/scenario", text + "strict: false\n")).status == 200  # as it was shown
+    assert [(await chat(replica, **{"x-key": SECRET})).status for replica in three] == [200] * 3
+    async with Redis.from_url(url.partition("?")[0]) as server:
+        assert SECRET not in await dump(server, url.partition("=")[2])
+
+
+async def dump(server: Redis, prefix: str) -> str:
+    """All that a store holds below a prefix, but for the journal: the toy's own header is none that is cut there."""
+    texts = []
+    await server.config_set("rdbcompression", "no")
+    async for key in server.scan_iter(f"{prefix}*"):
+        if b":journal:" not in key:
+            texts.append(f"{key!r} {await server.dump(key)!r}")
+    return "\n".join(texts)
+
+
+async def test_a_key_that_stands_elsewhere_too_is_not_sent(three: list[Running]) -> None:
+    text = KEYS + f"rules: [{{name: r, when: {{header.x-key: {SECRET}}}, reply: {{text: a}}}}]\n"
+    answer = await steer(three[0], "PUT", "/scenario", text)
+    assert (answer.status, "name the principal" in answer.body.decode()) == (422, True)
+    assert SECRET not in answer.body.decode()
+
+
+async def test_changes_at_the_same_time_leave_all_alike(three: list[Running]) -> None:
+    texts = [SAID.replace("said", name) for name in ("one", "two", "three")]
+    await asyncio.gather(*(steer(r, "PUT", "/scenario", text) for r, text in zip(three, texts, strict=True)))
+    assert len({await rule_of(replica) for replica in three}) == 1
+
+
+async def test_nothing_is_left_in_the_store_of_sessions_that_ended(url: str, three: list[Running]) -> None:
+    mine = {"x-emulator-session": "a"}
+    await steer(three[0], "PUT", "/scenario?session=a", LIMITED)
+    await asyncio.gather(*(chat(replica, **mine) for replica in three))
+    await chat(three[0], **{"x-emulator-session": "b"})
+    for name in "ab":
+        await steer(three[1], "DELETE", f"/sessions/{name}")
+    async with Redis.from_url(url.partition("?")[0]) as server:
+        prefix = url.partition("=")[2]
+        keys = [key.decode() async for key in server.scan_iter(f"{prefix}*")]
+    assert not [key for key in keys if ":session:" in key or ":journal:" in key], keys
+
+
+async def test_what_is_changed_right_after_a_store_lost_all_holds_on_all(tmp_path: Path) -> None:
+    if find_server("redis") is None:
+        pytest.skip("redis-server is not installed")
+    with running("redis", tmp_path) as url:
+        async with open_replicas(url, count=2) as both:
+            await steer(both[0], "PUT", "/scenario?session=a", SAID)
+            async with Redis.from_url(url) as server:
+                await server.flushall()
+            assert (await steer(both[1], "PUT", "/scenario", SAID)).status == 200
+            assert (await steer(both[0], "POST", "/clock?session=a", {"advance": "1s"})).status == 200
+            assert [await rule_of(replica) for replica in both] == ["said"] * 2
+
+
+async def test_a_store_that_comes_back_empty_is_told_how_all_stands(tmp_path: Path) -> None:
+    kind = next((kind for kind in KINDS if find_server(kind)), None)
+    if kind is None:
+        pytest.skip("neither redis-server nor valkey-server is installed")
+    port = free_port()
+    async with AsyncExitStack() as stack:
+        with running(kind, tmp_path, port) as url:
+            pair = [await open_replica(stack, url) for _ in range(2)]
+            await steer(pair[0], "PUT", "/scenario", SAID)
+        assert (await steer(pair[0], "PUT", "/scenario", LIMITED)).status == 503
+        with running(kind, tmp_path, port):
+            async with asyncio.timeout(20):
+                while (await chat(pair[0])).status != 200:
+                    await asyncio.sleep(0.01)
+            assert [await rule_of(replica) for replica in pair] == ["said"] * 2
+            async with asyncio.timeout(20), Redis.from_url(url) as server:
+                while not await server.exists("emulator:worlds"):
+                    await asyncio.sleep(0.01)
+            late = await open_replica(stack, url)
+            assert await rule_of(late) == "said"
+            assert (await steer(late, "PUT", "/scenario", LIMITED)).status == 200
+            assert [await rule_of(replica) for replica in (*pair, late)] == [None] * 3
+
+
+class Shaky:
+    """A store that is lost, is away once more at some of the questions after it, and has forgotten all."""
+
+    outlives = True
+    replica = "me"
+
+    def __init__(self) -> None:
+        self.away: list[str] = []
+        self.asked: list[str] = []
+        self.quiet = asyncio.Event()
+        self._birth = 1
+        self._told: list[JSON] = []
+        self._lost: asyncio.Future[None] | None = None
+
+    def lose(self, away: list[str]) -> None:
+        assert self._lost is not None
+        self.away, self.asked, self._birth = away, [], self._birth + 1
+        self.quiet.clear()
+        self._lost.set_exception(StoreLostError("away"))
+
+    def _ask(self, question: str) -> None:
+        self.asked.append(question)
+        if self.away[:1] == [question]:
+            del self.away[0]
+            raise StoreLostError("away")
+
+    def now(self) -> float:
+        return 0.0
+
+    async def enter(self, *, again: bool = False) -> tuple[str, Mapping[str, World]]:
+        self._ask("enter")
+        return str(self._birth), {}
+
+    async def change(self, session: str, change: JSON, document: JSON, before: int) -> Posted | None:
+        self._ask("change")
+        self._told.append(change)
+        return Posted(1, frozenset({"me"}))
+
+    async def hear(self) -> tuple[int, JSON] | None:
+        self._ask("hear")
+        if self._told:
+            return 1, self._told.pop()
+        self._lost = asyncio.get_running_loop().create_future()
+        self.quiet.set()
+        await self._lost
+        return None
+
+    async def reply(self, number: int, reply: JSON) -> None:
+        """Nobody waits for it."""
+
+
+@pytest.mark.parametrize(
+    ("away", "asked"),
+    [
+        pytest.param([], ["enter", "change", "hear", "hear"], id="at once"),
+        pytest.param(
+            ["enter"], ["enter", "enter", "change", "hear", "hear"], id="lost again when it says what it knows"
+        ),
+        pytest.param(
+            ["change"], ["enter", "change", "enter", "change", "hear", "hear"], id="lost again when it is told all"
+        ),
+    ],
+)
+async def test_nothing_is_heard_before_a_store_that_came_back_knows_all(away: list[str], asked: list[str]) -> None:
+    runtime, store = build(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Shaky()
+    commons = cast(Commons, store)
+    replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
+    await replica.enter()
+    task = asyncio.create_task(replica.run())
+    async with asyncio.timeout(20):
+        await store.quiet.wait()
+        store.lose(away)
+        await store.quiet.wait()
+    assert store.asked == asked
+    task.cancel()
+
+
+class Slow:
+    """A store of two replicas, one of which does not always reply in time."""
+
+    outlives = True
+    replica = "me"
+
+    def __init__(self) -> None:
+        self.late: frozenset[str] = frozenset()
+        self.hoped: list[frozenset[str]] = []
+
+    async def collect(self, posted: Posted, patience: float, silent: frozenset[str]) -> Mapping[str, JSON]:
+        self.hoped.append(silent)
+        return {name: {"told": name} for name in posted.replicas - self.late}
+
+    async def post(self, change: JSON) -> Posted:
+        return Posted(1, frozenset({"me", "busy"}))
+
+
+async def test_one_that_was_too_busy_to_answer_is_waited_for_again_once_it_does(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runtime, store = build(load_text(PLAIN, "shared"), vendors={"toy": TOY}).runtime, Slow()
+    commons = cast(Commons, store)
+    replica = Replica(runtime, commons, SharedJournal(commons, runtime.peek))
+    busy = frozenset({"busy"})
+    for late in (busy, busy, frozenset(), frozenset()):
+        store.late = late
+        assert (await replica.gather("sessions")).keys() == {"me", "busy"} - late
+    assert store.hoped == [frozenset(), busy, busy, frozenset()]
+    assert [record.message for record in caplog.records] == ["the replica busy does not answer"]
+
+
+async def test_what_a_replaced_scenario_counted_is_forgotten_by_each_that_hears_of_it(url: str) -> None:
+    async with open_replicas(url, LIMITED, count=2) as two:
+        assert [(await chat(replica)).status for replica in two] == [200] * 2
+        teller = cast(Replica, two[0].built.runtime.steering)
+        known = teller._worlds[""]
+        document = {**as_object(known.document), "era": "another"}
+        posted = await teller._commons.change(  # whoever tells of it is killed before it has reset anything
+            "", {"op": "put", "session": "", "world": document}, document, known.version
+        )
+        assert posted is not None
+        assert len(await teller._commons.collect(posted, 20.0)) == 2
+        place, _, prefix = url.partition("?prefix=")
+        async with Redis.from_url(place, decode_responses=True) as server:
+            assert [key async for key in server.scan_iter(f"{prefix}:*:session:*")] == []
+
+
+async def test_many_changes_at_once_leave_no_more_connections_than_few(url: str) -> None:
+    async with open_replicas(url, count=2) as two, Redis.from_url(url.partition("?")[0]) as server:
+
+        async def count(changes: int) -> int:
+            texts = [f"version: 1\nname: n{number}\n" for number in range(changes)]
+            puts = [steer(two[n % 2], "PUT", f"/scenario?session={n}", text) for n, text in enumerate(texts)]
+            assert [answer.status for answer in await asyncio.gather(*puts)] == [200] * changes
+            return len(await server.client_list())
+
+        few = await count(2)
+        assert await count(40) <= few + 4  # what each asks beside changes: of journals, and what it hears
+
+
+async def list_keys(url: str, *parts: str) -> list[str]:
+    """Of what the tests' own prefix holds, keys that have one of these parts."""
+    place, _, prefix = url.partition("?prefix=")
+    async with Redis.from_url(place, decode_responses=True) as server:
+        keys = [key async for key in server.scan_iter(f"{prefix}:*")]
+    return sorted(key for key in keys if any(part in key for part in parts))
+
+
+async def miss(replica: Running, url: str) -> None:
+    """Others take it for dead, and tell it nothing."""
+    place, _, prefix = url.partition("?prefix=")
+    commons = cast(Replica, replica.built.runtime.steering)._commons
+    async with Redis.from_url(place) as server:
+        await server.srem(f"{prefix}:owners", commons.replica)
+
+
+async def hear_again(replica: Running) -> None:
+    """It finds out what it missed."""
+    await cast(Replica, replica.built.runtime.steering)._enter_again()
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        pytest.param("PUT", "/scenario?session=a", SAID, id="a session's scenario was replaced"),
+        pytest.param("POST", "/reset?session=a", None, id="a session was reset"),
+        pytest.param("DELETE", "/sessions/a", None, id="a session was ended"),
+    ],
+)
+async def test_what_one_counts_that_missed_a_change_is_forgotten_once_it_hears(
+    url: str, method: str, target: str, body: str | None
+) -> None:
+    mine = {"x-emulator-session": "a"}
+    async with open_replicas(url, count=2) as [one, late]:
+        await steer(one, "PUT", "/scenario?session=a", LIMITED)
+        await chat(late, **mine)
+        await miss(late, url)
+        await steer(one, method, target, body)
+        await chat(late, "meanwhile", **mine)
+        await hear_again(late)
+        assert await list_keys(url, ":session:a:") == []
+
+
+async def test_what_one_counts_that_missed_a_scenario_of_all_is_forgotten_once_it_hears(url: str) -> None:
+    async with open_replicas(url, LIMITED, count=2) as [one, late]:
+        await miss(late, url)
+        await steer(one, "PUT", "/scenario", SAID)
+        await chat(late, "meanwhile")
+        await hear_again(late)
+        assert await list_keys(url, ":session:") == []
+        assert await rule_of(late) == "said"
+
+
+async def test_one_that_only_missed_how_the_clock_went_leaves_what_all_have_counted(url: str) -> None:
+    async with open_replicas(url, LIMITED, count=2) as [one, late]:
+        assert [(await chat(replica)).status for replica in (one, late)] == [200] * 2
+        await miss(late, url)
+        await steer(one, "POST", "/clock", {"advance": "60s"})
+        await hear_again(late)
+        statuses = [(await chat(replica)).status for replica in (one, late)]
+        assert statuses == [200, 400]
+
+
+async def test_a_session_by_its_own_clock_takes_nothing_of_the_others_with_it(url: str) -> None:
+    async with AsyncExitStack() as stack:
+        one = await open_replica(stack, url, LIMITED)
+        await steer(one, "POST", "/clock?session=a", {"advance": "1h"})
+        late = await open_replica(stack, url, LIMITED)
+        assert [(await chat(replica)).status for replica in (one, late)] == [200] * 2
+        assert (await steer(one, "DELETE", "/sessions/a")).status == 200
+        assert [(await chat(replica)).status for replica in (one, late)] == [200, 400]
+
+
+async def test_the_first_of_all_finds_nothing_of_worlds_that_nobody_knows(url: str) -> None:
+    async with open_replicas(url, count=2) as [one, other]:
+        await steer(one, "PUT", "/scenario", LIMITED)
+        await steer(one, "PUT", "/scenario?session=a", LIMITED)
+        for mine in ({}, {"x-emulator-session": "a"}):
+            await chat(other, **mine)
+        assert len(await list_keys(url, ":session:")) > 2
+    async with open_replicas(url, count=1):
+        assert await list_keys(url, ":session:") == []

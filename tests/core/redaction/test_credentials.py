@@ -1,0 +1,55 @@
+"""Credentials of which only the beginning is kept."""
+
+import pytest
+
+from emulator.core.redaction.credentials import CutCredential, cut, fingerprint, is_folded, make_keyring, seal
+
+
+def test_a_credential_that_is_cut_is_equal_to_the_whole_and_to_nothing_else() -> None:
+    cut = CutCredential("Bearer dapi-search-1", "Bearer dapi…")
+    assert str.__str__(cut) == "Bearer dapi…"
+    assert cut == "Bearer dapi-search-1" == cut
+    assert cut != "Bearer dapi-batch"
+    assert cut != "Bearer dapi…"
+    assert cut == CutCredential("Bearer dapi-search-1", "") != CutCredential("Bearer dapi-batch", "")
+    assert {cut, CutCredential("Bearer dapi-search-1", "")} == {cut}
+    assert cut.startswith("Bearer dapi")
+    assert "search" not in "".join(cut)
+
+
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        pytest.param("dapi-search-1", "dapi…", id="its first letters"),
+        pytest.param("twelve-chars", "twel…", id="long enough"),
+        pytest.param("eleven-char", "…", id="a short one says nothing"),
+        pytest.param("abcd", "…", id="one that would be shown whole"),
+        pytest.param("", "…", id="none"),
+        pytest.param("dapi…", "dapi…", id="one that is cut"),
+        pytest.param("…", "…", id="a short one that is cut"),
+        pytest.param("secret…", "…", id="no more than was shown"),
+    ],
+)
+def test_four_characters_are_shown_of_what_is_long_enough(secret: str, shown: str) -> None:
+    assert cut(secret) == shown
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_keyring_opens_to_the_whole_credential_alone(sealed: bool) -> None:
+    tokens = [seal(token) if sealed else token for token in ("dapi-one", "dapi-two")]
+    ring = make_keyring(zip(tokens, ("search", "batch"), strict=True))
+    assert [ring.get(token) for token in ("dapi-one", "dapi-two", "dapi…", "DAPI-ONE")] == [
+        "search",
+        "batch",
+        None,
+        None,
+    ]
+    assert "dapi-two" in ring
+    assert len(ring) == 2
+    assert [is_folded(token, "DAPI-One") for token in ring] == [True, False]
+    assert [fingerprint(token) for token in ring] == [fingerprint("dapi-one"), fingerprint("dapi-two")]
+
+
+def test_a_sealed_credential_shows_its_first_letters_and_stays_sealed() -> None:
+    sealed = seal("dapi-search-1")
+    assert (sealed, cut(sealed), seal(sealed).digest) == ("dapi…", "dapi…", fingerprint("dapi-search-1"))

@@ -1,0 +1,210 @@
+"""What one call may cost."""
+
+import gzip
+import zlib
+from contextlib import nullcontext
+
+import pytest
+
+from emulator.core.compression import unpack
+from emulator.core.cost_limits import DEFAULT, CallBounds, is_long
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.faultable import Delivery, Piece
+from emulator.core.http import WireRequest
+from emulator.core.json import check_json, parse_json
+from emulator.core.requests import Ask, ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling, Tool
+from emulator.faults.extra_fields import ExtraFields
+from emulator.faults.split import Split
+
+_DEPLOYMENT = Deployment(vendor="v", name="d", dimensions=8)
+_SMALL = CallBounds(messages=2, tools=1, inputs=3, answers=4, tokens=4096, components=16)
+_TURN = Message(role="user", text="Hi")
+
+
+def _chat(**sampling: int | bool) -> ChatAsk:
+    return ChatAsk(messages=(_TURN,), sampling=Sampling(**sampling))  # type: ignore[arg-type]  # numbers and flags
+
+
+@pytest.mark.parametrize(
+    ("ask", "param"),
+    [
+        pytest.param(ChatAsk(messages=(_TURN,) * 3), "messages", id="messages"),
+        pytest.param(ChatAsk(messages=(_TURN,), tools=(Tool(name="a"), Tool(name="b"))), "tools", id="tools"),
+        pytest.param(_chat(n=5), "n", id="answers"),
+        pytest.param(CompletionAsk(prompts=("a",) * 3, sampling=Sampling(n=2)), "n", id="answers to several prompts"),
+        pytest.param(CompletionAsk(prompts=("a",) * 4), "prompt", id="prompts"),
+        pytest.param(_chat(n=2, max_tokens=5000, ignore_eos=True), "n", id="tokens without end"),
+        pytest.param(_chat(max_tokens=400, logprobs=20), "n", id="alternatives of every token"),
+        pytest.param(EmbeddingAsk(inputs=("a",) * 4), "input", id="inputs"),
+        pytest.param(EmbeddingAsk(inputs=("a",) * 3), "input", id="inputs times the model's dimensions"),
+        pytest.param(EmbeddingAsk(inputs=("a",), dimensions=17), "input", id="dimensions"),
+    ],
+)
+def test_what_asks_for_more_is_refused(ask: Ask, param: str) -> None:
+    with pytest.raises(EmulatedError) as refused:
+        _SMALL.check(ask, _DEPLOYMENT)
+    assert (refused.value.kind, refused.value.param) == (ErrorKind.INVALID_PARAMETER, param)
+    assert "one call may have" in str(refused.value.message)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(ChatAsk(messages=(_TURN,) * 2, tools=(Tool(name="a"),)), id="as many messages and tools"),
+        pytest.param(_chat(n=4), id="as many answers"),
+        pytest.param(_chat(max_tokens=100_000), id="a limit that no answer comes to"),
+        pytest.param(EmbeddingAsk(inputs=("a",) * 2), id="as many numbers"),
+    ],
+)
+def test_what_is_within_bounds_is_not(ask: Ask) -> None:
+    _SMALL.check(ask, _DEPLOYMENT)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(EmbeddingAsk(inputs=("a",) * 2048, dimensions=1536), id="2,048 inputs of 1,536 dimensions"),
+        pytest.param(_chat(n=128), id="128 answers"),
+        pytest.param(_chat(n=8, logprobs=20), id="eight with all alternatives"),
+        pytest.param(_chat(max_tokens=131_072, ignore_eos=True), id="one as long as any model's"),
+    ],
+)
+def test_what_clients_really_send_is_within_the_bounds_there_are(ask: Ask) -> None:
+    DEFAULT.check(ask, _DEPLOYMENT)
+
+
+@pytest.mark.parametrize(
+    ("texts", "each", "fits"),
+    [
+        pytest.param(("a b ", "c d"), 1, True, id="as many tokens"),
+        pytest.param(("a b ", "c d e"), 1, False, id="one more"),
+        pytest.param(("a b",), 2, True, id="as many, each told twice"),
+        pytest.param(("a b c",), 2, False, id="one more, each told twice"),
+        pytest.param((" " * 100,), 1, False, id="a text that nobody counts, so long it is"),
+    ],
+)
+def test_texts_are_told_in_tokens_within_bounds(texts: tuple[str, ...], each: int, fits: bool) -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    with nullcontext() if fits else pytest.raises(EmulatedError, match="one call may have 4"):
+        CallBounds(tokens=4).check_texts(texts, count, "text", each)
+    assert all(len(text) <= 40 for text in counted)
+
+
+@pytest.mark.parametrize(
+    ("body", "most", "fits"),
+    [
+        pytest.param(b"[1,2,3]", 3, True, id="as many"),
+        pytest.param(b"[1,2,3,4]", 3, False, id="one more"),
+        pytest.param(b'["a,b,c,d,e,f"]', 3, True, id="commas in a text are no values"),
+        pytest.param(b'["\\",\\",\\",\\",",1]', 3, True, id="quotes in a text neither"),
+        pytest.param(b'{"a":[1,2],"b":[3,4]}', 4, True, id="lists in an object"),
+        pytest.param(b'["' + b'\\"' * 100_000 + b"," * 9, 8, True, id="a text that is not closed takes all"),
+    ],
+)
+def test_values_are_counted_before_any_is_read(body: bytes, most: int, fits: bool) -> None:
+    if fits:
+        check_json(body, most, 2**30)
+    else:
+        with pytest.raises(ValueError, match=f"more than {most} values"):
+            check_json(body, most, 2**30)
+
+
+def test_a_body_of_too_many_values_is_no_json_to_anybody() -> None:
+    wire = WireRequest(method="POST", path="/", body=b"[" + b"1," * 100_000 + b"1]", most_values=1000)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="more than 1000 values"):
+            wire.json()
+
+
+_TEXT = b"some text " * 100
+_RAW = zlib.compressobj(wbits=-15)
+_DEFLATED = _RAW.compress(_TEXT) + _RAW.flush()
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "expected"),
+    [
+        pytest.param(gzip.compress(_TEXT), "gzip", _TEXT, id="gzip"),
+        pytest.param(gzip.compress(_TEXT), " X-GZIP ", _TEXT, id="its other name"),
+        pytest.param(zlib.compress(_TEXT), "deflate", _TEXT, id="deflate"),
+        pytest.param(_DEFLATED, "deflate", _TEXT, id="deflate without a wrapper"),
+        pytest.param(_TEXT, "identity", _TEXT, id="identity"),
+        pytest.param(_TEXT, "br", _TEXT, id="one that is not known"),
+        pytest.param(b"nonsense", "gzip", b"nonsense", id="what is not packed stays"),
+        pytest.param(gzip.compress(_TEXT)[:-9], "gzip", gzip.compress(_TEXT)[:-9], id="what is cut stays"),
+        pytest.param(b"", "gzip", b"", id="nothing"),
+    ],
+)
+async def test_a_body_is_unpacked(body: bytes, encoding: str, expected: bytes) -> None:
+    assert await unpack(body, encoding, 10_000) == expected
+
+
+@pytest.mark.parametrize("size", [1001, 100_000_000])
+async def test_no_more_is_unpacked_than_may_be(size: int) -> None:
+    packer = zlib.compressobj(wbits=31)
+    packed = b"".join([packer.compress(bytes(size)), packer.flush()])
+    with pytest.raises(EmulatedError) as refused:
+        await unpack(packed, "gzip", 1000)
+    assert refused.value.kind is ErrorKind.PAYLOAD_TOO_LARGE
+
+
+def _delivery(body: bytes, **bounds: int) -> Delivery:
+    pieces = (Piece(0.0, body),)
+    return Delivery(status=200, headers=(), pieces=pieces, streamed=False, chunked=False, **bounds)  # type: ignore[arg-type]
+
+
+def test_faults_add_no_more_than_there_is_room_for() -> None:
+    bent = _delivery(b'{"a":{},"b":{}}', room=100)
+    for _ in range(50):
+        bent = ExtraFields(type="extra_fields", fields={"c": {"d": {}}}).bend(bent)
+    assert 15 < bent.size <= 115
+
+
+def test_a_body_is_split_into_no_more_writes_than_may_be() -> None:
+    bent = Split(type="split", writes="byte").bend(_delivery(b"abcdefgh", writes=3))
+    assert [piece.data for piece in bent.pieces] == [b"a", b"b", b"c", b"defgh"]
+
+
+_CHINESE = "漢字".encode() * 100
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        pytest.param(b"a" * 600, 600, id="a byte for a letter"),
+        pytest.param(_CHINESE, 400, id="two for a Chinese one"),
+        pytest.param("漢".encode() + b"a" * 99, 200, id="for all beside one, too"),
+        pytest.param("🙂".encode() + b"a" * 99, 400, id="four for all beside an emoji"),
+        pytest.param(b"\\u6f22" * 100, 200, id="escapes are characters"),
+        pytest.param(b"\\ud83d\\ude42" + b"a" * 98, 400, id="two of them may be one that is wide"),
+    ],
+)
+def test_the_room_of_texts_is_known_before_any_is_read(text: bytes, size: int) -> None:
+    body = b'["' + text + b'"]'
+    check_json(body, 10, 2 * (size + 20))
+    with pytest.raises(ValueError, match=f"texts of more than {size // 2} bytes"):
+        check_json(body, 10, size // 2)
+
+
+def test_a_wide_text_does_not_widen_those_beside_it() -> None:
+    check_json(b'["' + b"a" * 10_000 + '","🙂"]'.encode(), 10, 11_000)
+
+
+def test_what_is_nested_beyond_the_fast_reader_is_short() -> None:
+    deep = b"[" * 300 + b'"%b"' % (b"a" * 5_000_000) + b"]" * 300
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json(deep)
+
+
+def test_vectors_that_a_scenario_fixes_are_counted_as_they_are() -> None:
+    two, three = EmbeddingAsk(inputs=("a",) * 2), EmbeddingAsk(inputs=("a",) * 3, dimensions=1)
+    _SMALL.check_vectors(two, 8)
+    _SMALL.check_vectors(three, 0)
+    with pytest.raises(EmulatedError, match="24 numbers in vectors are asked for, and one call may have 16"):
+        _SMALL.check_vectors(three, 8)
+    assert [is_long(two, _DEPLOYMENT, fixed) for fixed in (0, 32_768, 40_000)] == [False, False, True]

@@ -1,0 +1,25 @@
+"""What of a control request is read beside the event loop."""
+
+import threading
+
+import pytest
+
+from emulator.core.executor import at_ease
+
+
+@pytest.mark.parametrize(
+    ("body", "aside"),
+    [
+        pytest.param(b"version: 1\nrules: []\n", False, id="a small scenario"),
+        pytest.param(b'{"calls": {"prompt": "hi"}}', False, id="a small expectation"),
+        pytest.param(b'{"calls": {"prompt": {"regex": "a"}}}', True, id="an expression, however short"),
+        pytest.param(
+            b'{"calls": {"prompt": {"rege\\u0078": "a"}}}', True, id="one whose key is spelled in another way"
+        ),
+        pytest.param(b"a: &a [b]\nc: [*a, *a]\n", True, id="aliases"),
+        pytest.param(b" " * 20_000, True, id="a long one"),
+    ],
+)
+async def test_what_may_take_long_is_read_aside(body: bytes, aside: bool) -> None:
+    thread = await at_ease(body, threading.get_ident)
+    assert (thread != threading.get_ident()) is aside

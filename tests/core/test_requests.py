@@ -1,0 +1,53 @@
+"""What a scenario's conditions see of an ask."""
+
+import pytest
+
+from emulator.core.requests import Ask, ChatAsk, CompletionAsk, EmbeddingAsk, Message
+
+TALK = ChatAsk(
+    messages=(
+        Message(role="developer", text="be brief"),
+        Message(role="user", text="first"),
+        Message(role="tool", text="21 degrees", tool_call_id="c1"),
+        Message(role="user", text="second"),
+        Message(role="tool", text="22 degrees", tool_call_id="c2"),
+        Message(role="system", text="too late"),
+        Message(role="assistant", text="third"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("ask", "prompt"),
+    [
+        pytest.param(TALK, "second", id="the last user message"),
+        pytest.param(ChatAsk(messages=(Message(role="system", text="s"),)), None, id="no user message"),
+        pytest.param(CompletionAsk(prompts=("one", "two", (1, 2))), "two", id="the last prompt that is a text"),
+        pytest.param(CompletionAsk(prompts=((1, 2),)), None, id="token ids only"),
+        pytest.param(EmbeddingAsk(inputs=("one", (3,))), "one", id="the last input that is a text"),
+        pytest.param(EmbeddingAsk(inputs=()), None, id="no input"),
+    ],
+)
+def test_prompt(ask: Ask, prompt: str | None) -> None:
+    assert ask.prompt == prompt
+
+
+def test_system_text_is_the_first_and_tool_result_the_last() -> None:
+    assert (TALK.system, TALK.tool_result) == ("be brief", "22 degrees")
+
+
+def test_a_chat_without_them_has_neither() -> None:
+    ask = ChatAsk(messages=(Message(role="user", text="hi"),))
+    assert (ask.system, ask.tool_result) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("ask", "task"),
+    [
+        pytest.param(TALK, "chat", id="chat"),
+        pytest.param(CompletionAsk(prompts=("p",)), "completions", id="completions"),
+        pytest.param(EmbeddingAsk(inputs=("i",)), "embeddings", id="embeddings"),
+    ],
+)
+def test_an_ask_knows_its_task(ask: Ask, task: str) -> None:
+    assert ask.task == task

@@ -1,0 +1,63 @@
+"""A timer that rings in time, whichever the system has."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from emulator.core.timerfd import Alarm, LoopAlarm, Ring, SystemAlarm, has_timers
+from emulator.serve import server
+
+KINDS = [LoopAlarm, pytest.param(SystemAlarm, marks=pytest.mark.skipif(not has_timers(), reason="no such timers"))]
+LOOPS = [False, pytest.param(True, marks=pytest.mark.skipif(not server.has_uvloop(), reason="no uvloop"))]
+
+
+async def ring_at(make: Callable[[Ring], Alarm], *afters: float) -> tuple[float, float]:
+    """When an alarm rings that was set to several times after now, and the last of these."""
+    rung: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+    alarm = make(lambda: rung.set_result(time.monotonic()))
+    now = time.monotonic()
+    for after in afters:
+        alarm.set(now + after)
+    at = await rung
+    await asyncio.sleep(0.005)  # that it rings once
+    alarm.stop()
+    alarm.stop()
+    return at, now + afters[-1]
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("uvloop", LOOPS, ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    "afters",
+    [
+        pytest.param([0.0021], id="once"),
+        pytest.param([5.0, 0.0012], id="set again, sooner"),
+        pytest.param([0.0001, 0.003], id="set again, later"),
+        pytest.param([-1.0], id="in the past"),
+    ],
+)
+def test_it_rings_once_and_never_before(make: Callable[[Ring], Alarm], uvloop: bool, afters: list[float]) -> None:
+    at, due = server.run(ring_at(make, *afters), uvloop=uvloop)
+    assert at >= due
+
+
+@pytest.fixture
+def open_files() -> Iterator[int]:
+    before = len(os.listdir("/proc/self/fd"))
+    yield before
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(not has_timers(), reason="no such timers")
+@pytest.mark.parametrize("stops", [True, False], ids=["stopped", "left to its loop"])
+def test_it_holds_no_file_for_ever(open_files: int, stops: bool) -> None:
+    async def use() -> None:
+        alarm = SystemAlarm(lambda: None)
+        alarm.set(time.monotonic() + 60.0)
+        if stops:
+            alarm.stop()
+
+    asyncio.run(use())

@@ -1,0 +1,101 @@
+"""Grammars in Lark's syntax: whatever fits the expression, the grammar takes."""
+
+import re
+
+import pytest
+
+from emulator.encoding.lark import BadGrammarError, input_schema, read_lark
+
+SUM = """
+// a sum of products
+?start: sum
+sum: product (SP "+" SP product)* -> add
+   | product
+product: INT (SP "*" SP INT)~1..2
+SP: " "
+%import common.INT
+"""
+JSON_LIKE = """
+start: value
+?value: list | ESCAPED_STRING | N | "true"
+list: "[" [value ("," value)*] "]"
+%import common (ESCAPED_STRING, WS)
+%import common.SIGNED_NUMBER -> N
+%ignore WS
+"""
+
+
+@pytest.mark.parametrize(
+    ("grammar", "taken", "refused"),
+    [
+        pytest.param(SUM, ["1 * 2", "1 * 2 * 3 + 4 * 5"], ["1", "1 + 2", "1 * 2 * 3 * 4"], id="rules and counts"),
+        pytest.param(JSON_LIKE, ["true", '"a"', "-1.5", "[]"], ["false", "", "[", "{}"], id="recursion and imports"),
+        pytest.param('start: "a".."c" "x"i?', ["a", "bx", "c"], ["d", "ax."], id="a range of characters"),
+        pytest.param("start: /[0-9]{2}\\/[a-z]/", ["12/b"], ["12b", "1/b"], id="a regular expression"),
+        pytest.param('start.2: "a" | B\nB.-1: "b"+', ["a", "bb"], ["", "ab"], id="priorities"),
+        pytest.param('start: (("a" | "b") "c")*', ["", "ac", "acbc"], ["a"], id="groups"),
+        pytest.param('start: "." "(" "\\n" "\\""', ['.(\n"'], ["x("], id="signs that mean something elsewhere"),
+        pytest.param('start: a\na: "(" a ")" | "x"', ["x"], ["(", ""], id="what leads back to itself ends"),
+    ],
+)
+def test_texts_of_a_grammar(grammar: str, taken: list[str], refused: list[str]) -> None:
+    pattern = read_lark(grammar)
+    assert [text for text in taken if not re.fullmatch(pattern, text)] == []
+    assert [text for text in refused if re.fullmatch(pattern, text)] == []
+
+
+@pytest.mark.parametrize(
+    ("grammar", "reason"),
+    [
+        pytest.param("", "no rules are defined", id="nothing"),
+        pytest.param('other: "a"', "no rule is named 'start'", id="no start"),
+        pytest.param('start: "a" other', "'other' is used but not defined", id="a rule that is nowhere"),
+        pytest.param('start: start "a"', "takes no text", id="without an end"),
+        pytest.param('start: ("a"', "unexpected end", id="an open group"),
+        pytest.param('start: "a")', "unexpected '\\)'", id="a group too many"),
+        pytest.param("start: /[/", "no regular expression", id="a broken expression"),
+        pytest.param("start: §", "unexpected '§'", id="an unknown sign"),
+        pytest.param('start: "a"~x', "expected a number", id="no count"),
+        pytest.param("%import python.NAME\nstart: NAME", "is not supported", id="another library"),
+        pytest.param("%import common.NAME\nstart: NAME", "no terminal 'NAME'", id="an unknown terminal"),
+        pytest.param("start: " + "(" * 5000, "nested too deeply", id="too deep"),
+        pytest.param("\n".join(f'r{n}: "a"' for n in range(501)), "too many rules", id="too long"),
+    ],
+)
+def test_what_is_no_grammar(grammar: str, reason: str) -> None:
+    with pytest.raises(BadGrammarError, match=reason):
+        read_lark(grammar)
+
+
+def _chain(rules: int, more: str = "") -> str:
+    """Each rule is the next one, and the last a text."""
+    links = "\n".join(f"r{n}: r{n + 1}{more}" for n in range(rules - 1))
+    return f'start: r0\n{links}\nr{rules - 1}: "x"'
+
+
+def test_a_rule_is_read_again_only_where_what_it_names_got_shorter() -> None:
+    assert re.fullmatch(read_lark(_chain(499)), "x")  # each rule once more for each other would be too much
+
+
+def test_rules_that_are_too_much_to_read_are_refused() -> None:
+    with pytest.raises(BadGrammarError, match="depend on each other too much"):
+        read_lark(_chain(499, ' ("a"' + ' | "a"' * 12 + ")"))
+
+
+@pytest.mark.parametrize("syntax", ["lark", "regex"])
+def test_a_grammar_has_an_end(syntax: str) -> None:
+    with pytest.raises(BadGrammarError, match="more than 32768 characters"):
+        input_schema(syntax, "a" * 32_769)
+
+
+def test_what_doubles_at_every_step_stays_short() -> None:
+    rules = "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(40))
+    with pytest.raises(BadGrammarError, match="takes no text"):  # none that anybody would want to read
+        read_lark(f'start: r0\n{rules}\nr40: "a"')
+
+
+def test_both_syntaxes_as_a_schema() -> None:
+    assert input_schema("regex", "a|b") == {"type": "string", "pattern": "^(?:a|b)$"}
+    assert input_schema("lark", 'start: "a"') == {"type": "string", "pattern": "^(?:a)$"}
+    with pytest.raises(BadGrammarError):
+        input_schema("regex", "(")

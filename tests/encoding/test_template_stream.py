@@ -1,0 +1,215 @@
+"""Events made many at once are, byte for byte, the events made one by one."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.core.http import Batch, Event, Foretold, Mark, WireRequest, WireStream
+from emulator.core.vendor import Call
+from emulator.encoding.sse import quote
+from emulator.encoding.template_stream import MOST, PlainStream, Tails, chunk, count_on, weave
+from emulator.handler.planning import UNMATCHED
+from emulator.http.routing import Router
+from emulator.scenario.load import load_text
+from emulator.serve.application import build
+from emulator.vendors import VENDORS
+from emulator.vendors.openvino.release import RELEASES
+from tests.parsed import JSON
+
+_KEY = b"0123456789abcdef"
+_PROMPT: JSON = {"messages": [{"role": "user", "content": "Tell me about the tides"}]}
+_DATABRICKS = "/serving-endpoints/databricks-{}/invocations"
+_AZURE = "/chat/completions?api-version=2024-05-01-preview"
+
+
+def frame(events: Iterable[Event]) -> tuple[bytes, int, int]:
+    """Chunks, size and number of events, as they are written one by one."""
+    chunks = held = b""
+    size = count = 0
+    for _, data, _, mark in events:
+        size, count, held = size + len(data), count + 1, held + data
+        if Mark.JOINED not in mark:
+            chunks += f"{len(held):x}\r\n".encode() + held + b"\r\n"
+            held = b""
+    return chunks, size, count
+
+
+def add_up(batches: Iterable[Batch]) -> tuple[bytes, int, int]:
+    chunks, sizes, counts = zip(*batches, strict=True)
+    return b"".join(chain.from_iterable(chunks)), sum(sizes), sum(counts)
+
+
+_BYTES = st.binary(max_size=20)
+_WHOLE = st.lists(st.tuples(st.just(0.0), st.binary(min_size=1), st.just(0), st.sampled_from(Mark)), max_size=3)
+
+
+@given(
+    opening=_WHOLE,
+    tokens=st.lists(st.text(min_size=1, max_size=9), max_size=40),
+    before=_BYTES,
+    counts=st.lists(st.tuples(_BYTES, st.integers(0, 9000)), max_size=2),
+    after=_BYTES,
+    ending=_WHOLE,
+)
+def test_a_stream_joined_is_the_stream_event_by_event(
+    opening: list[Event],
+    tokens: list[str],
+    before: bytes,
+    counts: list[tuple[bytes, int]],
+    after: bytes,
+    ending: list[Event],
+) -> None:
+    stream = PlainStream(
+        opening=[(due, data, number, mark & ~Mark.JOINED) for due, data, number, mark in opening],
+        tokens=[*map(quote, tokens)],
+        due=[0.0] * len(tokens),
+        before=before,
+        after=(*(part for part, _ in counts), after),
+        offsets=tuple(offset for _, offset in counts),
+        ending=[*ending, (0.0, b"data: [DONE]\n\n", 0, Mark.DONE)],
+    )
+    for _ in range(3):  # it comes again, as an answer that is kept does
+        batches = stream.batches()
+        assert batches is not None
+        assert add_up(batches) == frame(stream)
+
+
+@pytest.mark.parametrize("length", [0, 1, MOST - 1, MOST, MOST + 1, 3 * MOST])
+def test_a_long_stream_comes_in_several_batches(length: int) -> None:
+    ending = [(0.0, b"!", 0, Mark.DONE)]
+    stream = PlainStream((), [b'"%d"'] * length, [0.0] * length, b"%", (b"<", b"%%"), ending, (8000,))
+    batches = [*(stream.batches() or ())]
+    assert len(batches) == max(1, -(-length // MOST))
+    assert add_up(batches) == frame(stream)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "due", "silent", "known"),
+    [
+        pytest.param(["a", "b"], [0.0, 0.0], False, True, id="all at once"),
+        pytest.param(["a", "b"], [0.0, 0.1], False, False, id="one later"),
+        pytest.param(["a", ""], [0.0, 0.0], False, False, id="a token without text, which has no event"),
+        pytest.param(["a", ""], [0.0, 0.0], True, True, id="a token without text, which has an event"),
+    ],
+)
+def test_only_what_is_all_due_is_joined(tokens: list[str], due: list[float], silent: bool, known: bool) -> None:
+    stream = PlainStream((), [*map(quote, tokens)], due, b"", (b"\n",), [(due[-1], b"!", 0, Mark.DONE)], silent=silent)
+    assert (stream.batches() is not None) is known
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "chunks", "size"),
+    [
+        pytest.param(b"<", b"!>", b"4\r\n<a!>\r\n6\r\n<bcd!>\r\n", 10, id="what follows is longer"),
+        pytest.param(b"<!", b">", b"4\r\n<!a>\r\n6\r\n<!bcd>\r\n", 10, id="what stands before is longer"),
+        pytest.param(
+            *(b"<", count_on((b"%", b"/", b">"), (0, 90), 9, 11)),
+            *(b"8\r\n<a%9/99>\r\nc\r\n<bcd%10/100>\r\n", 20),
+            id="what follows counts on",
+        ),
+    ],
+)
+def test_texts_are_woven_into_a_template(before: bytes, after: bytes | Tails, chunks: bytes, size: int) -> None:
+    texts = [b"-", b"a", b"bcd", b"-"]
+    for _ in range(3):
+        assert weave(before, texts, 1, 3, after) == (chunks, size)
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"<%d", b">"), (b"<", b"%d>")], ids=["before", "after"])
+def test_texts_that_come_again_are_woven_into_the_template_of_the_moment(before: bytes, after: bytes) -> None:
+    texts = [b"a", b"b"]
+    for number in range(9):
+        one, other = (part.replace(b"%d", b"%d" % number) for part in (before, after))
+        chunks, size = weave(one, texts, 0, 2, other)
+        assert chunks == b"4\r\n%ba%b\r\n4\r\n%bb%b\r\n" % (one, other, one, other)
+        assert size == 8
+
+
+def test_texts_take_no_room_for_ever() -> None:
+    many = [[b"%d" % number] for number in range(999)]
+    for texts in many * 2:
+        weave(b"<", texts, 0, 1, b">")
+    assert sum(sys.getrefcount(texts) > sys.getrefcount([]) + 2 for texts in many) < 100
+
+
+def test_numbers_beyond_those_that_are_kept_are_made_all_the_same() -> None:
+    tails = count_on((b"%", b"%d>"), (1 << 20,), 3, 5)
+    assert [*tails.texts] == [b"%1048579%d>\r\n", b"%1048580%d>\r\n"]
+    assert [*tails.sizes] == [13, 13]
+
+
+def test_events_that_go_out_together_are_one_chunk() -> None:
+    events = [(0.0, b"ab", 1, Mark.JOINED), (0.0, b"c", 1, Mark.DONE)]
+    assert chunk(events) == ([b"3\r\n", b"abc", b"\r\n"], 3, 2)
+
+
+def stream_of(vendor: str, path: str, body: Mapping[str, JSON], scenario: str = "") -> WireStream:
+    """The usual answer to a request, in the vendor's words."""
+    served = {vendor: VENDORS[vendor]}
+    (app,) = build(load_text(f"version: 1\nname: batch\nclock: frozen\nvendors: {{{scenario}}}\n"), vendors=served).apps
+    path, _, query = path.partition("?")
+    headers = {"Content-Type": "application/json", "extra-parameters": "pass-through"}
+    request = WireRequest("POST", path, dict(parse_qsl(query)), headers, json.dumps(body).encode())
+    endpoint, request.params = Router(served[vendor].endpoints).resolve("POST", path)
+    call = endpoint.parse(request, app.service)
+    assert isinstance(call, Call)
+    return call.codec.stream(app.emulator.decide(call, UNMATCHED, _KEY, 1.7e9), request)
+
+
+_LENIENT = "databricks: {strict_unknown_fields: 'off'}"
+_CASES = [
+    ("databricks", _DATABRICKS.format("meta-llama-3-3-70b-instruct"), _LENIENT, True),
+    ("databricks", _DATABRICKS.format("gemma-3-12b"), _LENIENT, True),
+    *(
+        (
+            "databricks",
+            _DATABRICKS.format("meta-llama-3-3-70b-instruct"),
+            f"{_LENIENT[:-1]}, stream_usage: {style}}}",
+            True,
+        )
+        for style in ("last", "closing", "on-request", "none")
+    ),
+    ("databricks", _DATABRICKS.format("claude-sonnet-4-5"), _LENIENT, True),
+    ("databricks", _DATABRICKS.format("gpt-5"), _LENIENT, False),
+    ("databricks", _DATABRICKS.format("gpt-oss-120b"), _LENIENT, False),
+    *(("azure", _AZURE, f"azure: {{profile: {profile}}}", True) for profile in ("seed", "maas", "managed", "foundry")),
+    ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", "azure: {profile: aoai}", True),
+    ("azure", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", "azure: {profile: foundry}", True),
+    ("mindie", "/v1/chat/completions", "", True),
+    ("tgi", "/v1/chat/completions", "", True),
+    *(
+        ("openvino", path, f"openvino: {{profile: '{release}'}}", True)
+        for path in ("/v3/chat/completions", "/v3/completions")
+        for release in RELEASES
+    ),
+]
+_NAMES = {"databricks": "", "azure": "mistral-small-2503", "mindie": "llama_65b", "tgi": "tgi", "openvino": "llama3"}
+_MORE: Mapping[str, JSON] = {
+    "no more": {},
+    "one token": {"max_tokens": 1},
+    "two tokens": {"max_tokens": 2},
+    "many tokens": {"max_tokens": 600},
+    "usage": {"stream_options": {"include_usage": True}},
+    "a stop string": {"stop": ["the"]},
+}
+
+
+@pytest.mark.parametrize("more", _MORE)
+@pytest.mark.parametrize(("vendor", "path", "scenario", "known"), _CASES)
+def test_every_vendor_joins_what_it_would_send_event_by_event(
+    vendor: str, path: str, scenario: str, known: bool, more: str
+) -> None:
+    asked = {"prompt": "Tell me"} if "chat" not in path and "invocations" not in path else _PROMPT
+    body = {**asked, "model": _NAMES[vendor], "stream": True, **_MORE[more]}
+    events = stream_of(vendor, path, body, scenario).events
+    for _ in range(3):  # it comes again, as an answer that is kept does
+        batches = events.batches() if isinstance(events, Foretold) else None
+        assert (batches is not None) is known
+        if batches is not None:
+            assert add_up(batches) == frame(stream_of(vendor, path, body, scenario).events)

@@ -1,0 +1,98 @@
+"""Where faults are seen to have struck, byte by byte."""
+
+import pytest
+
+from emulator.core.faultable import Delivery
+from emulator.faults import Strike, follow
+from tests.faults.deliveries import HEAD, STREAM, WHOLE, body_until, make_fault, starts
+from tests.parsed import JSON
+
+WIDE = "你".encode()
+
+
+def strike(delivery: Delivery, *faults: dict[str, JSON]) -> tuple[tuple[str, int], ...]:
+    """Bend a delivery by each fault, and say where each is found in the bytes that are sent."""
+    strikes: tuple[Strike, ...] = ()
+    for given in faults:
+        fault = make_fault(**given)
+        bent = fault.bend(delivery)
+        strikes = follow(strikes, str(given["type"]), delivery, bent, whole_events=fault.whole_events)
+        delivery = bent
+    assert all(one.at <= delivery.size for one in strikes)
+    return tuple((one.fault, one.at) for one in strikes)
+
+
+@pytest.mark.parametrize(
+    ("fault", "at"),
+    [
+        pytest.param({"type": "disconnect", "after_tokens": 2}, starts(3), id="a reset, where the bytes end"),
+        pytest.param({"type": "disconnect"}, 0, id="a reset before any byte"),
+        pytest.param({"type": "truncate", "after_bytes": 7}, 7, id="an end too early"),
+        pytest.param({"type": "hang"}, 0, id="no answer at all"),
+        pytest.param({"type": "hang", "at": 1}, starts(7), id="no end"),
+        pytest.param({"type": "stall", "for_": "1s", "after_tokens": 1}, starts(2), id="a pause between two events"),
+        pytest.param(
+            {"type": "stall", "for_": "1s", "inside": "utf8"}, STREAM.body.index(WIDE) + 1, id="one in a character"
+        ),
+        pytest.param({"type": "stall", "for_": "1s", "at": 1}, starts(7), id="one after all bytes"),
+        pytest.param({"type": "drip", "bytes_per_second": 9, "after_tokens": 1}, starts(2), id="where it becomes slow"),
+        pytest.param({"type": "split", "writes": "byte"}, 1, id="the first write that ends elsewhere"),
+        pytest.param({"type": "duplicate", "after_tokens": 1}, starts(3), id="the second of two equal events"),
+        pytest.param({"type": "duplicate", "before": "done"}, starts(7), id="and at the end"),
+        pytest.param({"type": "reorder", "after_tokens": 1}, starts(2), id="the event that came too early"),
+        pytest.param({"type": "late_error", "after_tokens": 1}, starts(2), id="the error in the midst"),
+        pytest.param(
+            {"type": "wrong_usage"}, STREAM.body.index(b'"completion_tokens":3') + 20, id="the count that is wrong"
+        ),
+        pytest.param({"type": "empty_body"}, 0, id="no body"),
+        pytest.param({"type": "status", "status": 502}, 0, id="what is wrong with the head comes first"),
+        pytest.param({"type": "wrong_content_type"}, 0, id="and so does its type"),
+    ],
+)
+def test_a_strike_in_a_stream(fault: dict[str, JSON], at: int) -> None:
+    assert strike(STREAM, fault) == ((fault["type"], at),)
+
+
+@pytest.mark.parametrize(
+    ("fault", "at"),
+    [
+        pytest.param({"type": "truncate", "after_tokens": 1}, body_until(HEAD, "Hi"), id="an end too early"),
+        pytest.param({"type": "late_error"}, 0, id="an error instead"),
+        pytest.param({"type": "stall", "for_": "1s", "at": 0}, 0, id="a pause before the first byte"),
+        pytest.param({"type": "extra_fields"}, None, id="the first place that is new"),
+        pytest.param({"type": "garbage"}, None, id="where JSON breaks off"),
+        pytest.param({"type": "drop", "field": ["usage"]}, None, id="where something is missing"),
+    ],
+)
+def test_a_strike_in_one_piece(fault: dict[str, JSON], at: int | None) -> None:
+    bent = make_fault(**fault).bend(WHOLE).body
+    ((_, found),) = strike(WHOLE, fault)
+    assert bent[:found] == WHOLE.body[:found]
+    assert found == at if at is not None else bent[found : found + 1] != WHOLE.body[found : found + 1]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param({"type": "drop", "field": ["nothing.like.it"]}, id="nothing to drop"),
+        pytest.param({"type": "reorder", "at": 1}, id="nothing to come before"),
+        pytest.param({"type": "duplicate", "at": 1}, id="nothing to double"),
+    ],
+)
+def test_what_changes_nothing_strikes_nowhere(fault: dict[str, JSON]) -> None:
+    assert strike(STREAM, fault) == ()
+
+
+def test_earlier_strikes_move_along_with_their_bytes() -> None:
+    extra, late = {"type": "extra_fields"}, {"type": "stall", "for_": "1s", "after_tokens": 2}
+    grown = len(make_fault(**extra).bend(STREAM).divide(0)[1][0].data) - starts(1)
+    (_, first), (_, second) = strike(STREAM, late, extra)
+    assert second < starts(1)
+    assert first > starts(3)
+    assert (first - starts(3)) % grown == 0
+
+
+def test_strikes_beyond_the_end_of_a_cut_answer_are_at_its_end() -> None:
+    assert strike(
+        STREAM, {"type": "stall", "for_": "1s", "after_tokens": 3}, {"type": "truncate", "after_tokens": 1}
+    ) == (("stall", starts(2)), ("truncate", starts(2)))

@@ -1,1 +1,0 @@
-"""An attack on a running emulator: ``python -m tests.fuzz --seconds 600 --seed 1``."""

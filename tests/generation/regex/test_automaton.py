@@ -1,0 +1,24 @@
+"""A machine finds what Python's own search finds."""
+
+from hypothesis import given, settings
+
+from emulator.generation.budget import Budget
+from emulator.generation.regex.match import _MACHINES, compile_pattern, reads
+from tests.generation.regex.patterns import PATTERNS, TEXTS
+
+
+@settings(max_examples=25, deadline=None)
+@given(PATTERNS, TEXTS)
+def test_both_ways_to_match_agree(pattern: str, text: str) -> None:
+    assert reads(pattern, text, Budget()) == (compile_pattern(pattern)[0].search(text) is not None)
+
+
+def test_machines_and_what_they_remember_have_so_much_room_together() -> None:
+    for number in range(1200):  # more than there is room for
+        text = "ab" * 40 + str(number)
+        assert reads(f"^(a|b|ab|[a-z]{{1,9}}|{number})*$", text, Budget(10**7))
+    machines = _MACHINES.values()
+    instructions = sum(len(machine.code) for machine in machines)
+    led_to = sum(5 + len(found) for machine in machines for found, _ in machine._memo.values())
+    assert 0 < instructions + led_to <= _MACHINES.held <= 200_000
+    assert len(_MACHINES) < 1200

@@ -1,0 +1,16 @@
+"""What is no pattern."""
+
+import pytest
+
+from emulator.generation.regex.parse import BadPattern, parse_pattern
+
+
+@pytest.mark.parametrize("pattern", ["(", ")", "[a", "a{3,1}", "*a", "\\p{Nonsense}", "(?<n", "[z-a]", "\\u{110000}"])
+def test_not_a_pattern(pattern: str) -> None:
+    with pytest.raises(BadPattern):
+        parse_pattern(pattern)
+
+
+def test_a_bound_of_too_many_digits_is_no_pattern() -> None:
+    with pytest.raises(BadPattern, match="repeat out of range"):
+        parse_pattern("a{1," + "9" * 5000 + "}")

@@ -1,0 +1,28 @@
+"""What a quick try leaves to a longer one."""
+
+import pytest
+
+from emulator.generation.budget import Budget, Exhausted, TooLong, load, quick
+
+
+def test_a_quick_try_is_given_up_after_fewer_steps() -> None:
+    with quick():
+        hurried = Budget(steps=1000)
+    patient = Budget(steps=1000)
+    for _ in range(300):
+        hurried.spend()
+        patient.spend()
+    with pytest.raises(TooLong):
+        hurried.spend()
+    for _ in range(700):
+        patient.spend()
+    with pytest.raises(Exhausted):
+        patient.spend()
+
+
+def test_what_is_slow_to_import_is_imported_by_no_quick_try() -> None:
+    with quick(), pytest.raises(TooLong):
+        load("colorsys")
+    load("colorsys")
+    with quick():
+        load("colorsys")

@@ -1,0 +1,47 @@
+"""How much is kept of what was said."""
+
+import numpy as np
+import pytest
+
+from emulator.core.plan import Choice, Logprob, PromptTokens, Usage, Words, at_once
+from emulator.generation.generate import Draft, Drafts
+
+
+def _say(tokens: int, alternatives: int | None = None, prompt: int = 0) -> Draft:
+    weighed = None
+    if alternatives is not None:
+        weighed = (Logprob("a", -1.0, (("a", -1.0),) * alternatives),) * tokens
+    choice = Choice(Words(("a",) * tokens, (1,) * tokens), at_once(tokens), "stop", (), weighed)
+    told = (PromptTokens((), (), (Logprob("a", -1.0),) * prompt),) if prompt else ()
+    return Draft(Usage(0, tokens), (choice,), told)
+
+
+@pytest.mark.parametrize(
+    ("draft", "kept"),
+    [
+        pytest.param(_say(4096), True, id="a long text"),
+        pytest.param(_say(4097), False, id="a longer one"),
+        pytest.param(_say(100, 20), True, id="some tokens with all their alternatives"),
+        pytest.param(_say(200, 20), False, id="more of them"),
+        pytest.param(_say(5, prompt=5000), False, id="a long prompt told beside it"),
+        pytest.param(Draft(Usage(1), vectors=np.zeros((1, 2), np.float32)), False, id="vectors"),
+    ],
+)
+def test_what_takes_little_room_is_kept(draft: Draft, kept: bool) -> None:
+    drafts = Drafts()
+    drafts.keep(b"a", draft)
+    assert drafts.find(b"a") is (draft if kept else None)
+
+
+@pytest.mark.parametrize(
+    ("draft", "most"),
+    [
+        pytest.param(_say(10), 512, id="light ones by their number"),
+        pytest.param(_say(4096), 64, id="heavy ones by their weight"),
+    ],
+)
+def test_the_oldest_go_first(draft: Draft, most: int) -> None:
+    drafts = Drafts()
+    for number in range(600):
+        drafts.keep(b"%d" % number, draft)
+    assert [number for number in range(600) if drafts.find(b"%d" % number)] == [*range(600 - most, 600)]

@@ -1,0 +1,82 @@
+"""How many tokens a model reads."""
+
+import pytest
+
+from emulator.core.requests import Ask, ChatAsk, CompletionAsk, EmbeddingAsk, Message, Tool, ToolCall
+from emulator.generation.prompt import MEDIA_TOKENS, count_chat, count_prompt, weigh_texts
+from emulator.generation.tokenizer import PROFILES, tokenizer_for
+
+LLAMA = PROFILES["llama3"]
+TOKENIZER = tokenizer_for("llama3")
+HELLO = TOKENIZER.count("Hello there")
+TURN = LLAMA.template_per_message + HELLO
+
+
+def count(ask: Ask, profile: str = "llama3") -> tuple[int, ...]:
+    return count_prompt(ask, tokenizer_for(profile), profile)
+
+
+def chat(*messages: Message, tools: tuple[Tool, ...] = ()) -> ChatAsk:
+    return ChatAsk(messages=messages, tools=tools)
+
+
+USER = Message(role="user", text="Hello there")
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        pytest.param(chat(USER), LLAMA.template_base + TURN, id="one turn and the template"),
+        pytest.param(chat(USER, USER, USER), LLAMA.template_base + 3 * TURN, id="every turn"),
+        pytest.param(
+            chat(Message(role="user", text="Hello there", media=2)),
+            LLAMA.template_base + TURN + 2 * MEDIA_TOKENS,
+            id="media",
+        ),
+        pytest.param(chat(), LLAMA.template_base, id="no turn at all"),
+        pytest.param(CompletionAsk(prompts=("Hello there",)), LLAMA.per_text + HELLO, id="a raw prompt"),
+        pytest.param(
+            CompletionAsk(prompts=("Hello there",), raw=False), LLAMA.template_base + TURN, id="a prompt in a template"
+        ),
+        pytest.param(CompletionAsk(prompts=((1, 2, 3),)), LLAMA.per_text + 3, id="token ids"),
+        pytest.param(EmbeddingAsk(inputs=("Hello there",)), LLAMA.per_text + HELLO, id="an input"),
+        pytest.param(
+            EmbeddingAsk(inputs=("Hello there",), instruction="Hello there"),
+            LLAMA.per_text + 2 * HELLO,
+            id="an input behind an instruction",
+        ),
+    ],
+)
+def test_a_prompt_is_counted(ask: Ask, expected: int) -> None:
+    assert count(ask) == (expected,)
+
+
+def test_each_prompt_has_a_count_of_its_own() -> None:
+    assert count(CompletionAsk(prompts=("Hello there", (1, 2)))) == (LLAMA.per_text + HELLO, LLAMA.per_text + 2)
+
+
+def test_calls_and_tools_are_read_too() -> None:
+    plain = count(chat(USER))[0]
+    called = Message(role="assistant", tool_calls=(ToolCall("c", "get_weather", '{"city": "Paris"}'),))
+    assert count(chat(called, USER))[0] > plain + LLAMA.template_per_message
+    assert count(chat(USER, tools=(Tool(name="get_weather", description="Weather of a city"),)))[0] > plain
+
+
+def test_counting_again_gives_the_same() -> None:
+    ask = chat(USER, Message(role="assistant", text="x" * 20_000), USER)
+    assert count(ask) == count(ask)
+
+
+def test_a_bert_puts_its_marks_around_each_text() -> None:
+    assert count(EmbeddingAsk(inputs=("a", "b")), "bert") == (3, 3)
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_texts_are_weighed_as_they_are_counted(profile: str) -> None:
+    tokenizer = tokenizer_for(profile)
+    said = (Message("system", "Be  brief."), Message("user", "Was ist das?"), Message("user", "what's this, 12 345?"))
+    for count in (1, 2, 3):
+        texts = said[:count]
+        assert weigh_texts(texts, tokenizer)[0] == count_chat(texts, (), tokenizer, profile)
+    assert weigh_texts(said, tokenizer)[1] == "en_US"
+    assert weigh_texts(said[:2], tokenizer)[1] == "de_DE"

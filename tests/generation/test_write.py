@@ -1,0 +1,309 @@
+"""Asks become drafts: what is said, how much of it, and why it ends."""
+
+from dataclasses import replace
+
+import jsonschema_rs
+import pytest
+
+from emulator.core.json import Object, as_object
+from emulator.core.plan import Choice
+from emulator.core.requests import ChatAsk, CompletionAsk, Deployment, EmbeddingAsk, Message, Sampling, Tool, ToolCall
+from emulator.generation.generate import Draft, write
+from emulator.generation.segments import FixedReply
+from emulator.generation.tokenizer import tokenizer_for
+from tests.parsed import parse_json
+
+TOKENIZER = tokenizer_for("llama3")
+DEPLOYMENT = Deployment(vendor="databricks", name="llama")
+WEATHER = Tool(
+    name="get_weather",
+    description="Current weather in a city",
+    parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+
+
+def chat(text: str = "Tell me about boats.") -> ChatAsk:
+    return ChatAsk(messages=(Message(role="user", text=text),))
+
+
+def talk(before: Message) -> ChatAsk:
+    return ChatAsk((before, *chat().messages))
+
+
+PARIS = replace(chat("What is the weather in Paris?"), tools=(WEATHER,))
+
+
+def draft(ask: ChatAsk | CompletionAsk | EmbeddingAsk, reply: FixedReply | None = None, seed: int = 0) -> Draft:
+    return write(ask, DEPLOYMENT, TOKENIZER, seed=seed, prompt_tokens=(5,), reply=reply)
+
+
+def first(ask: ChatAsk | CompletionAsk, reply: FixedReply | None = None, seed: int = 0) -> Choice:
+    return draft(ask, reply, seed).choices[0]
+
+
+def text(ask: ChatAsk, seed: int = 0) -> str:
+    return first(ask, seed=seed).text()
+
+
+def sampled(sampling: Sampling) -> ChatAsk:
+    return replace(chat(), sampling=sampling)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 17, 64])
+def test_a_limit_is_kept_to_the_token(limit: int) -> None:
+    choice = first(sampled(Sampling(max_tokens=limit)))
+    assert len(choice.tokens) == len(choice.ids) == limit
+    assert choice.finish_reason == "length"
+
+
+def test_an_answer_without_a_limit_ends_by_itself_with_a_sentence() -> None:
+    choice = first(chat())
+    assert choice.finish_reason == "stop"
+    assert choice.text()[-1] in ".!?"
+
+
+def test_without_a_natural_end_it_goes_on_to_the_limit() -> None:
+    choice = first(sampled(Sampling(max_tokens=3000, ignore_eos=True)))
+    assert (len(choice.tokens), choice.finish_reason) == (3000, "length")
+
+
+def test_a_stop_string_ends_the_answer_before_it() -> None:
+    whole = text(chat())
+    word = whole.split()[5]
+    choice = first(sampled(Sampling(stop=(word,))))
+    assert choice.text() == whole.split(word)[0]
+    assert (choice.finish_reason, choice.stopped_by) == ("stop", word)
+
+
+def test_a_stop_string_can_stay() -> None:
+    word = text(chat()).split()[5]
+    assert first(sampled(Sampling(stop=(word,), keep_stop=True))).text().endswith(word)
+
+
+def test_a_stop_string_beyond_the_limit_does_not_count() -> None:
+    whole = first(chat())
+    last = whole.text().split()[-1]
+    choice = first(sampled(Sampling(stop=(last,), max_tokens=4)))
+    assert (len(choice.tokens), choice.finish_reason, choice.stopped_by) == (4, "length", None)
+
+
+def test_the_end_of_sequence_can_be_shown_and_counts() -> None:
+    plain, shown = first(chat()), first(sampled(Sampling(show_eos=True)))
+    assert shown.ids == (*plain.ids, TOKENIZER.eos)
+    assert shown.tokens[-1] == ""
+    assert shown.spans[-1].end == len(shown.tokens)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param(sampled(Sampling(seed=1)), sampled(Sampling(seed=1)), True, id="one seed pins the text"),
+        pytest.param(sampled(Sampling(seed=1)), sampled(Sampling(seed=2)), False, id="another seed varies it"),
+        pytest.param(
+            sampled(Sampling(greedy=True, seed=1)),
+            sampled(Sampling(greedy=True, seed=2)),
+            True,
+            id="greedy never varies with the seed",
+        ),
+        pytest.param(
+            sampled(Sampling(knobs=(("temperature", 0.5),))),
+            sampled(Sampling(knobs=(("temperature", 0.9),))),
+            False,
+            id="a knob varies it",
+        ),
+        pytest.param(chat("One?"), chat("Two?"), False, id="another prompt varies it"),
+        pytest.param(talk(Message("user", "a")), talk(Message("system", "a")), False, id="a role varies it"),
+        pytest.param(talk(Message("user", "a")), talk(Message("user", "a", media=1)), False, id="a picture varies it"),
+        pytest.param(
+            talk(Message("tool", "a", tool_call_id="1")),
+            talk(Message("tool", "a", tool_call_id="2")),
+            False,
+            id="the call that a result is of varies it",
+        ),
+        pytest.param(
+            talk(Message("assistant", "", (ToolCall("1", "find", "{}"),))),
+            talk(Message("assistant", "", (ToolCall("1", "look", "{}"),))),
+            False,
+            id="a call that was made varies it",
+        ),
+        pytest.param(chat(), replace(chat(), language="en_US"), True, id="who tells its language changes nothing"),
+        pytest.param(
+            chat(), sampled(Sampling(max_tokens=10_000)), True, id="a limit that is not reached changes nothing"
+        ),
+    ],
+)
+def test_what_a_text_depends_on(one: ChatAsk, other: ChatAsk, same: bool) -> None:
+    assert (text(one) == text(other)) is same
+
+
+def test_the_emulators_seed_varies_every_text() -> None:
+    assert text(chat(), seed=0) != text(chat(), seed=1)
+
+
+def test_a_smaller_limit_gives_the_beginning_of_the_same_text() -> None:
+    assert text(sampled(Sampling(max_tokens=40))).startswith(text(sampled(Sampling(max_tokens=20))))
+
+
+def test_several_choices_differ_unless_greedy() -> None:
+    varied = [choice.text() for choice in draft(sampled(Sampling(n=3))).choices]
+    greedy = [choice.text() for choice in draft(sampled(Sampling(n=3, greedy=True))).choices]
+    assert (len(set(varied)), len(set(greedy))) == (3, 1)
+
+
+def test_usage_counts_every_choice_and_the_prompt_once() -> None:
+    usage = draft(sampled(Sampling(n=3, max_tokens=7))).usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (5, 21, 26)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "letters"),
+    [
+        pytest.param("Was ist der Unterschied zwischen einem Boot und einem Schiff?", "äöüß", id="German"),
+        pytest.param("请介绍一下船和小船的区别", "的是了在", id="Chinese"),
+    ],
+)
+def test_the_answer_speaks_the_language_of_the_prompt(prompt: str, letters: str) -> None:
+    assert any(letter in text(chat(prompt)) for letter in letters)
+
+
+def test_a_required_tool_is_called_with_valid_arguments() -> None:
+    choice = first(replace(PARIS, tool_choice="required"))
+    [(name, arguments)] = choice.tool_calls
+    assert (name, choice.finish_reason) == ("get_weather", "tool_calls")
+    jsonschema_rs.validate(as_object(WEATHER.parameters), parse_json(arguments))
+
+
+def test_no_tool_is_called_when_none_may_be() -> None:
+    choice = first(replace(PARIS, tool_choice="none"))
+    assert choice.tool_calls == ()
+    assert choice.text()
+
+
+def test_a_limit_cuts_arguments_too() -> None:
+    ask = replace(PARIS, tool_choice="required", sampling=Sampling(max_tokens=2))
+    choice = first(ask)
+    assert (len(choice.tokens), choice.finish_reason) == (2, "length")
+
+
+def test_the_answer_after_a_tool_uses_its_result() -> None:
+    turns = (
+        Message(role="user", text="What is the weather in Paris?"),
+        Message(role="assistant", tool_calls=(ToolCall("call_1", "get_weather", '{"city": "Paris"}'),)),
+        Message(role="tool", text="21 degrees and sunny", tool_call_id="call_1"),
+    )
+    choice = first(ChatAsk(messages=turns, tools=(WEATHER,), tool_choice="auto"))
+    assert choice.tool_calls == ()
+    assert "21 degrees and sunny" in choice.text()
+
+
+def test_json_mode_gives_an_object() -> None:
+    assert isinstance(parse_json(text(replace(chat(), format="json_object"))), dict)
+
+
+def test_a_schema_gives_a_valid_instance() -> None:
+    schema: Object = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+        "required": ["name", "age"],
+        "additionalProperties": False,
+    }
+    jsonschema_rs.validate(schema, parse_json(text(replace(chat(), format="json_schema", schema=schema))))
+
+
+def test_reasoning_comes_first_and_is_counted() -> None:
+    result = draft(replace(chat(), reasoning="low"))
+    [choice] = result.choices
+    assert [span.kind for span in choice.spans] == ["reasoning", "text"]
+    assert result.usage.reasoning_tokens == choice.spans[0].end > 0
+    assert len(first(replace(chat(), reasoning="high")).text("reasoning")) > len(choice.text("reasoning"))
+
+
+def test_logprobs_stand_beside_every_token() -> None:
+    choice = first(sampled(Sampling(max_tokens=20, logprobs=3)))
+    assert choice.logprobs is not None
+    assert [entry.token for entry in choice.logprobs] == list(choice.tokens)
+    assert all(entry.logprob <= 0 and len(entry.top) == 3 for entry in choice.logprobs)
+
+
+def test_prompts_are_told_token_by_token_where_asked() -> None:
+    ask = CompletionAsk(prompts=("Once upon a time",), sampling=Sampling(max_tokens=3, prompt_details=True))
+    [prompt] = draft(ask).prompts
+    assert TOKENIZER.decode(prompt.ids) == "".join(prompt.tokens) == "Once upon a time"
+
+
+def test_every_prompt_of_a_batch_is_answered() -> None:
+    choices = draft(CompletionAsk(prompts=("One", "Two"), sampling=Sampling(max_tokens=5, n=2))).choices
+    assert [choice.prompt for choice in choices] == [0, 0, 1, 1]
+
+
+def test_a_prompt_of_token_ids_is_answered_as_its_text() -> None:
+    ids = tuple(TOKENIZER.encode("Once upon a time"))
+    assert first(CompletionAsk(prompts=(ids,))).text() == first(CompletionAsk(prompts=("Once upon a time",))).text()
+
+
+def test_vectors_do_not_depend_on_the_batch() -> None:
+    both = draft(EmbeddingAsk(inputs=("one", "two"))).vectors
+    swapped = draft(EmbeddingAsk(inputs=("two", "one"))).vectors
+    assert both is not None
+    assert swapped is not None
+    assert both.shape == (2, 1024)
+    assert (both == swapped[::-1]).all()
+
+
+def test_an_instruction_changes_a_vector() -> None:
+    plain = draft(EmbeddingAsk(inputs=("one",))).vectors
+    instructed = draft(EmbeddingAsk(inputs=("one",), instruction="Find this:")).vectors
+    assert plain is not None
+    assert instructed is not None
+    assert not (plain == instructed).all()
+
+
+@pytest.mark.parametrize(
+    ("reply", "texts", "finish"),
+    [
+        pytest.param(FixedReply(text="Hello."), {"text": "Hello."}, "stop", id="a text"),
+        pytest.param(FixedReply(pieces=("He", "llo")), {"text": "Hello"}, "stop", id="chunks"),
+        pytest.param(FixedReply(text="A", pieces=("B",)), {"text": "AB"}, "stop", id="a text and chunks"),
+        pytest.param(FixedReply(refusal="No."), {"refusal": "No.", "text": ""}, "stop", id="a refusal"),
+        pytest.param(
+            FixedReply(reasoning="Hm.", text="Yes."), {"reasoning": "Hm.", "text": "Yes."}, "stop", id="reasoning"
+        ),
+        pytest.param(FixedReply(tool_calls=(("f", "{}", "call_9"),)), {"tool_call": "{}"}, "tool_calls", id="a call"),
+        pytest.param(
+            FixedReply(text="A", finish_reason="content_filter"), {"text": "A"}, "content_filter", id="reason"
+        ),
+    ],
+)
+def test_a_fixed_reply_is_said_as_it_is(reply: FixedReply, texts: dict[str, str], finish: str) -> None:
+    choice = first(chat(), reply)
+    assert {kind: choice.text(kind) for kind in texts} == texts
+    assert choice.finish_reason == finish
+
+
+def test_a_fixed_reply_is_cut_as_any_answer() -> None:
+    reply = FixedReply(text="One two three four five six seven eight.")
+    assert first(sampled(Sampling(max_tokens=3)), reply).finish_reason == "length"
+    assert first(sampled(Sampling(stop=("three",))), reply).text() == "One two "
+
+
+def test_fixed_usage_is_reported() -> None:
+    result = draft(chat(), FixedReply(text="A", usage={"completion_tokens": 99}))
+    assert (result.usage.prompt_tokens, result.usage.completion_tokens) == (5, 99)
+
+
+def test_a_fixed_embedding_stands_for_every_input() -> None:
+    vectors = draft(EmbeddingAsk(inputs=("one", "two")), FixedReply(embedding=(0.5, 0.25))).vectors
+    assert vectors is not None
+    assert vectors.tolist() == [[0.5, 0.25], [0.5, 0.25]]
+
+
+def test_an_empty_ask_is_answered() -> None:
+    assert first(replace(chat(""), messages=())).text()
+
+
+def test_two_calls_of_one_tool_take_two_values_of_the_prompt() -> None:
+    asked = chat("What is the weather in Paris and in Rome?")
+    ask = replace(asked, tools=(WEATHER,), tool_choice="auto", parallel=True)
+    calls = first(ask).tool_calls
+    assert [name for name, _ in calls] == ["get_weather"] * len(calls)
+    assert len({arguments for _, arguments in calls}) == len(calls)

@@ -1,0 +1,46 @@
+"""Several emulators of one process that share a store."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from emulator.cluster.replica import joined
+from emulator.core.vendor import Vendors
+from emulator.http.listeners import Listeners
+from emulator.scenario.load import load_text
+from emulator.serve.application import build
+from emulator.storage import Loss
+from tests.handler.toy import TOY
+from tests.parsed import JSON
+from tests.wire import Answer, Running
+
+HEADERS = {"x-key": "k"}
+TOYS: Vendors = {"toy": TOY}
+PLAIN = "version: 1\nname: plain\n"
+
+
+async def open_replica(
+    stack: AsyncExitStack, url: str, scenario: str = PLAIN, vendors: Vendors = TOYS, loss: Loss = "refuse"
+) -> Running:
+    """One more of them, until the stack is closed."""
+    built = build(load_text(scenario, "shared"), vendors=vendors, state_url=url, state_loss=loss)
+    await stack.enter_async_context(joined(built.runtime, is_patient=loss == "local"))
+    listeners = Listeners(built.runtime, built.control)
+    await listeners.open("127.0.0.1", {"front": 0, **dict.fromkeys(vendors, 0)})
+    stack.push_async_callback(listeners.close)
+    return Running(built, listeners.urls)
+
+
+@asynccontextmanager
+async def open_replicas(url: str, scenario: str = PLAIN, count: int = 3) -> AsyncIterator[list[Running]]:
+    async with AsyncExitStack() as stack:
+        yield [await open_replica(stack, url, scenario) for _ in range(count)]
+
+
+async def steer(replica: Running, method: str, target: str, body: JSON | str = None) -> Answer:
+    """A control request; a scenario as YAML."""
+    payload = body.encode() if isinstance(body, str) else body
+    return await replica.ask("front", f"/_emulator{target}", payload, method=method)
+
+
+async def chat(replica: Running, prompt: str = "a", **headers: str) -> Answer:
+    return await replica.ask("toy", "/chat", {"prompt": prompt, "max": 2}, headers={**HEADERS, **headers})

@@ -1,0 +1,140 @@
+"""What the journal keeps of an exchange before and after somebody reads it."""
+
+from array import array
+from collections.abc import Callable
+
+import pytest
+
+from emulator.handler.call_record import Trace
+from tests.conftest import Start
+from tests.handler.toy import TOY
+from tests.parsed import JSON
+from tests.wire import Running
+
+RULES = "rules: [{name: fixed, reply: {text: one two three}}]\n"
+
+
+async def leave(start: Start, scenario: str = "") -> tuple[Running, Trace]:
+    """A server that has answered one call, and what that left behind."""
+    running = await start(RULES + scenario, vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3}, headers={"x-key": "key-of-mine"})
+    (trace,) = running.built.journal.list_calls()
+    assert isinstance(trace, Trace)
+    return running, trace
+
+
+async def test_nothing_is_made_of_a_call_that_nobody_reads(start: Start) -> None:
+    running, trace = await leave(start)
+    assert trace.entry is None
+    (entry,) = running.built.journal
+    assert trace.read() is entry
+
+
+@pytest.mark.parametrize(
+    "before", [pytest.param(Trace.read, id="read before"), pytest.param(Trace.cut, id="never read before")]
+)
+async def test_figures_outlive_all_else(start: Start, before: Callable[[Trace], object]) -> None:
+    _, trace = await leave(start)
+    before(trace)
+    trace.forget()
+    entry = trace.read()
+    assert (entry.kept, entry.evidence, trace.size) == (None, None, 0)
+    assert (entry.status, entry.rule, entry.finish_reason, entry.bytes_in) == (200, "fixed", "stop", 26)
+    assert (trace.wire.body, dict(trace.wire.headers), trace.body) == (b"", {}, None)
+
+
+@pytest.mark.parametrize(
+    "before", [pytest.param(Trace.read, id="read before"), pytest.param(Trace.cut, id="never read before")]
+)
+async def test_of_a_long_path_its_beginning_is_left(start: Start, before: Callable[[Trace], object]) -> None:
+    running = await start(vendors=[TOY])
+    await running.ask("toy", f"/{'long' * 1000}", {})
+    (trace,) = running.built.journal.list_calls()
+    assert isinstance(trace, Trace)
+    before(trace)
+    assert len(trace.read().path) == 4001
+    trace.forget()
+    assert (len(trace.wire.path), len(trace.read().path)) == (1024, 1024)
+
+
+async def test_without_bodies_no_header_is_held_either(start: Start) -> None:
+    _, trace = await leave(start, "journal: {bodies: none}\n")
+    assert (trace.wire.body, dict(trace.wire.headers), trace.headers, trace.size) == (b"", {}, (), 0)
+
+
+async def test_what_is_kept_counts_by_its_bytes(start: Start) -> None:
+    _, trace = await leave(start)
+    entry = trace.read()
+    assert entry.kept is not None
+    assert entry.size == trace.size >= len(entry.kept.request.body) + len(entry.kept.body or b"")
+
+
+async def test_headers_queries_and_times_count_too(start: Start) -> None:
+    running = await start(RULES, vendors=[TOY])
+    sizes = []
+    for headers, target in (({}, ""), ({f"x-{'n' * 500}": "v"}, ""), ({"x-n": "v" * 500}, ""), ({}, f"?{'q' * 500}=v")):
+        await running.ask("toy", f"/chat{target}", {"prompt": "Hi", "max": 3}, headers={"x-key": "k", **headers})
+        sizes.append(running.built.journal.list_calls()[-1].size)
+    assert [size - sizes[0] > 500 for size in sizes] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "times"), [pytest.param("", 3, id="kept"), pytest.param("journal: {bodies: none}\n", 0, id="not")]
+)
+async def test_times_and_bytes_are_kept_with_the_bodies(start: Start, scenario: str, times: int) -> None:
+    rule = "rules: [{name: fixed, reply: {text: a b c}, faults: [{type: stall, at: 0, for: 0s}]}]\n"
+    running = await start(rule + scenario, vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
+    (trace,) = running.built.journal.list_calls()
+    assert isinstance(trace, Trace)
+    assert (len(trace.sent.dues), len(trace.raw or b"")) == (times, 2 * times + 2 if times else 0)
+
+
+async def test_many_times_lie_in_one_piece_of_memory(start: Start) -> None:
+    rule = "rules: [{name: bent, reply: {text: one two three four}, faults: [{type: split, writes: byte}]}]\n"
+    running = await start(rule, vendors=[TOY])
+    body = {"prompt": "Hi", "max": 9, "stream": True}
+    whole = await running.ask("toy", "/chat", body, headers={"x-key": "k"})
+    (trace,) = running.built.journal.list_calls()
+    assert isinstance(trace, Trace)
+    for times in (trace.sent.dues, trace.sent.lateness):
+        assert isinstance(times, array)
+        assert len(times) == len(whole.body)
+    assert len(trace.read().lateness) == len(whole.body)
+
+
+async def test_what_is_forgotten_holds_no_list_of_times(start: Start) -> None:
+    running = await start(RULES, vendors=[TOY])
+    await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, "stream": True}, headers={"x-key": "k"})
+    (trace,) = running.built.journal.list_calls()
+    assert isinstance(trace, Trace)
+    trace.sent.lateness = [0.001] * 98 + [0.5, 0.7]
+    trace.forget()
+    assert trace.sent.lateness == [0.7]
+    assert trace.read().lateness_p99 == 0.7
+
+
+async def test_of_a_long_answer_no_more_is_held_than_is_kept(start: Start) -> None:
+    running = await start("journal: {bodies: 1KiB}\n")
+    target = "/serving-endpoints/databricks-gte-large-en/invocations"
+    await running.ask("databricks", target, {"input": ["a"] * 20}, headers={"Authorization": "Bearer k"})
+    (call,) = running.built.journal.list_calls()
+    assert isinstance(call, Trace)
+    assert len(call.body or b"") == 1024
+    kept = call.read().kept
+    assert kept is not None
+    assert (len(kept.body or b""), kept.response_cut) == (1024, True)
+
+
+async def test_documents_that_a_vendor_keeps_are_not_kept_once_more(start: Start) -> None:
+    """Each call saw all of them; what follows another is explained by those that there are still."""
+    running = await start("rules: [{name: long, when: {messages: {above: 2}}, pass: true}]\n")
+    before: dict[str, JSON] = {}
+    for _ in range(3):
+        body = {"model": "gpt-4o", "input": "Hi", "max_output_tokens": 16, **before}
+        answer = await running.ask("azure", "/openai/v1/responses", body, headers={"api-key": "k"})
+        before = {"previous_response_id": answer.json()["id"]}
+    traces = running.built.journal.list_calls()
+    assert [trace.rule for trace in traces if isinstance(trace, Trace)] == [None, "long", "long"]
+    assert all(not trace.wire.documents for trace in traces if isinstance(trace, Trace))
+    assert [verdict.failed for trace in traces for verdict in trace.read().explain()] == ["messages", None, None]

@@ -1,0 +1,154 @@
+"""Changes of what a vendor keeps: when they take effect, and for whom."""
+
+import threading
+from typing import ClassVar, Literal
+
+import pytest
+
+from emulator.core.clock import FrozenClock
+from emulator.core.faultable import Delivery
+from emulator.core.http import WireRequest, WireResponse, WireStream
+from emulator.core.plan import Plan, Usage
+from emulator.core.requests import CompletionAsk
+from emulator.core.vendor import Call
+from emulator.faults.base import Fault
+from emulator.handler.context import Exchange
+from emulator.handler.decide import Decider
+from emulator.handler.diagnostics import Hints
+from emulator.handler.planning import Emulator
+from emulator.http.routing import Router
+from emulator.observability.vendor_metrics import VendorMetrics
+from emulator.runtime.services import serve
+from emulator.scenario.matching import Match
+from emulator.scenario.models import Scenario
+from emulator.scenario.outcomes import Outcome
+from emulator.storage.memory import MemoryState
+from tests.conftest import Start
+from tests.handler.toy import TOY, ToySettings
+from tests.parsed import JSON
+from tests.wire import Answer, Running
+
+REFUSED = "rules: [{name: no, when: {endpoint: /note}, times: {first: 1}, error: {kind: internal, status: 500%s}}]"
+
+
+async def ask(running: Running, method: str = "GET", target: str = "/note") -> Answer:
+    return await running.ask("toy", target, method=method, headers={"x-key": "k"})
+
+
+async def test_a_change_holds_from_its_answer_on(start: Start) -> None:
+    toy = await start(vendors=[TOY])
+    assert (await ask(toy)).status == 404
+    assert [(await ask(toy, "PUT")).json() for _ in range(2)] == [1, 2]
+    assert (await ask(toy)).json() == 2
+    assert (await ask(toy, "DELETE")).json() is None
+    assert (await ask(toy)).status == 404
+
+
+async def test_a_change_that_the_vendor_refuses_changes_nothing(start: Start) -> None:
+    toy = await start(vendors=[TOY])
+    assert [(await ask(toy, "PUT")).status for _ in range(4)] == [200, 200, 200, 400]
+    assert (await ask(toy)).json() == 3
+
+
+@pytest.mark.parametrize(("after", "kept"), [("", 404), (", after: state", 200)])
+async def test_a_change_that_a_rule_refuses_takes_effect_only_if_it_says_so(
+    start: Start, after: str, kept: int
+) -> None:
+    toy = await start(REFUSED % after, vendors=[TOY])
+    assert (await ask(toy, "PUT")).status == 500
+    assert (await ask(toy)).status == kept
+
+
+async def test_sessions_have_their_own(start: Start) -> None:
+    toy = await start(vendors=[TOY])
+    await ask(toy, "PUT", "/_s/a/note")
+    assert (await ask(toy)).status == 404
+    assert (await ask(toy, target="/_s/b/note")).status == 404
+    assert (await ask(toy, target="/_s/a/note")).json() == 1
+
+
+class Busy(MemoryState):
+    """A store in which somebody else writes first, once."""
+
+    async def store(self, session: str, shelf: str, key: str, document: JSON, before: JSON) -> bool:
+        if before is None:
+            await super().store(session, shelf, key, 2, None)
+        return await super().store(session, shelf, key, document, before)
+
+
+async def test_a_change_is_made_again_if_another_came_between() -> None:
+    scenario = Scenario.model_validate({"version": 1, "name": "test"})
+    clock = FrozenClock()
+    emulator = Emulator(scenario, clock=clock, state=Busy(), seed=0, latency=scenario.latency)
+    service = serve(TOY, ToySettings(), scenario, clock, VendorMetrics())
+    wire = WireRequest(method="PUT", path="/note")
+    endpoint, _ = Router(TOY.endpoints).resolve("PUT", "/note")
+    exchange = Exchange(wire, clock.now(), parsed=endpoint.parse(wire, service))
+    answer = await Decider(TOY, service, emulator, Hints({"toy": TOY}, ["toy"], {})).decide(exchange)
+    assert isinstance(answer, WireResponse)
+    assert answer.body == b"3"
+
+
+class Witness:
+    """Words nothing, and notes on which thread."""
+
+    def __init__(self) -> None:
+        self.threads: list[str] = []
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        self.threads.append(threading.current_thread().name)
+        return WireResponse(200, b"", ())
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("heavy", [True, False])
+async def test_a_heavy_answer_is_worded_beside_the_event_loop(start: Start, heavy: bool) -> None:
+    app = (await start(vendors=[TOY])).built.apps[0]
+    wire, codec = WireRequest(method="POST", path="/chat"), Witness()
+    call = Call(deployment=app.service.deployments["toy"], ask=CompletionAsk(prompts=("a",)), codec=codec, heavy=heavy)
+    await Decider(TOY, app.service, app.emulator, Hints({}, [], {})).decide(Exchange(wire, 0.0, parsed=call))
+    assert (codec.threads == [threading.current_thread().name]) is not heavy
+
+
+class Watched(Fault):
+    """Says where it was bent."""
+
+    type: Literal["watched"] = "watched"
+    threads: ClassVar[list[str]] = []
+
+    def bend(self, delivery: Delivery) -> Delivery:
+        self.threads.append(threading.current_thread().name)
+        return delivery
+
+
+class Crumbling(Watched):
+    """Makes many pieces of each."""
+
+    pieces: ClassVar[int] = 64
+
+
+@pytest.mark.parametrize(
+    ("faults", "tokens", "size", "aside"),
+    [
+        pytest.param([Watched()], 900, 5000, False, id="one fault of an answer"),
+        pytest.param([Watched()] * 16, 50, 500, False, id="many of a short one"),
+        pytest.param([Watched()] * 16, 900, 5000, True, id="many of a long one"),
+        pytest.param([Watched()] * 16, 0, 20_000, True, id="many of one with many bytes"),
+        pytest.param([Crumbling()], 10, 500, False, id="a short one that crumbles"),
+        pytest.param([Crumbling()], 900, 5000, True, id="a long one that crumbles"),
+    ],
+)
+async def test_what_is_much_to_bend_is_bent_beside_the_event_loop(
+    start: Start, faults: list[Fault], tokens: int, size: int, aside: bool
+) -> None:
+    app = (await start(vendors=[TOY])).built.apps[0]
+    decider = Decider(TOY, app.service, app.emulator, Hints({}, [], {}))
+    plan = Plan(b"", 0.0, (), None, (), Usage(1, tokens))
+    match = Match(outcome=Outcome.model_construct(faults=tuple(faults)))
+    exchange = Exchange(WireRequest(method="POST", path="/chat"), 0.0, plan=plan, match=match)
+    Watched.threads.clear()
+    await decider.bend(WireResponse(200, b"x" * size, ()), exchange)
+    assert (Watched.threads == [threading.current_thread().name] * len(faults)) is not aside
+    assert len(Watched.threads) == len(faults)

@@ -1,0 +1,194 @@
+"""What the journal knows of a call by the time its client has the answer."""
+
+import asyncio
+import gc
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.handler.explain import Explainer
+from emulator.http.compact_record import Slip
+from emulator.journal.record import Entry, Recorded
+from tests.conftest import Start
+from tests.handler.toy import TOY
+from tests.http.test_head_cache import HEAD, chat, warm
+from tests.parsed import JSON
+from tests.wire import Running
+
+KEY = {"x-key": "key-of-mine"}
+
+
+async def ask(running: Running, **fields: object) -> Entry:
+    """One call, and its entry as it stands when the answer has come."""
+    await running.ask("toy", "/chat", {"prompt": "Hi", "max": 3, **fields}, headers=KEY)
+    entry: Entry = [*running.built.journal][-1]
+    return entry
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_entry_is_complete_when_the_answer_has_come(start: Start, stream: bool) -> None:
+    running = await start("rules: [{name: fixed, reply: {text: one two three}}]\n", vendors=[TOY])
+    entry = await ask(running, stream=stream)
+    assert (entry.whole, entry.client_left, entry.status, entry.rule) == (True, False, 200, "fixed")
+    assert (entry.stream, entry.operation, entry.finish_reason, entry.attempt) == (stream, "chat", "stop", 1)
+    assert entry.kept is not None
+    assert entry.kept.text == "one two three"
+    assert (entry.kept.body is None) == stream
+    assert entry.events == (3 if stream else 0)
+    assert entry.bytes_in == len(entry.kept.request.body)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["in one piece", "streamed"])
+@pytest.mark.parametrize("road", ["long", "short"])
+async def test_an_entry_is_complete_before_the_last_byte_is_written(start: Start, road: str, stream: bool) -> None:
+    """When the entry is made, the client's end of the connection does not hold the end of the answer."""
+    running = await start()
+    head = HEAD + ("Upgrade: h2c\r\n" if road == "long" else "")
+    await warm(running, head)
+    url, body = urlsplit(running.urls["databricks"]), chat(stream=stream)
+    seen: list[tuple[Entry, bool, bytes]] = []
+    with socket.create_connection((url.hostname, url.port)) as client:
+        client.setblocking(False)
+
+        def look(call: Recorded) -> None:
+            entry = call.read()
+            try:
+                come = client.recv(2**20, socket.MSG_PEEK)
+            except BlockingIOError:
+                come = b""
+            seen.append((entry, entry.whole, come))
+
+        running.built.journal.listeners.append(look)
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(
+            client, f"{head}Host: {url.netloc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        )
+        end = b"0\r\n\r\n" if stream else b'"total_tokens":'
+        received = b""
+        while end not in received:
+            received += await loop.sock_recv(client, 2**20)
+    ((entry, whole, come),) = seen
+    assert isinstance(running.built.journal.list_calls()[-1], Slip) == (road == "short")
+    assert (whole, entry.status, entry.finish_reason, entry.client_left) == (True, 200, "stop", False)
+    assert end not in come
+    assert len(come) < len(received)
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        pytest.param(b'{"model": "a', '{"model": "a', id="half an object"),
+        pytest.param(b"Hello", "Hello", id="text"),
+        pytest.param(b"[]", [], id="no object"),
+        pytest.param(b'{"messages": 3}', {"messages": 3}, id="a field of another type"),
+    ],
+)
+async def test_a_malformed_call_is_entered_as_it_came(start: Start, body: bytes, shown: JSON) -> None:
+    running = await start()
+    answer = await running.send("databricks", HEAD.encode(), body)
+    (row,) = (await running.ask("front", "/_emulator/requests?detail=true")).json()["requests"]
+    assert (row["status"], row["request"]["body"]) == (answer.status, shown)
+    assert 400 <= answer.status < 500
+    assert row["error"] is not None
+    assert row["id"] == answer.header("x-emulator-request-id")
+
+
+async def test_events_are_counted_with_the_one_that_ends_them(start: Start) -> None:
+    running = await start("rules: [{name: fixed, reply: {text: one two three}}]\n")
+    answer = await running.send("databricks", HEAD.encode(), chat(stream=True))
+    assert answer.events()[-1] == "[DONE]"
+    assert [entry.events for entry in running.built.journal] == [len(answer.events())]
+
+
+async def test_attempts_are_joined_in_a_session(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    entries = [await ask(running) for _ in range(3)]
+    other = await ask(running, prompt="Bye")
+    assert [(entry.attempt, entry.retries) for entry in entries] == [(1, 2), (2, 1), (3, 0)]
+    assert [entry.retry_of for entry in entries] == [None, entries[0].id, entries[1].id]
+    assert (other.attempt, other.retry_of) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept", "cut"),
+    [
+        pytest.param("{bodies: none}", None, False, id="none"),
+        pytest.param("{bodies: 5B}", b'{"pro', True, id="what there is room for"),
+        pytest.param("{bodies: 1MiB}", b'{"prompt": "Hi", "max": 3}', False, id="all"),
+    ],
+)
+async def test_how_much_is_kept(start: Start, settings: str, kept: bytes | None, cut: bool) -> None:
+    running = await start(f"journal: {settings}\n", vendors=[TOY])
+    entry = await ask(running)
+    assert (None if entry.kept is None else entry.kept.request.body) == kept
+    assert (entry.kept is not None and entry.kept.request_cut) == cut
+    assert entry.bytes_in == 26
+
+
+async def test_a_session_keeps_so_many_calls(start: Start) -> None:
+    running = await start("journal: {entries: 2}\n", vendors=[TOY])
+    for number in range(3):
+        await ask(running, prompt=str(number))
+    assert [entry.seq for entry in running.built.journal] == [2, 3]
+
+
+async def test_a_call_to_no_vendor_is_entered(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    await running.ask("front", "/nobody/v1/models")
+    (entry,) = running.built.journal
+    assert (entry.vendor, entry.path, entry.status, entry.error) == (None, "/nobody/v1/models", 404, "not_found")
+    assert "the front port serves /toy" in entry.hint
+    assert len(entry.id) == 32
+
+
+async def test_a_call_that_began_before_a_reset_is_in_no_journal(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    journal = running.built.journal
+    era = journal.era("")
+    running.built.runtime.reset()
+    assert journal.era("") != era
+    assert len(journal) == 0
+
+
+SWAPPED = "version: 1\nname: another\n"
+WORLDS = [
+    pytest.param("", id="a rule's answer"),
+    pytest.param("journal: {bodies: none}\n", id="without bodies"),
+]
+
+
+def find_all(running: Running) -> list[Explainer]:
+    """Each holds on to the scenario that its calls met."""
+    gc.collect()
+    apps = running.built.runtime.active.apps
+    serving = {id(apps[name].explainer) for name in apps}
+    return [found for found in gc.get_objects() if type(found) is Explainer and id(found) not in serving]
+
+
+@pytest.mark.parametrize("scenario", WORLDS)
+async def test_figures_hold_on_to_no_scenario(start: Start, scenario: str) -> None:
+    running = await start(f"rules: [{{name: fixed, reply: {{text: one two}}}}]\n{scenario}", vendors=[TOY])
+    before = len(find_all(running))
+    entry = await ask(running)
+    (trace,) = running.built.journal.list_calls()
+    await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
+    trace.forget()
+    assert len(find_all(running)) == before
+    assert (entry.rule, trace.read().summary) == ("fixed", "'fixed' took it.")
+
+
+async def test_figures_of_the_short_road_hold_on_to_no_scenario(start: Start) -> None:
+    running = await start()
+    before = len(find_all(running))
+    await warm(running, HEAD)
+    await running.send("databricks", HEAD.encode(), chat())
+    slip = running.built.journal.list_calls()[-1]
+    assert isinstance(slip, Slip)
+    whole = slip.read()
+    await running.ask("front", "/_emulator/scenario", SWAPPED.encode(), method="PUT")
+    assert len(find_all(running)) > before
+    for call in running.built.journal.list_calls():
+        call.forget()
+    assert len(find_all(running)) == before
+    assert (slip.vendor, slip.path, slip.session, slip.read()) == (whole.vendor, whole.path, whole.session, whole)

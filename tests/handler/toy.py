@@ -1,0 +1,139 @@
+"""A vendor made up for tests of the road: it says little, and does everything a vendor may do."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from emulator.core.errors import EmulatedError, ErrorKind
+from emulator.core.http import Event, FieldNames, Mark, WireRequest, WireResponse, WireStream
+from emulator.core.json import dump_json
+from emulator.core.plan import Plan
+from emulator.core.requests import ChatAsk, Deployment, Message, Sampling
+from emulator.core.vendor import Call, Change, Endpoint, Service, Vendor, VendorSettings, Write, no_habits
+from tests.parsed import JSON
+
+_TEXT = (("Content-Type", "text/plain"),)
+_STATUS = {ErrorKind.NOT_FOUND: 404, ErrorKind.METHOD_NOT_ALLOWED: 405, ErrorKind.UNAUTHENTICATED: 401}
+
+
+class ToySettings(VendorSettings):
+    """One switch."""
+
+    loud: bool = False
+
+
+ToyService = Service[ToySettings, None]
+
+
+@dataclass(frozen=True)
+class ToyCodec:
+    """Tokens as lines; ``breaks``: it fails at the first."""
+
+    breaks: bool = False
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        return WireResponse(200, plan.choices[0].text().encode(), _TEXT)
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return WireStream(self._events(plan), _TEXT)
+
+    def _events(self, plan: Plan) -> Iterator[Event]:
+        for number, (token, due) in enumerate(zip(plan.choices[0].tokens, plan.choices[0].due, strict=True), 1):
+            if self.breaks:
+                raise RuntimeError("a bug while streaming")
+            yield due, token.encode() + b"\n", number, Mark.PLAIN
+
+
+def _chat(request: WireRequest, service: ToyService) -> Call:
+    try:
+        body: JSON = request.json()
+    except ValueError as error:
+        raise EmulatedError(ErrorKind.INVALID_REQUEST, str(error)) from None
+    ask = ChatAsk(messages=(Message(role="user", text=body["prompt"]),), sampling=Sampling(max_tokens=body.get("max")))
+    deployment = service.deployments["toy"]
+    return Call(
+        deployment=deployment,
+        ask=ask,
+        codec=ToyCodec(breaks=body.get("context") == "break"),
+        stream=body.get("stream", False),
+        prompt_tokens=service.count_prompt(ask, deployment),
+    )
+
+
+def _echo(request: WireRequest, service: ToyService) -> WireResponse:
+    seen: JSON = {
+        "method": request.method,
+        "path": request.path,
+        "query": dict(request.query),
+        "base_url": request.base_url,
+        "size": len(request.body),
+        "principal": request.principal,
+    }
+    return WireResponse(200, dump_json(seen))
+
+
+def _bug(request: WireRequest, service: ToyService) -> WireResponse:
+    raise RuntimeError("a bug while parsing")
+
+
+def _drop(request: WireRequest, service: ToyService) -> WireResponse:
+    return WireResponse(0)
+
+
+def _show_note(request: WireRequest, service: ToyService) -> WireResponse:
+    if "note" not in request.documents:
+        raise EmulatedError(ErrorKind.NOT_FOUND)
+    return WireResponse(200, dump_json(request.documents["note"]))
+
+
+def _write_note(request: WireRequest, service: ToyService) -> Change:
+    """A number more than the one before, or none any more."""
+
+    def make(documents: Mapping[str, JSON]) -> Write:
+        number = documents.get("note", 0) + 1
+        if number > 3:
+            raise EmulatedError(ErrorKind.INVALID_PARAMETER, "full")
+        document = None if request.method == "DELETE" else number
+        return Write(WireResponse(200, dump_json(document)), "note", document)
+
+    return Change(make)
+
+
+def _authenticate(request: WireRequest, service: ToyService) -> str:
+    principal = service.principal(request.headers.get("x-key"))
+    if principal is None:
+        raise EmulatedError(ErrorKind.UNAUTHENTICATED)
+    return principal
+
+
+def _render_error(error: EmulatedError, request: WireRequest, service: ToyService) -> WireResponse:
+    status = error.status or _STATUS.get(error.kind, 400)
+    wait = () if error.retry_after is None else (("x-retry", str(error.retry_after)),)
+    return WireResponse(status, f"{error.kind}: {error.message} {dict(error.details)}".encode(), (*_TEXT, *wait))
+
+
+def _render_late_error(error: EmulatedError, request: WireRequest, service: ToyService) -> bytes:
+    return f"{error.kind}: {error.message}\n".encode()
+
+
+TOY = Vendor(
+    prepare=no_habits,
+    render_late_error=_render_late_error,
+    fields=FieldNames(),
+    name="toy",
+    title="Toy",
+    endpoints=(
+        Endpoint(method="POST", path="/chat", parse=_chat),
+        Endpoint(method="*", path="/echo", parse=_echo),
+        Endpoint(method="GET", path="/open", parse=_echo, open=True),
+        Endpoint(method="GET", path="/bug", parse=_bug),
+        Endpoint(method="GET", path="/drop", parse=_drop),
+        Endpoint(method="GET", path="/note", parse=_show_note),
+        Endpoint(method="*", path="/note", parse=_write_note),
+    ),
+    settings=ToySettings,
+    catalogue=lambda settings: (Deployment(vendor="toy", name="toy"),),
+    authenticate=_authenticate,
+    render_error=_render_error,
+    body_limit=1024 * 1024,
+    keeps=True,
+)

@@ -1,1 +1,0 @@
-"""Everything that was made to stop an emulator, sent to one: ``python -m tests.hostile``."""

@@ -1,0 +1,300 @@
+"""Heads that are none, clients that are slow, and the end of connections."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from math import inf
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from aiohttp import web
+
+from emulator.http.certificates import keep_authority, make_context
+from emulator.http.connection import Connection
+from emulator.http.listeners import ConnectionServer, Listeners, number_ports
+from emulator.http.timeouts import Patience, Phase, TimeLimits
+from emulator.scenario.load import load_text
+from emulator.serve.application import build
+from tests.conftest import FROZEN
+from tests.handler.shakes import trusting
+from tests.handler.toy import TOY
+
+SECRET = b"dapi-never-to-be-told"
+HEAD = b"Host: x\r\nAuthorization: Bearer " + SECRET + b"\r\n"
+POST = b"POST /chat HTTP/1.1\r\nx-key: k\r\n" + HEAD
+_BOUND = 30  # seconds that a test waits for what must happen; it takes milliseconds
+LIMITS = TimeLimits(head=30, body=120, idle=600)
+
+
+class Served:
+    """A toy that listens, and time as its patience sees it."""
+
+    def __init__(self, listeners: Listeners) -> None:
+        self.listeners = listeners
+        self.time = 0.0
+        self._patience = Patience(LIMITS, lambda: self.time)
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        url = urlsplit(self.listeners.urls["toy"])
+        return await asyncio.open_connection(url.hostname, url.port)
+
+    async def send(self, *parts: bytes) -> bytes:
+        """All that comes back, each part having arrived before the next is sent."""
+        reader, writer = await self.connect()
+        for number, part in enumerate(parts):
+            writer.write(part)
+            if number < len(parts) - 1:
+                await self.until(Phase.BODY)
+        answer = await reader.read()
+        writer.close()
+        return answer
+
+    async def until(self, phase: Phase) -> Connection:
+        """The one connection, once it does that."""
+        async with asyncio.timeout(_BOUND):
+            while True:
+                await asyncio.sleep(0)
+                clients = self.listeners.clients()
+                if clients and clients[0].phase is phase:
+                    return clients[0]
+
+    def wait(self, seconds: float) -> None:
+        self._patience.look(self.listeners.clients())
+        self.time += seconds
+        self._patience.look(self.listeners.clients())
+
+    async def end(self, drain: float = 0.0) -> None:
+        self.listeners.runtime.closing.set()
+        for sock in self.listeners._sockets:
+            await sock.web.finish(drain)
+
+
+@asynccontextmanager
+async def serving(scenario: str = "") -> AsyncIterator[Served]:
+    built = build(load_text(FROZEN + scenario), vendors={"toy": TOY})
+    listeners = Listeners(built.runtime, built.control, limits=TimeLimits(inf, inf, inf))
+    await listeners.open("127.0.0.1", number_ports(["toy"], 0))
+    try:
+        yield Served(listeners)
+    finally:
+        await listeners.close()
+
+
+BROKEN = [
+    pytest.param([b"GET / HTTP/1.1\r\n" + HEAD + b"bad header\r\n\r\n"], 400, id="a header without a colon"),
+    pytest.param([b"GET / HTTP/1.1\r\n" + HEAD + b"bad header: \x00\x1b[2J\r\n\r\n"], 400, id="control letters"),
+    pytest.param([b"GET / HTTP/9.9\r\n" + HEAD + b"\r\n"], 400, id="another version"),
+    pytest.param([b"GET / HTTP/2.0\r\n" + HEAD + b"\r\n"], 400, id="a version that begins otherwise"),
+    pytest.param([b"GET / HTTP/0.9\r\n" + HEAD + b"\r\n"], 400, id="a version that has no heads"),
+    pytest.param([b"GET /chat*HTTP/1.1\r\n" + HEAD + b"\r\n"], 400, id="no version"),
+    pytest.param([b"GET /_emulator/health HTTP/0.9\r\n" + HEAD + b"\r\n"], 400, id="no version, to the control plane"),
+    pytest.param([b"GET /_s/\xff/chat HTTP/0.9\r\n" + HEAD + b"\r\n"], 400, id="no version, in no session"),
+    pytest.param([b"BREW" + SECRET + b" /\r\n\r\n"], 400, id="no method"),
+    pytest.param([b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + SECRET], 400, id="TLS"),
+    pytest.param([b"GET /\x1b[2J" + SECRET + b" HTTP/1.1\r\n\r\n"], 400, id="a target that is no URL"),
+    pytest.param([b"GET /?key=" + SECRET * 500 + b" HTTP/1.1\r\n\r\n"], 431, id="a target too long"),
+    pytest.param([b"GET / HTTP/1.1\r\nAuthorization: " + SECRET * 500 + b"\r\n\r\n"], 431, id="a header too long"),
+    pytest.param([POST + b"Content-Length: " + SECRET + b"\r\n\r\n"], 400, id="a length that is no number"),
+    pytest.param([POST + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"], 400, id="two lengths"),
+    pytest.param([POST + b"Transfer-Encoding: chunked\r\n\r\n" + SECRET + b"\r\n"], 400, id="a broken chunk at once"),
+    pytest.param(
+        [POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", SECRET + b"\r\n"], 400, id="a broken chunk later"
+    ),
+]
+
+
+@pytest.mark.parametrize(("parts", "status"), BROKEN)
+async def test_what_is_no_request_is_refused_in_one_line(
+    parts: list[bytes], status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        async with serving() as served:
+            answer = await served.send(*parts)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert head.endswith(b"Content-Length: 0\r\nConnection: close")
+    assert not body
+    assert b"server" not in head.lower()
+    assert b"aiohttp" not in answer
+    (record,) = caplog.records
+    said = record.getMessage()
+    assert said.startswith("refused a request of 127.0.0.1: ")
+    assert said.isprintable()
+    assert record.exc_info is None
+    assert SECRET.decode() not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "target", [b"/chat", b"/_emulator/health", b"/_emulator/nothing", b"/_s/!/chat", b"/_emulatorx"]
+)
+async def test_no_answer_names_the_framework(target: bytes) -> None:
+    async with serving() as served:
+        answer = await served.send(b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    head = answer.partition(b"\r\n\r\n")[0].lower()
+    assert head.startswith(b"http/1.1 ")
+    assert b"\nserver:" not in head
+    assert b"aiohttp" not in head
+
+
+@pytest.mark.parametrize(
+    ("error", "answer", "lines"),
+    [
+        pytest.param(ConnectionResetError("gone"), b"", 0, id="the client has left meanwhile"),
+        pytest.param(RuntimeError("ours"), b"HTTP/1.1 500 Internal Server Error", 1, id="a bug of ours"),
+    ],
+)
+async def test_what_escapes(error: Exception, answer: bytes, lines: int, caplog: pytest.LogCaptureFixture) -> None:
+    async def serve(http: web.BaseRequest) -> web.StreamResponse:
+        raise error
+
+    connections = ConnectionServer(serve)
+    server = await asyncio.get_running_loop().create_server(connections, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (await reader.read()).partition(b"\r\n")[0] == answer
+    assert len(caplog.records) == lines
+    writer.close()
+    server.close()
+    await connections.finish(0)
+
+
+async def test_what_follows_the_control_prefix_without_a_slash_is_the_vendors() -> None:
+    async with serving() as served:
+        answer = await served.send(b"GET /_emulatorx HTTP/1.1\r\nHost: x\r\nx-key: k\r\nConnection: close\r\n\r\n")
+    assert b"x-emulator-request-id" in answer
+
+
+SLOW = [
+    pytest.param(b"", Phase.IDLE, 600, b"", id="it asks for nothing"),
+    pytest.param(POST[:30], Phase.HEAD, 30, b"HTTP/1.1 408 ", id="half a head"),
+    pytest.param(POST + b"Content-Length: 9\r\n\r\n{", Phase.BODY, 120, b"HTTP/1.1 408 ", id="half a body"),
+]
+
+
+@pytest.mark.parametrize(("data", "phase", "limit", "told"), SLOW)
+async def test_a_slow_client_ends(data: bytes, phase: Phase, limit: float, told: bytes) -> None:
+    async with serving() as served:
+        reader, writer = await served.connect()
+        writer.write(data)
+        await served.until(phase)
+        served.wait(limit - 1)
+        assert len(served.listeners.clients()) == 1
+        served.wait(1)
+        try:
+            answer = await reader.read()
+        except ConnectionResetError:
+            answer = b""
+        assert answer.startswith(told)
+        assert bool(answer) == bool(told)
+        writer.close()
+
+
+async def test_one_that_does_not_read_its_answer_ends() -> None:
+    many = "rules: [{name: much, reply: {text: '" + "word " * 200_000 + "'}}]\n"
+    async with serving(many) as served:
+        url = urlsplit(served.listeners.urls["toy"])
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # what the kernel takes for a client grows else
+        sock.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(sock, (url.hostname, url.port))
+        body = b'{"prompt": "a", "max": 1000000}'
+        request = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        await asyncio.get_running_loop().sock_sendall(sock, request * 16)
+        await served.until(Phase.UNREAD)
+        async with asyncio.timeout(_BOUND):
+            while served.listeners.clients():
+                served.wait(600)
+                await asyncio.sleep(0)
+        sock.close()
+
+
+async def test_what_counts_as_doing_something() -> None:
+    async with serving() as served:
+        reader, writer = await served.connect()
+        connection = await served.until(Phase.IDLE)
+        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        writer.write(b"GET /echo HTTP/1.1\r\nHost: x\r\nx-key: k\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        await served.until(Phase.IDLE)
+        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        writer.write(b"G")
+        await served.until(Phase.HEAD)
+        assert [connection.has_moved() for _ in range(2)] == [True, False]
+        writer.write(b"E")
+        await asyncio.sleep(0)
+        assert not connection.has_moved()
+        writer.close()
+
+
+async def test_the_time_of_a_head_begins_with_its_first_byte() -> None:
+    async with serving() as served:
+        _, writer = await served.connect()
+        await served.until(Phase.IDLE)
+        served.wait(599)
+        writer.write(b"G")
+        await served.until(Phase.HEAD)
+        served.wait(29)
+        assert len(served.listeners.clients()) == 1
+        writer.close()
+
+
+WAITING = [
+    pytest.param(POST + b"Content-Length: 9\r\n\r\n{", Phase.BODY, id="half a body"),
+    pytest.param(POST + b'Content-Length: 15\r\n\r\n{"prompt": "a"}', Phase.ANSWER, id="an answer that sleeps"),
+    pytest.param(POST[:20], Phase.HEAD, id="half a head"),
+]
+
+
+@pytest.mark.parametrize(("data", "phase"), WAITING)
+async def test_what_still_waits_when_the_time_is_over_ends_at_once(data: bytes, phase: Phase) -> None:
+    async with serving("latency: {ttft: 1h}\n") as served:
+        reader, writer = await served.connect()
+        writer.write(data)
+        await served.until(phase)
+        await served.end()
+        assert not served.listeners.clients()
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_an_answer_is_sent_to_its_last_byte_before_the_end() -> None:
+    async with serving("rules: [{name: much, reply: {text: '" + "word " * 100_000 + "'}}]\n") as served:
+        reader, writer = await served.connect()
+        body = b'{"prompt": "a", "max": 1000000}'
+        writer.write(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        head = await reader.readuntil(b"\r\n\r\n")
+        _, rest = await asyncio.gather(served.end(drain=60), reader.read())
+        assert b"Content-Length: %d\r\n" % len(rest) in head
+        writer.close()
+
+
+async def test_a_client_at_rest_keeps_tls_from_its_end_no_longer_than_a_moment(tmp_path: Path) -> None:
+    authority = keep_authority(tmp_path)
+    built = build(load_text(FROZEN), vendors={"toy": TOY})
+    listeners = Listeners(built.runtime, built.control, drain=inf)
+    await listeners.open("127.0.0.1", number_ports(["toy"], 0), make_context(authority, ["127.0.0.1"]))
+    url = urlsplit(listeners.urls["toy"])
+    _, writer = await asyncio.open_connection(url.hostname, url.port, ssl=trusting(authority.path))
+    writer.transport.pause_reading()  # type: ignore[attr-defined]  # of every transport that reads
+    await listeners.close()  # would never come to its end
+    assert not listeners.clients()
+    writer.transport.abort()
+
+
+async def test_a_second_order_to_end_does_not_wait() -> None:
+    async with serving("latency: {ttft: 1h}\n") as served:
+        _, writer = await served.connect()
+        writer.write(POST + b'Content-Length: 15\r\n\r\n{"prompt": "a"}')
+        await served.until(Phase.ANSWER)
+        ending = asyncio.create_task(served.end(drain=inf))
+        await asyncio.sleep(0)
+        ending.cancel()
+        await asyncio.gather(ending, return_exceptions=True)
+        async with asyncio.timeout(_BOUND):
+            while served.listeners.clients():
+                await asyncio.sleep(0)
+        writer.close()

@@ -1,0 +1,88 @@
+"""Clients come in as many at a time as wait, on either loop."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.http.listeners import Door, Listeners
+from emulator.scenario.load import load_text
+from emulator.serve.application import build
+from emulator.serve.server import run
+from tests.handler.toy import TOY
+from tests.serve.test_server import LOOPS
+
+_CLIENTS = 300
+_TURNS = 50  # of the loop: far fewer than there are clients
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as sock:
+        yield sock
+
+
+class Guests:
+    """Those who came in."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> asyncio.Protocol:
+        self.count += 1
+        return asyncio.Protocol()
+
+
+async def turn(times: int = _TURNS) -> None:
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+async def test_all_who_wait_come_in_at_once(listening: socket.socket) -> None:
+    guests = Guests()
+    door = Door([listening], guests)
+    clients = [socket.create_connection(listening.getsockname()) for _ in range(20)]
+    door.look()
+    door.look()
+    await turn()
+    assert guests.count == 20
+    door.look()
+    await turn()
+    assert guests.count == 20
+    door.close()
+    for client in clients:
+        client.close()
+    await turn()
+
+
+async def test_nobody_comes_in_through_a_closed_door(listening: socket.socket) -> None:
+    guests = Guests()
+    door = Door([listening], guests)
+    with socket.create_connection(listening.getsockname()):
+        door.look()
+        door.close()
+        await turn()
+    assert guests.count == 0
+    address = listening.getsockname()
+    listening.close()
+    socket.create_server(address).close()  # nothing holds the port
+
+
+@pytest.mark.parametrize("uvloop", LOOPS)
+def test_a_crowd_does_not_wait_for_a_turn_each(uvloop: bool) -> None:
+    async def count() -> int:
+        built = build(load_text("version: 1\nname: door\n"), vendors={TOY.name: TOY})
+        listeners = Listeners(built.runtime, built.control)
+        await listeners.open("127.0.0.1", {"front": 0})
+        address = urlsplit(listeners.urls["front"])
+        clients = [socket.create_connection((address.hostname, address.port)) for _ in range(_CLIENTS)]
+        await turn()
+        found = len(listeners.clients())
+        for client in clients:
+            client.close()
+        await listeners.close()
+        return found
+
+    assert run(count(), uvloop=uvloop) == _CLIENTS

@@ -1,0 +1,143 @@
+"""The head of an answer: each header is one line, and no page among the answers runs."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.core.http import Headers, WireRequest, WireResponse, WireStream
+from emulator.core.plan import Plan
+from emulator.core.vendor import Call, Endpoint
+from emulator.http.response_head import check_headers, frame, word_head
+from tests.conftest import Start
+from tests.handler.toy import TOY, ToyCodec, ToyService
+from tests.http.test_media import INERT, PAGES
+from tests.wire import read_answer
+
+LENGTH = frame(200, 5)
+CHUNKS = frame(200, None)
+GUARDS = b"Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
+SPLIT = ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "\r\n", "a\r", "\nX-Evil: 1", "a\0"]
+
+
+@pytest.mark.parametrize("text", SPLIT)
+@pytest.mark.parametrize("place", ["name", "value"])
+def test_what_would_end_a_line_is_a_bug(text: str, place: str) -> None:
+    header = (text, "a") if place == "name" else ("x-a", text)
+    for headers in ((header,), (("Content-Type", "text/plain"), header), (header, ("x-b", "b"))):
+        with pytest.raises(ValueError, match="line break or NUL"):
+            word_head(TOY, 200, headers, LENGTH, 0.0)
+        with pytest.raises(ValueError, match="line break or NUL"):
+            check_headers(headers)
+
+
+@pytest.mark.parametrize("value", ["", "a\tb", "h\u00e9\udcff", "a: b", "\u2028\x85\x0b\x0c\x1c"])
+def test_all_else_is_sent_as_it_is(value: str) -> None:
+    check_headers((("x-a", value),))
+    head = word_head(TOY, 200, (("x-a", value),), LENGTH, 0.0)
+    assert f"\r\nx-a: {value}\r\n".encode("utf-8", "surrogateescape") in head
+
+
+@pytest.mark.parametrize("framing", [LENGTH, CHUNKS, ""])
+def test_a_page_runs_nothing(framing: str) -> None:
+    for kind in INERT:
+        assert GUARDS not in word_head(TOY, 200, (("Content-Type", kind),), framing, 0.0), kind
+    for kind in PAGES:
+        for name in ("Content-Type", "content-type", "CONTENT-TYPE"):
+            assert GUARDS in word_head(TOY, 200, (("x-a", "b"), (name, kind)), framing, 0.0), kind
+
+
+@pytest.mark.parametrize(
+    ("headers", "guarded"),
+    [
+        pytest.param((), True, id="without a type"),
+        pytest.param((("Content-Types", "text/plain"),), True, id="with a type by another name"),
+        pytest.param((("Content-Type", "text/plain"), ("content-type", "text/html")), True, id="with two types"),
+        pytest.param((("Content-Type", "text/plain"), ("content-type", "text/plain")), True, id="with one type twice"),
+        pytest.param((("Content-Type", "text/html"), ("Content-Security-Policy", "x")), True, id="with a policy"),
+    ],
+)
+def test_what_is_not_known_to_be_data_runs_nothing(headers: Headers, guarded: bool) -> None:
+    assert (GUARDS in word_head(TOY, 200, headers, LENGTH, 0.0)) is guarded
+
+
+@pytest.mark.parametrize(("status", "framing"), [(200, frame(200, 0)), (204, frame(204, 3)), (304, frame(304, 3))])
+def test_an_answer_without_a_body_is_no_page(status: int, framing: str) -> None:
+    assert GUARDS not in word_head(TOY, status, (), framing, 0.0)
+    assert GUARDS not in word_head(TOY, status, (("Content-Type", "text/html"),), framing, 0.0)
+
+
+def test_a_vendor_that_writes_small_letters_has_them_here_too() -> None:
+    head = word_head(replace(TOY, lower_case=True), 200, (("content-type", "text/html"),), LENGTH, 0.0)
+    assert GUARDS.lower() in head
+
+
+@dataclass(frozen=True)
+class SplittingCodec(ToyCodec):
+    """Its answers have a header that would be two."""
+
+    def render(self, plan: Plan, request: WireRequest) -> WireResponse:
+        return replace(super().render(plan, request), headers=(("x-a", "a\r\nX-Evil: 1"),))
+
+    def stream(self, plan: Plan, request: WireRequest) -> WireStream:
+        return replace(super().stream(plan, request), headers=(("x-a", "a\r\nX-Evil: 1"),))
+
+
+def _split_call(request: WireRequest, service: ToyService) -> Call:
+    (chat,) = [endpoint.parse for endpoint in TOY.endpoints if endpoint.path == "/chat"]
+    call = chat(request, service)
+    assert isinstance(call, Call)
+    return replace(call, codec=SplittingCodec())
+
+
+def _split(request: WireRequest, service: ToyService) -> WireResponse:
+    return WireResponse(200, b"{}", (("Content-Type", "application/json\r\nX-Evil: 1"),))
+
+
+SPLITTING = replace(
+    TOY,
+    endpoints=(
+        *(endpoint for endpoint in TOY.endpoints if endpoint.path != "/chat"),
+        Endpoint(method="POST", path="/chat", parse=_split_call),
+        Endpoint(method="GET", path="/split", parse=_split),
+    ),
+)
+WHOLE, STREAM = b'{"prompt":"Hi","max":3}', b'{"prompt":"Hi","max":3,"stream":true}'
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.0"])
+@pytest.mark.parametrize(
+    ("scenario", "target", "body"),
+    [
+        pytest.param("", "GET /split", b"", id="a catalogue"),
+        pytest.param("", "POST /chat", WHOLE, id="an answer in one piece"),
+        pytest.param("", "POST /chat", STREAM, id="a stream"),
+        pytest.param("latency: {ttft: 5ms, itl: 1ms}\n", "POST /chat", WHOLE, id="one piece that takes its time"),
+        pytest.param("latency: {ttft: 5ms, itl: 1ms}\n", "POST /chat", STREAM, id="a stream that takes its time"),
+        pytest.param("rules: [{name: a, faults: [{type: split, writes: byte}]}]\n", "POST /chat", WHOLE, id="bent"),
+        pytest.param("rules: [{name: a, faults: [{type: split, writes: byte}]}]\n", "POST /chat", STREAM, id="bent s"),
+    ],
+)
+async def test_on_every_road_it_answers_500(
+    start: Start, caplog: pytest.LogCaptureFixture, scenario: str, target: str, body: bytes, version: str
+) -> None:
+    toy = await start(f"version: 1\nname: t\nclock: instant\n{scenario}", vendors=[SPLITTING])
+    url = urlsplit(toy.urls["toy"])
+    head = f"{target} HTTP/{version}\r\nHost: localhost\r\nx-key: k\r\nContent-Type: application/json\r\n"
+    for _ in range(4):  # the short road takes heads that have come before
+        caplog.clear()
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = await read_answer(reader)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        assert (answer.status, answer.header("x-emulator-bug")) == (500, "1")
+        assert (answer.header("Content-Type") or "").startswith("text/plain")
+        assert b"Evil" not in answer.head
+        assert any("line break or NUL" in str(record.exc_info) for record in caplog.records), "it is in the log"
+    assert toy.taken == 0
+    kept = (await toy.ask("front", "/_emulator/requests")).json()
+    assert [row["status"] for row in kept["requests"]] == [500] * 4

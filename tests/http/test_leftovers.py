@@ -1,0 +1,71 @@
+"""What an answer leaves behind: nothing that waits for the garbage collector, however it came out."""
+
+import gc
+import json
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import pytest
+
+from emulator.core.errors import EmulatedError
+from emulator.handler.context import Exchange
+from tests.conftest import Start
+from tests.parsed import JSON
+from tests.wire import Running
+
+T = TypeVar("T")
+_CHATS = {
+    "azure": ("/chat/completions?api-version=2024-05-01-preview", "mistral-small-2503"),
+    "databricks": ("/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations", "x"),
+    "mindie": ("/v1/chat/completions", "llama_65b"),
+    "tgi": ("/v1/chat/completions", "tgi"),
+    "openvino": ("/v3/chat/completions", "llama3"),
+}
+_FORMAT: JSON = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"not": {}}}}
+_CASES: dict[str, tuple[dict[str, JSON] | bytes, dict[str, str]]] = {
+    "an answer": ({}, {}),
+    "a stream": ({"stream": True}, {}),
+    "one bent": ({}, {"x-emulator-fault": "garbage"}),
+    "a stream bent": ({"stream": True}, {"x-emulator-fault": "extra_fields"}),
+    "no JSON": (b'{"messages": [' + b" " * 100_000, {}),
+    "no text": (b'{"messages": "\xff"}', {}),
+    "a wrong field": ({"max_tokens": "x" * 100_000}, {}),
+    "wrong messages": ({"messages": [1] * 1000}, {}),
+    "a schema that nothing meets": ({"response_format": _FORMAT}, {}),
+    "another encoding": (b"\x1f\x8bnonsense", {"Content-Encoding": "gzip"}),
+    "an error that is asked for": ({}, {"x-emulator-error": "rate_limited"}),
+    "an error there is not": ({}, {"x-emulator-error": "nonsense"}),
+}
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+async def _ask(running: Running, vendor: str, body: dict[str, JSON] | bytes, headers: dict[str, str]) -> int:
+    target, model = _CHATS[vendor]
+    chat = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5}
+    data = body if isinstance(body, bytes) else json.dumps({**chat, **body}).encode()
+    return (await running.ask(vendor, target, data, headers={"Authorization": "Bearer k", **headers})).status
+
+
+@pytest.mark.parametrize("vendor", _CHATS)
+async def test_no_answer_leaves_a_cycle(start: Start, vendor: str, no_collector: None) -> None:
+    running = await start("version: 1\nclock: instant\n")
+    before = _list(Exchange), _list(EmulatedError)  # other tests' own
+    for body, headers in _CASES.values():
+        await _ask(running, vendor, body, headers)
+    await running.ask("front", "/_emulator/health")  # whatever was under way has ended
+    exchanges, errors = _list(Exchange, before[0]), _list(EmulatedError, before[1])
+    assert exchanges == []
+    assert not any(error.__traceback__ or error.__context__ for error in errors)
+
+
+def _list(kind: type[T], but: Sequence[T] = ()) -> list[T]:
+    """Whatever of a kind is still there."""
+    known = {*map(id, but)}
+    return [found for found in gc.get_objects() if isinstance(found, kind) and id(found) not in known]

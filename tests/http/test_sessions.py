@@ -1,0 +1,142 @@
+"""Which session a request is for, and what is left of the request once the session is taken away."""
+
+from base64 import b64encode
+
+import pytest
+from multidict import CIMultiDict
+
+from emulator.http.sessions import SessionNameError, address
+
+
+def basic(password: str) -> str:
+    return "Basic " + b64encode(f"token:{password}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "session", "left"),
+    [
+        pytest.param("/v1", {}, "", "/v1", id="none is named"),
+        pytest.param("/v1", {"X-Emulator-Session": "a"}, "a", "/v1", id="a header"),
+        pytest.param("/_s/a/v1/models", {}, "a", "/v1/models", id="the path"),
+        pytest.param("/_s/a", {}, "a", "/", id="the path alone"),
+        pytest.param("/v1", {"Authorization": "Bearer dapi-search~a"}, "a", "/v1", id="a bearer token"),
+        pytest.param("/v1", {"api-key": "k~a.b-c_1"}, "a.b-c_1", "/v1", id="an api-key"),
+        pytest.param("/v1", {"Authorization": basic("k~a")}, "a", "/v1", id="a basic password"),
+        pytest.param("/v1", {"Authorization": "Bearer k~b~a"}, "a", "/v1", id="the last of two tildes"),
+        pytest.param("/v1", {"Host": "A.localhost:4011"}, "a", "/v1", id="the host, in lower case"),
+        pytest.param("/v1", {"Host": "localhost:4011"}, "", "/v1", id="a host without a label"),
+        pytest.param("/v1", {"Host": "a.example.com"}, "", "/v1", id="another host"),
+        pytest.param("/v1", {"baggage": "x=1, emulator.session=a;p=1"}, "a", "/v1", id="baggage"),
+        pytest.param("/v1", {"Authorization": "Bearer k~two words"}, "", "/v1", id="no such name in a key"),
+        pytest.param("/_s/b/v1", {"x-emulator-session": "a"}, "a", "/v1", id="the header before the path"),
+        pytest.param("/_s/a/v1", {"api-key": "k~b"}, "a", "/v1", id="the path before the key"),
+        pytest.param("/v1", {"api-key": "k~a", "Host": "b.localhost"}, "a", "/v1", id="the key before the host"),
+        pytest.param("/v1", {"Host": "a.localhost", "baggage": "emulator.session=b"}, "a", "/v1", id="then the host"),
+    ],
+)
+def test_the_first_way_that_names_a_session_wins(path: str, headers: dict[str, str], session: str, left: str) -> None:
+    found = address(path, CIMultiDict(headers))
+    assert (found.session, found.path) == (session, left)
+
+
+def test_a_port_of_ones_own_comes_last() -> None:
+    assert address("/v1", CIMultiDict(), default="own").session == "own"
+    assert address("/v1", CIMultiDict({"baggage": "emulator.session=a"}), default="own").session == "a"
+
+
+@pytest.mark.parametrize(
+    ("headers", "left"),
+    [
+        pytest.param({"Authorization": "Bearer k~a"}, {"Authorization": "Bearer k"}, id="a bearer token"),
+        pytest.param({"api-key": "k~a"}, {"api-key": "k"}, id="an api-key"),
+        pytest.param({"Authorization": basic("k~a")}, {"Authorization": basic("k")}, id="a basic password"),
+        pytest.param(
+            {"Authorization": "Bearer k~a", "api-key": "k~a"}, {"Authorization": "Bearer k", "api-key": "k"}, id="both"
+        ),
+        pytest.param({"Authorization": "Bearer k~ "}, {"Authorization": "Bearer k~ "}, id="no name, no cut"),
+    ],
+)
+def test_the_session_is_cut_off_from_credentials(headers: dict[str, str], left: dict[str, str]) -> None:
+    assert dict(address("/", CIMultiDict(headers)).headers) == left
+
+
+@pytest.mark.parametrize(
+    "token", ["Y\udc91BwOnMzY3JldA==", "äöü", "a", "/w=="], ids=["a byte", "letters", "short", "no text"]
+)
+def test_basic_credentials_that_are_none_are_left_as_they_are(token: str) -> None:
+    headers = {"Authorization": f"Basic {token}"}
+    found = address("/", CIMultiDict(headers))
+    assert (found.session, dict(found.headers)) == ("", headers)
+
+
+def test_a_key_that_is_listed_is_whole() -> None:
+    found = address("/", CIMultiDict({"api-key": "k~a"}), keys=lambda session: {"k~a"})
+    assert (found.session, found.headers["api-key"]) == ("", "k~a")
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "suffix"),
+    [
+        pytest.param("/", {"api-key": "k~a"}, "~a", id="the key names the session"),
+        pytest.param("/_s/b/", {"api-key": "k~a"}, "", id="the path does, whatever the key says"),
+        pytest.param("/_s/a/", {"api-key": "k"}, "", id="the path alone"),
+        pytest.param("/", {"api-key": "k"}, "", id="nothing does"),
+    ],
+)
+def test_what_was_cut_off_a_key_is_kept_for_keys_that_are_handed_out(
+    path: str, headers: dict[str, str], suffix: str
+) -> None:
+    assert address(path, CIMultiDict(headers)).key_suffix == suffix
+
+
+def test_the_path_is_kept_for_links() -> None:
+    assert address("/_s/a/v1", CIMultiDict()).prefix == "/_s/a"
+    assert address("/v1", CIMultiDict()).prefix == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        pytest.param("/", {"x-emulator-session": "a b"}, id="a blank in a header"),
+        pytest.param("/", {"x-emulator-session": "a" * 65}, id="too long"),
+        pytest.param("/_s/a~b/v1", {}, id="a tilde in the path"),
+        pytest.param("/_s//v1", {}, id="an empty one in the path"),
+        pytest.param("/", {"baggage": "emulator.session=a%2Fb"}, id="a slash in baggage"),
+    ],
+)
+def test_a_name_that_cannot_be_one_is_refused(path: str, headers: dict[str, str]) -> None:
+    with pytest.raises(SessionNameError, match="no session's name"):
+        address(path, CIMultiDict(headers))
+
+
+ENTRA = "Zk28Q~" + "dEf.SECRET_REST-of~AzureADClient0123"[:34]
+
+
+@pytest.mark.parametrize("length", [31, 32, 33, 34, 35])
+@pytest.mark.parametrize("written", ["Bearer {}", "{}", "ApiKey {}"])
+@pytest.mark.parametrize("name", ["Authorization", "api-key", "x-api-key"])
+def test_a_real_credential_with_a_tilde_is_never_taken_apart(name: str, written: str, length: int) -> None:
+    secret = "Zk28Q~" + ("aB.~_-9" * 6)[: length - 1] + "z"
+    headers = {name: written.format(secret)}
+    found = address("/", CIMultiDict(headers))
+    assert (found.session, dict(found.headers), found.key_suffix) == ("", headers, "")
+
+
+def test_nor_is_it_as_a_password() -> None:
+    headers = {"Authorization": basic(ENTRA)}
+    found = address("/", CIMultiDict(headers))
+    assert (found.session, dict(found.headers)) == ("", headers)
+
+
+@pytest.mark.parametrize(
+    ("key", "session", "rest"),
+    [
+        pytest.param(f"{ENTRA}~a", "a", ENTRA, id="a real one with a session behind it"),
+        pytest.param("dapi-x~a", "a", "dapi-x", id="a key"),
+        pytest.param("abc8Q~short", "short", "abc8Q", id="one that only begins as one"),
+        pytest.param("abcdQ~" + "a" * 34, "a" * 34, "abcdQ", id="without the digit"),
+    ],
+)
+def test_other_keys_still_name_a_session(key: str, session: str, rest: str) -> None:
+    found = address("/", CIMultiDict({"api-key": key}))
+    assert (found.session, found.headers["api-key"]) == (session, rest)

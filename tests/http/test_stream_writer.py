@@ -1,0 +1,52 @@
+"""A stream that nothing delays goes out in few writes, and nobody can tell from the bytes or the journal."""
+
+import pytest
+
+from emulator.core.clock import FrozenClock
+from emulator.http.stream_writer import Sent, pour
+from tests.conftest import Start
+
+_INSTANT = "version: 1\nname: pump\nclock: instant\n"
+_TEXT = "The tide turns.\\n" * 300  # more than 1024 tokens
+_CALLS = {
+    "azure": ("/chat/completions?api-version=2024-05-01-preview", "mistral-small-2503"),
+    "databricks": ("/serving-endpoints/chat/completions", "databricks-meta-llama-3-3-70b-instruct"),
+    "mindie": ("/v1/chat/completions", "llama_65b"),
+    "tgi": ("/v1/chat/completions", "tgi"),
+    "openvino": ("/v3/chat/completions", "llama3"),
+}
+
+
+@pytest.mark.parametrize("tokens", [1, 40, 1500], ids=["one token", "some", "more than one write"])
+@pytest.mark.parametrize("vendor", _CALLS)
+async def test_pacing_changes_nothing_but_time(start: Start, vendor: str, tokens: int) -> None:
+    path, model = _CALLS[vendor]
+    body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": tokens, "stream": True}
+    headers = {"Authorization": "Bearer k", "api-key": "k"}
+    seen = []
+    for latency in ("", "latency: {itl: 1us}\n"):
+        served = await start(f"{_INSTANT}seed: 4\n{latency}rules: [{{name: r, reply: {{text: '{_TEXT}'}}}}]\n")
+        answer = await served.ask(vendor, path, body, headers=headers)
+        (entry,) = served.built.journal
+        told = (entry.status, entry.events, entry.bytes_out, entry.sent_tokens, entry.completion_tokens, entry.whole)
+        assert entry.bytes_out == len(answer.body)
+        seen.append((answer.head, answer.chunks, told))
+    assert seen[0] == seen[1]
+
+
+class _Left:
+    """The connection of a client that is no longer there."""
+
+    def is_closing(self) -> bool:
+        return True
+
+
+class _Request:
+    transport = _Left()
+
+
+async def test_nothing_was_sent_to_a_client_that_left_before() -> None:
+    sent, ended = Sent(), list[bool]()
+    batches = iter([(b"1\r\na\r\n", 1, 1)])
+    whole = await pour(_Request(), FrozenClock(), 0.0, b"", batches, sent, lambda: ended.append(True))  # type: ignore[arg-type]  # all it asks
+    assert (whole, ended, sent) == (False, [], Sent(dues=[], lateness=[]))

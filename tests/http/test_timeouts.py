@@ -1,0 +1,89 @@
+"""How long clients may take, by a clock that the test moves."""
+
+import asyncio
+from dataclasses import dataclass, field
+from math import inf
+
+import pytest
+
+from emulator.http.timeouts import Patience, Phase, TimeLimits, keep_house
+
+LIMITS = TimeLimits(head=30, body=120, idle=600)
+
+
+@dataclass
+class Client:
+    """Does what it is told to, and keeps how it was ended."""
+
+    phase: Phase
+    moved: bool = True
+    ended: list[Phase] = field(default_factory=list)
+    since: float = 0.0
+    peer: str = "127.0.0.1"
+
+    def has_moved(self) -> bool:
+        moved, self.moved = self.moved, False
+        return moved
+
+    def end(self, phase: Phase) -> None:
+        self.ended.append(phase)
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("phase", "limit"),
+    [(Phase.HEAD, 30.0), (Phase.BODY, 120.0), (Phase.IDLE, 600.0), (Phase.UNREAD, 600.0)],
+)
+def test_who_takes_too_long_is_ended(phase: Phase, limit: float) -> None:
+    time, client = Time(), Client(phase)
+    patience = Patience(LIMITS, time)
+    patience.look([client])
+    time.now += limit - 1
+    patience.look([client])
+    assert not client.ended
+    time.now += 1
+    patience.look([client])
+    assert client.ended == [phase]
+
+
+def test_who_does_something_begins_anew() -> None:
+    time, client = Time(), Client(Phase.IDLE)
+    patience = Patience(LIMITS, time)
+    patience.look([client])
+    time.now += 599
+    client.moved = True
+    patience.look([client])
+    time.now += 599
+    patience.look([client])
+    assert not client.ended
+
+
+@pytest.mark.parametrize("limits", [LIMITS, TimeLimits(inf, inf, inf)], ids=["the usual limits", "no limits"])
+def test_whoever_waits_for_us_may_wait(limits: TimeLimits) -> None:
+    time, client = Time(), Client(Phase.ANSWER)
+    patience = Patience(limits, time)
+    for _ in range(3):
+        patience.look([client])
+        time.now += 1e6
+    assert not client.ended
+
+
+async def test_chores_are_done_until_it_is_cancelled_whatever_one_does(caplog: pytest.LogCaptureFixture) -> None:
+    done = asyncio.Event()
+
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    keeping = asyncio.create_task(keep_house(TimeLimits(1e-9, inf, inf), [fail, done.set]))
+    await done.wait()
+    keeping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await keeping
+    assert "a chore was not done" in caplog.text

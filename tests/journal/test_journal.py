@@ -1,0 +1,343 @@
+"""What the journal keeps, and what it lets go."""
+
+import asyncio
+import weakref
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.core.executor import in_turns
+from emulator.core.http import WireRequest
+from emulator.journal.journal import _FRESH, _SPARE, WORLD, Journal
+from emulator.journal.record import Attempts, Entry, Evidence, Kept, Recorded
+from emulator.scenario.credentials import NO_TOKENS
+from emulator.scenario.matching import Facts, Match, Verdict
+
+
+class Witness:
+    """Explains everything."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.tokens = NO_TOKENS
+
+    def explain(self, entry: Entry) -> tuple[Verdict, ...]:
+        return (Verdict(entry.id),)
+
+    def read(self, entry: Entry) -> Facts | None:
+        return None
+
+
+@dataclass(eq=False)
+class Call:
+    """What an entry can be made of."""
+
+    id: str
+    size: int = 0
+    session: str = ""
+    seq: int = 0
+    read_before: bool = False
+    explainer: Witness | None = None
+    identity: bytes = b""
+    number: int = 0
+    retry_of: str | None = None
+
+    def join(self, attempts: Attempts, before: str | None) -> None:
+        self.number, self.retry_of = attempts.count, before
+
+    def read(self) -> Entry:
+        self.read_before = True
+        return make_entry(self.id)
+
+    def glance(self) -> Entry:
+        return make_entry(self.id)
+
+    def forget(self) -> None:
+        self.size = 0
+        self.explainer = None
+
+
+def make_entry(name: str, *, session: str = "", body: bytes | None = None, witness: Witness | None = None) -> Entry:
+    entry = Entry(
+        id=name,
+        time=0.0,
+        vendor="toy",
+        method="POST",
+        path="/",
+        status=200,
+        deployment=None,
+        principal="",
+        session=session,
+        rule=None,
+        error=None,
+        prompt_tokens=0,
+        completion_tokens=0,
+        ttft=None,
+        duration=0.0,
+        whole=True,
+    )
+    if body is not None:
+        wire = WireRequest(method="POST", path="/", body=body)
+        kept = Kept(wire)
+        kept.measure()
+        entry.keep = lambda: kept
+        entry.evidence = Evidence(witness, Match(), b"", 0)
+    return entry
+
+
+def names(journal: Journal) -> list[str]:
+    return [entry.id for entry in journal]
+
+
+def test_only_the_latest_ten_thousand_are_kept() -> None:
+    journal = Journal()
+    for number in range(10_010):
+        journal.add(make_entry(str(number)))
+    assert (len(names(journal)), names(journal)[0]) == (10_000, "10")
+    assert journal.find("9") is None
+    assert journal.find("10") is not None
+
+
+def test_a_request_explains_itself_as_long_as_its_body_is_kept() -> None:
+    journal, witness = Journal(most_kept=WORLD + 100), Witness()
+    entries = [make_entry(str(number), body=b"x" * 40, witness=witness) for number in range(4)]
+    for entry in entries:
+        journal.add(entry)
+    assert [bool(entry.explain()) for entry in entries] == [False, False, True, True]
+    assert names(journal) == ["0", "1", "2", "3"]
+
+
+def test_a_body_larger_than_all_that_is_kept_stays_until_the_next() -> None:
+    journal, witness = Journal(most_kept=WORLD + 10), Witness()
+    large, small = (make_entry(body.decode(), body=body, witness=witness) for body in (b"x" * 50, b"x"))
+    journal.add(large)
+    assert large.explain()
+    journal.add(small)
+    assert (large.explain(), bool(small.explain())) == ((), True)
+
+
+def test_of_bodies_32_mebibytes_are_kept_in_all() -> None:
+    journal = Journal()
+    calls = [Call(str(number), 2**20) for number in range(33)]
+    for call in calls:
+        journal.add(call)
+    assert [call.size > 0 for call in calls] == [False] + [True] * 32
+    assert (journal.size, journal.emptied, len(journal)) == (32 * 2**20, 1, 33)
+
+
+def test_a_scenario_takes_room_as_long_as_a_call_is_kept_that_it_explains() -> None:
+    journal, one, two = Journal(), Witness(), Witness()
+    for session, witness in (("a", one), ("a", one), ("b", one), ("b", two)):
+        journal.add(Call("", 10, session=session, explainer=witness))
+    assert (journal.size, one.held, two.held) == (2 * WORLD + 40, 3, 1)
+    journal.clear("b")
+    assert (journal.size, one.held, two.held) == (WORLD + 20, 2, 0)
+    journal.clear()
+    assert (journal.size, one.held) == (0, 0)
+
+
+def test_of_calls_that_come_together_what_goes_at_once_takes_no_room() -> None:
+    journal, witness = Journal(), Witness()
+    for number in range(_FRESH * 2):
+        journal.add_attempt(Call(str(number), 10, explainer=witness), 5)
+    assert (len(journal), journal.size, witness.held) == (5, WORLD + 50, 5)
+    journal.clear()
+    assert (journal.size, witness.held) == (0, 0)
+
+
+def test_scenarios_are_let_go_before_there_are_too_many() -> None:
+    journal = Journal()
+    witnesses = []
+    for number in range(3_000):
+        witness = Witness()
+        witnesses.append(weakref.ref(witness))
+        journal.add(Call(str(number), 1, explainer=witness))
+    del witness
+    assert sum(witness() is not None for witness in witnesses) <= 32 * 2**20 // WORLD
+    assert len(journal) == 3_000
+
+
+def test_one_session_is_forgotten_alone() -> None:
+    journal = Journal(most_kept=100)
+    for name, session in (("1", "a"), ("2", "b"), ("3", "a")):
+        journal.add(make_entry(name, session=session, body=b"x" * 40))
+    journal.clear("a")
+    assert names(journal) == ["2"]
+    journal.clear()
+    assert names(journal) == []
+
+
+def test_each_call_is_handed_on() -> None:
+    heard: list[Recorded] = []
+    journal = Journal()
+    journal.listeners.append(heard.append)
+    journal.add(make_entry("1"))
+    assert [entry.id for entry in heard] == ["1"]
+
+
+def test_whoever_watches_is_told_of_changes_too() -> None:
+    heard: list[str] = []
+    seen: list[str] = []
+    journal = Journal()
+    journal.listeners.append(lambda entry: heard.append(entry.id))
+    journal.watchers.append(lambda entry: seen.append(entry.id))
+    entry = make_entry("1")
+    journal.add(entry)
+    journal.amend(entry)
+    assert (heard, seen) == (["1"], ["1", "1"])
+
+
+def test_what_came_since_is_found_from_the_end() -> None:
+    journal = Journal()
+    for name, session in (("1", ""), ("2", "a"), ("3", "")):
+        journal.add(make_entry(name, session=session))
+    assert [call.id for call in journal.since(1)] == ["2", "3"]
+    assert journal.since(3) == []
+
+
+def test_what_came_since_holds_no_call_of_a_session_that_was_cleared() -> None:
+    journal = Journal()
+    for name, session in (("1", "a"), ("2", ""), ("3", "a"), ("4", "")):
+        journal.add(make_entry(name, session=session))
+    journal.clear("a")
+    journal.add(make_entry("5", session="a"))
+    assert [call.id for call in journal.since(0)] == ["2", "4", "5"]
+    assert [call.id for call in journal.since(2)] == ["4", "5"]
+    assert [call.id for call in journal.since(0, 2)] == ["2", "4"]
+    assert [call.id for call in journal.since(2, 1)] == ["4"]
+    assert [call.id for call in journal.since(3, 9)] == ["4", "5"]
+    assert [call.id for call in journal.list_calls()] == ["2", "4", "5"]
+
+
+def test_of_too_many_different_requests_the_longest_ago_is_forgotten() -> None:
+    journal = Journal()
+    journal.follow("", b"seldom", "first")
+    for number in range(20_000):
+        journal.follow("", b"often", f"o{number}")
+        journal.follow("", number.to_bytes(4), f"n{number}")
+    again, before = journal.follow("", b"seldom", "second")
+    often, _ = journal.follow("", b"often", "last")
+    assert (again.count, before, often.count) == (1, None, 20_001)
+
+
+def test_an_entry_is_made_when_somebody_reads_it() -> None:
+    journal = Journal()
+    told: list[str] = []
+    silent, heard = Call("1"), Call("2")
+    journal.add(silent)
+    journal.listeners.append(lambda call: told.append(call.id))
+    journal.watchers.append(lambda call: told.append(call.id))
+    journal.add(heard)
+    assert told == ["2", "2"]
+    assert (silent.read_before, heard.read_before) == (False, False)
+    assert [call.id for call in journal.since(0)] == ["1", "2"]
+    assert not silent.read_before
+    assert journal.find("1") is not None
+    assert silent.read_before
+
+
+@pytest.mark.parametrize("size", [0, 10])
+def test_nothing_is_left_of_a_call_that_went(size: int) -> None:
+    journal = Journal()
+    calls = [Call(str(number), size) for number in range(5)]
+    gone = [weakref.ref(call) for call in calls[:3]]
+    while calls:
+        journal.add(calls.pop(0), 2)
+    assert [call() for call in gone] == [None, None, None]
+    assert [call.id for call in journal.since(0)] == names(journal) == ["3", "4"]
+
+
+def test_calls_of_all_sessions_go_in_the_order_in_which_they_came() -> None:
+    journal = Journal()
+    for name, session in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")):
+        journal.add(make_entry(name, session=session), 2)
+    assert [call.id for call in journal.since(0)] == names(journal) == ["2", "3", "4"]
+
+
+def test_what_a_cleared_session_left_takes_no_room() -> None:
+    journal = Journal()
+    for number in range(30):
+        for call in range(100):
+            journal.add(Call(f"{number}.{call}", 10, session=str(number)))
+        if number:
+            journal.clear(str(number))
+    assert (len(journal), journal.size) == (100, 1000)
+    assert [call.id for call in journal.since(0)] == [call.id for call in journal.list_calls("0")]
+    assert len(journal._order) <= 2 * len(journal) + _SPARE
+    assert len(journal._kept) <= len(journal._order)
+
+
+_Step = tuple[str, str, int]
+_STEPS = st.tuples(st.sampled_from(["soon", "soon", "soon", "at once", "clear", "look"]), *[
+    st.sampled_from(["", "a", "b"]), st.integers(0, 4)
+])  # fmt: skip
+
+
+@given(steps=st.lists(_STEPS, max_size=60))
+def test_what_is_entered_by_and_by_is_entered_as_if_at_once(steps: list[_Step]) -> None:
+    slow, quick = Journal(most_kept=100), Journal(most_kept=100)
+    slow.listeners.append(lambda call: None)  # it has to be told at once
+    told: list[tuple[Call, Call]] = []
+    for number, (step, session, choice) in enumerate(steps):
+        if step == "clear":
+            slow.clear(session or None)
+            quick.clear(session or None)
+        elif step == "look":
+            assert quick.size == slow.size
+        else:
+            pair = Call(str(number), 10 * choice, session), Call(str(number), 10 * choice, session)
+            told.append(pair)
+            for journal, call in zip((slow, quick), pair, strict=True):
+                call.identity = b"%d" % choice
+                if step == "soon":
+                    journal.add_attempt(call, 5)
+                else:
+                    call.join(*journal.follow(session, call.identity, call.id))
+                    journal.add(call, 5)
+    assert (quick.latest, quick.forgotten, len(quick), quick.size) == (
+        *(slow.latest, slow.forgotten, len(slow), slow.size),
+    )
+    assert [call.id for call in quick.since(0)] == [call.id for call in slow.since(0)]
+    assert [vars(one) for one, _ in told] == [vars(other) for _, other in told]
+
+
+def test_calls_that_need_not_be_told_of_are_there_for_whoever_asks() -> None:
+    journal = Journal()
+    for number in range(_FRESH + 5):
+        journal.add_attempt(Call(str(number)))
+    journal.add_attempt(Call("of another session", session="a"))
+    assert journal.find("3") is not None
+    assert (journal.latest, len(journal)) == (_FRESH + 6, _FRESH + 6)
+
+
+async def test_others_have_their_turn_while_many_calls_are_read() -> None:
+    calls = [Call(str(number)) for number in range(1000)]
+    turns: list[int] = []
+
+    async def take_turns() -> None:
+        while not calls[-1].read_before:
+            turns.append(sum(call.read_before for call in calls))
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(take_turns())
+    async with asyncio.timeout(10):
+        assert [call.read().id async for call in in_turns(calls)] == [call.id for call in calls]
+        await other
+    assert {*range(100, 1000, 100)} <= {*turns}
+
+
+def test_sessions_that_were_cleared_are_not_remembered_without_end() -> None:
+    journal = Journal()
+    eras = [journal.era("a")]
+    for number in range(30_000):
+        journal.clear(f"session {number}")
+    journal.clear("a")
+    eras.append(journal.era("a"))
+    journal.clear("a")
+    eras.append(journal.era("a"))
+    journal.clear()
+    eras.append(journal.era("a"))
+    assert len(set(eras)) == 4
+    assert len(journal._eras) <= 20_000

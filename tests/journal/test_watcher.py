@@ -1,0 +1,76 @@
+"""Waiting for what the journal has not yet."""
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.conftest import Start
+from tests.wire import Running
+
+PATH = "/serving-endpoints/databricks-meta-llama-3-3-70b-instruct/invocations"
+HEAD = f"POST {PATH} HTTP/1.1\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\n".encode()
+BODY = b'{"messages": [{"role": "user", "content": "Good morning"}], "max_tokens": 4}'
+RULE = "rules: [{name: greets, when: {prompt: {contains: Good}}, reply: {text: Good day}}]\n"
+Steps = Counter[str]
+_LEAVING = "emulator.http.connection.Connection.connection_lost"  # soon after its client has left, or later
+
+
+@contextmanager
+def counted() -> Iterator[Steps]:
+    """Each function of the package that is entered meanwhile, and how often."""
+    steps: Steps = Counter()
+
+    def see(frame: FrameType, event: str, said: object) -> None:
+        if event == "call" and "/emulator/" in frame.f_code.co_filename.replace("\\", "/"):
+            steps[f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"] += 1
+
+    sys.setprofile(see)
+    try:
+        yield steps
+    finally:
+        sys.setprofile(None)
+
+
+async def steps_of(running: Running, count: int) -> Steps:
+    """What the server does for so many chats; equal ones, as of new words each is read once."""
+    journal = running.built.journal
+    len(journal)  # whoever asks for its length has it enter what waits: neither more nor less is counted
+    with counted() as steps:
+        for _ in range(count):
+            answer = await running.send("databricks", HEAD, BODY)
+            assert answer.status == 200
+        len(journal)
+    del steps[_LEAVING]
+    return steps
+
+
+async def look(running: Running) -> asyncio.StreamWriter:
+    """Be a viewer, until that is closed."""
+    url = urlsplit(running.urls["front"])
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(b"GET /_emulator/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    await asyncio.wait_for(reader.readuntil(b"as they come"), 10)
+    return writer
+
+
+@pytest.mark.parametrize("scenario", [pytest.param("", id="the short road"), pytest.param(RULE, id="the long road")])
+async def test_once_a_viewer_has_left_a_call_takes_the_steps_it_took_before(start: Start, scenario: str) -> None:
+    running = await start(f"journal: {{entries: 20}}\n{scenario}")
+    await steps_of(running, 50)  # until each lets an older one go
+    before = await steps_of(running, 20)
+    viewer = await look(running)
+    watched = await steps_of(running, 20)
+    viewer.close()
+    async with asyncio.timeout(10):
+        while running.built.journal.watchers:
+            await asyncio.sleep(0)
+    after = await steps_of(running, 20)
+    assert watched["emulator.journal.watcher.News._wake"] == 20
+    assert after == before
+    assert (running.taken > 0) is (not scenario)

@@ -1,0 +1,66 @@
+"""What is counted, when, and under which names."""
+
+from dataclasses import dataclass
+
+from emulator.observability.totals import OTHER
+from emulator.observability.vendor_metrics import Sums
+from tests.observability.test_totals import Counted
+
+
+@dataclass
+class Ended(Counted):
+    """A call made by hand."""
+
+    over: bool = True
+    path: str = "/chat"
+    session: str = ""
+
+
+def alone(*calls: Ended) -> list[list[Ended]]:
+    """Each of a kind of its own."""
+    return [[call] for call in calls]
+
+
+def make() -> Sums:
+    sums = Sums(lambda path: f"of {path}")
+    sums.know(["m"])
+    return sums
+
+
+def models(sums: Sums, session: str | None = None) -> dict[str, int]:
+    return {model: series.count for (_, _, model, _, _), series in sums.of(session).series.items()}
+
+
+def test_a_model_has_a_name_only_where_it_is_known() -> None:
+    sums = make()
+    sums.add(alone(Ended(), Ended(deployment="invented"), Ended(deployment="another"), Ended(deployment=None)))
+    assert models(sums) == {"m": 1, OTHER: 2, "": 1}
+
+
+def test_the_provider_is_found_by_the_path() -> None:
+    sums = make()
+    sums.add(alone(Ended(path="/a"), Ended(path="/b")))
+    assert [provider for _, provider, _, _, _ in sums.of(None).series] == ["of /a", "of /b"]
+
+
+def test_a_call_that_is_not_over_waits() -> None:
+    sums, call = make(), Ended(over=False)
+    sums.add(alone(call, Ended()))
+    assert models(sums) == {"m": 1}
+    call.over = True
+    assert models(sums) == {"m": 2}
+    assert models(sums) == {"m": 2}
+
+
+def test_sessions_have_sums_up_to_a_bound_and_the_whole_keeps_all() -> None:
+    sums = make()
+    sums.add(alone(*[Ended(session=f"s{number}") for number in range(1100)]))
+    sums.add(alone(Ended(session="s1099")))
+    assert (models(sums, "s0"), models(sums, "s1099"), models(sums)) == ({}, {"m": 2}, {"m": 1101})
+
+
+def test_a_session_that_is_over_has_none() -> None:
+    sums = make()
+    sums.add(alone(Ended(session="a")))
+    sums.forget("a")
+    assert (models(sums, "a"), models(sums)) == ({}, {"m": 1})

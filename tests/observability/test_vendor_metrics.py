@@ -1,0 +1,91 @@
+"""What totals hold on to: figures, and nothing of calls, worlds and evidence."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from dataclasses import dataclass
+
+from emulator.handler.call_record import Trace
+from emulator.http.compact_record import Slip
+from emulator.observability.vendor_metrics import VendorMetrics
+from tests.conftest import Start
+from tests.handler.toy import TOY
+from tests.observability.test_sums import Ended
+from tests.wire import Running
+
+
+async def fill(running: Running) -> None:
+    for number in range(3):
+        await running.ask("toy", "/chat", {"prompt": f"Hi {number}", "max": 3}, headers={"x-key": "k"})
+
+
+def count_traces() -> int:
+    """Those that are alive."""
+    gc.collect()
+    return sum(isinstance(each, Trace | Slip) and each.vendor == "toy" for each in gc.get_objects())
+
+
+async def test_a_reset_leaves_no_call_behind(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    before = count_traces()
+    await fill(running)
+    assert count_traces() >= before + 3
+    await running.ask("front", "/_emulator/reset", method="POST")
+    assert count_traces() == before
+    metrics = running.built.runtime.metrics["toy"]
+    assert (metrics.total("requests"), len(metrics.samples("duration"))) == (3, 3)
+
+
+async def test_a_world_that_was_replaced_is_gone(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    await fill(running)
+    world = weakref.ref(running.built.runtime.active.emulator)
+    await running.ask("front", "/_emulator/scenario", b"version: 1\n", method="PUT")
+    await running.ask("front", "/_emulator/reset", method="POST")
+    gc.collect()
+    assert world() is None
+
+
+async def test_the_latest_ten_thousand_are_kept_in_little_room(start: Start) -> None:
+    running = await start(vendors=[TOY])
+    await fill(running)
+    metrics = running.built.runtime.metrics["toy"]
+    assert isinstance(metrics, VendorMetrics)
+    trace = running.built.journal.list_calls()[-1]
+    assert isinstance(trace, Trace | Slip)
+    for _ in range(10_700):
+        metrics.add(trace)
+    assert len(metrics.samples("duration")) == 10_000
+    assert set(metrics.samples("events", deployment="toy", served=trace.served)) == {trace.events}
+    assert metrics.samples("events", deployment="other") == ()
+    assert sys.getsizeof(metrics._figures) < 1_000_000
+
+
+@dataclass
+class _Refused(Ended):
+    """A call to a deployment that a client made up."""
+
+    operation: str | None = None
+    status: int = 404
+    error: str | None = "not_found"
+    served: str = ""
+    ended: float = 0.0
+    completion_tokens: int = 0
+    events: int = 0
+
+
+def test_names_that_clients_make_up_are_not_remembered_for_good() -> None:
+    metrics = VendorMetrics()
+    metrics.add(_Refused(deployment="real"))
+    for number in range(60_000):
+        metrics.add(_Refused(deployment=f"d{number}"))
+    metrics.add(_Refused(deployment="real"))
+    assert len(metrics.samples("duration")) == 10_000
+    assert len(metrics._by_deployment) == 10_000
+    assert len(metrics._names) <= 40_000
+    assert metrics.samples("duration", deployment="real", served="") == (1.0,)
+    assert metrics.samples("duration", deployment="d59999", served="") == (1.0,)
+    assert metrics.samples("duration", deployment="d1", served="") == ()
+    assert (metrics.total("requests"), metrics.total("failed", error="not_found")) == (60_002, 60_002)

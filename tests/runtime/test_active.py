@@ -1,0 +1,36 @@
+"""The vendors that a scenario serves."""
+
+import gc
+import weakref
+
+import pytest
+
+from emulator.runtime.active import Apps
+from emulator.scenario.load import load_text
+from emulator.serve.application import build
+
+
+def refuse(name: str, apps: Apps) -> None:
+    raise AssertionError(f"{name} was mounted")
+
+
+def test_to_ask_which_are_served_mounts_none() -> None:
+    apps = Apps(["databricks", "azure"], refuse)  # type: ignore[arg-type]
+    assert ("azure" in apps, "tgi" in apps) == (True, False)
+    assert [*apps] == ["databricks", "azure"]
+    assert len(apps) == 2
+    with pytest.raises(KeyError, match="tgi"):
+        apps["tgi"]
+
+
+def test_a_world_that_was_replaced_needs_no_garbage_collector() -> None:
+    """Nothing in it leads back to itself: who resets often would else keep worlds until somebody looks for them."""
+    built = build(load_text("version: 1\nname: x\n"))
+    gc.disable()
+    try:
+        assert set(built.runtime.active.apps.values())
+        world = weakref.ref(built.runtime.active.emulator)
+        built.runtime.reset()
+        assert world() is None
+    finally:
+        gc.enable()

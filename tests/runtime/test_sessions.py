@@ -1,0 +1,258 @@
+"""Sessions on a live server: worlds of their own."""
+
+import asyncio
+import base64
+import json
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.core.json import dump_json
+from emulator.runtime.sessions import IDLE, Room, Session, Sessions
+from tests.conftest import FROZEN, Start
+from tests.handler.toy import TOY
+from tests.parsed import JSON
+from tests.wire import Answer, Running, read_answer
+
+SECOND = "rules: [{name: second, when: {endpoint: /chat}, times: {nth: 2}, error: {kind: rate_limited}}]\n"
+KEY = {"x-key": "k"}
+
+
+async def ask(running: Running, session: str = "", prompt: str = "Hi") -> Answer:
+    named = {"x-emulator-session": session} if session else {}
+    return await running.ask("toy", "/chat", {"prompt": prompt, "max": 3}, headers={**KEY, **named})
+
+
+async def ask_until_it_fails(running: Running) -> None:
+    while True:
+        await ask(running)
+
+
+async def control(running: Running, method: str, target: str, body: bytes = b"") -> Answer:
+    return await running.ask("front", f"/_emulator{target}", body or None, method=method)
+
+
+@pytest.fixture
+async def toy(start: Start) -> Running:
+    return await start(SECOND, vendors=[TOY])
+
+
+async def test_each_session_counts_apart(toy: Running) -> None:
+    statuses = [(await ask(toy, session)).status for session in ("a", "b", "", "a", "b", "")]
+    assert statuses == [200, 200, 200, 400, 400, 400]
+
+
+async def test_a_scenario_of_ones_own_disturbs_nobody(toy: Running) -> None:
+    text = b"version: 1\nname: mine\nrules: [{name: never, error: {kind: internal}}]\n"
+    put = await control(toy, "PUT", "/scenario?session=a", text)
+    assert (put.status, put.json()["name"]) == (200, "mine")
+    assert [(await ask(toy, session)).status for session in ("a", "b", "")] == [400, 200, 200]
+    assert (await control(toy, "GET", "/scenario?session=b")).json()["name"] == "test"
+    assert (await control(toy, "GET", "/scenario?session=a")).json()["name"] == "mine"
+
+
+async def test_what_a_session_does_not_set_is_the_servers(toy: Running) -> None:
+    before = (await control(toy, "GET", "/clock")).json()["now"]
+    await control(toy, "PUT", "/scenario?session=a", b"version: 1\nname: mine\n")
+    assert (await control(toy, "GET", "/clock?session=a")).json()["now"] == before
+    await control(toy, "POST", "/clock", b'{"advance": "60s"}')
+    assert (await control(toy, "GET", "/clock?session=a")).json()["now"] == before + 60
+
+
+async def test_a_clock_that_a_session_moves_is_its_own(toy: Running) -> None:
+    before = (await control(toy, "GET", "/clock")).json()["now"]
+    await ask(toy, "a")
+    await control(toy, "POST", "/clock?session=a", b'{"advance": "60s"}')
+    assert (await control(toy, "GET", "/clock?session=a")).json()["now"] == before + 60
+    assert (await control(toy, "GET", "/clock")).json()["now"] == before
+    assert (await ask(toy, "a")).status == 400  # its counters went with it
+
+
+async def test_a_seed_of_ones_own_gives_another_world(toy: Running) -> None:
+    await control(toy, "PUT", "/scenario?session=a&seed=7", FROZEN.encode())
+    await control(toy, "PUT", "/scenario?session=b&seed=7", FROZEN.encode())
+    texts = [(await ask(toy, session)).body for session in ("", "a", "b")]
+    assert texts[1] == texts[2] != texts[0]
+
+
+async def test_a_reset_begins_one_session_anew(toy: Running) -> None:
+    for session in ("a", "b"):
+        await ask(toy, session)
+    await control(toy, "POST", "/reset?session=a")
+    assert [(await ask(toy, session)).status for session in ("a", "b")] == [200, 400]
+    listed = (await control(toy, "GET", "/requests?session=a")).json()["requests"]
+    assert [entry["attempt"] for entry in listed] == [1]
+
+
+async def test_sessions_are_listed_from_their_first_use_and_end(toy: Running) -> None:
+    await ask(toy, "a")
+    await ask(toy, "a")
+    await control(toy, "PUT", "/scenario?session=b", b"version: 1\nname: mine\n")
+    listed = (await control(toy, "GET", "/sessions")).json()["sessions"]
+    assert [(row["name"], row["scenario"], row["calls"]) for row in listed] == [("a", "test", 2), ("b", "mine", 0)]
+    assert (await control(toy, "DELETE", "/sessions/a")).status == 200
+    assert (await control(toy, "DELETE", "/sessions/a")).status == 404
+    assert (await control(toy, "GET", "/requests?session=a")).json()["total"] == 0
+    assert (await ask(toy, "a")).status == 200
+
+
+async def test_a_port_of_ones_own_lasts_until_the_session_ends(toy: Running) -> None:
+    opened = (await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toy"}))).json()["url"]
+    assert (await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toy"}))).json()["url"] == opened
+    own = Running(toy.built, {"toy": opened})
+    assert [(await ask(own)).status for _ in range(2)] == [200, 400]
+    assert (await ask(toy)).status == 200
+    assert (await control(toy, "GET", "/requests?session=a")).json()["total"] == 2
+    await control(toy, "DELETE", "/sessions/a")
+    with pytest.raises(OSError, match="Connect call failed"):
+        await ask_until_it_fails(own)
+
+
+async def test_a_port_for_a_vendor_that_is_not_served_is_refused(toy: Running) -> None:
+    answer = await control(toy, "POST", "/sessions/a/listen", dump_json({"vendor": "toi"}))
+    assert (answer.status, "there are toy" in answer.json()["detail"]) == (404, True)
+
+
+async def test_the_path_names_a_session_on_both_ports_and_comes_back_in_links(toy: Running) -> None:
+    own = await toy.ask("toy", "/_s/a/open", headers=KEY)
+    front = await toy.ask("front", "/_s/a/toy/open", headers=KEY)
+    assert [answer.json()["base_url"].rpartition(":")[2].partition("/")[2] for answer in (own, front)] == [
+        "_s/a",
+        "_s/a/toy",
+    ]
+    assert {answer.json()["path"] for answer in (own, front)} == {"/open"}
+    listed = (await control(toy, "GET", "/requests?session=a")).json()["requests"]
+    assert [entry["path"] for entry in listed] == ["/open", "/open"]
+
+
+CHAT = "/serving-endpoints/chat/completions"
+HELLO: JSON = [{"role": "user", "content": "Hi"}]
+SAID: JSON = {"model": "databricks-meta-llama-3-3-70b-instruct", "messages": HELLO, "max_tokens": 3}
+HERE = f"rules: [{{name: here, when: {{session: a, endpoint: {CHAT}}}, reply: {{text: Here.}}}}]"
+BASIC = "Basic " + base64.b64encode(b"token:k~a").decode()
+
+
+@pytest.mark.parametrize(
+    ("where", "path", "headers"),
+    [
+        pytest.param("databricks", CHAT, {"x-emulator-session": "a"}, id="a header"),
+        pytest.param("databricks", f"/_s/a{CHAT}", {}, id="the path"),
+        pytest.param("front", f"/_s/a/databricks{CHAT}", {}, id="the path on the front"),
+        pytest.param("databricks", CHAT, {"Authorization": "Bearer k~a"}, id="a bearer token"),
+        pytest.param("databricks", CHAT, {"Authorization": BASIC}, id="a basic password"),
+        pytest.param("databricks", CHAT, {"baggage": "b=1,emulator.session=a"}, id="baggage"),
+        pytest.param("own", CHAT, {}, id="a port of its own"),
+        pytest.param("own", CHAT, {"x-emulator-session": "a"}, id="a header on another's port"),
+    ],
+)
+async def test_no_way_leaves_a_trace_but_in_the_journals_session(
+    start: Start, where: str, path: str, headers: dict[str, str]
+) -> None:
+    running = await start(HERE)
+    plain = await running.ask("databricks", CHAT, SAID, headers={"Authorization": "Bearer k"})
+    owner = "b" if headers and where == "own" else "a"
+    listen = dump_json({"vendor": "databricks"})
+    url = (await control(running, "POST", f"/sessions/{owner}/listen", listen)).json()["url"]
+    reached = Running(running.built, {**running.urls, "own": url})
+    answer = await reached.ask(where, path, SAID, headers={"Authorization": "Bearer k", **headers})
+    assert answer.header("x-emulator-rule") == "here"
+    assert answer.header("x-emulator-request-id") == plain.header("x-emulator-request-id")  # the same request
+    (entry,) = (await control(running, "GET", "/requests?session=a")).json()["requests"]
+    assert (entry["path"], entry["principal"], entry["attempt"]) == (CHAT, "default", 1)
+
+
+async def test_a_key_that_a_sessions_own_scenario_lists_is_whole(start: Start) -> None:
+    running = await start()
+    own = b"version: 1\nname: own\nkeys: [{token: team~one, principal: search}]\n"
+    await control(running, "PUT", "/scenario?session=a", own)
+    url = (await control(running, "POST", "/sessions/a/listen", dump_json({"vendor": "databricks"}))).json()["url"]
+    reached = Running(running.built, {**running.urls, "own": url})
+    for where, path, headers in (
+        ("own", CHAT, {}),
+        ("databricks", CHAT, {"x-emulator-session": "a"}),
+        ("databricks", f"/_s/a{CHAT}", {}),
+    ):
+        answer = await reached.ask(where, path, SAID, headers={"Authorization": "Bearer team~one", **headers})
+        assert answer.status == 200
+    assert [(entry.session, entry.principal) for entry in running.built.journal] == [("a", "search")] * 3
+
+
+async def test_the_host_names_a_session_in_lower_case(start: Start) -> None:
+    running = await start()
+    body = dump_json(SAID)
+    url = urlsplit(running.urls["databricks"])
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: Mine.localhost:{url.port}\r\nAuthorization: Bearer k\r\n"
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    assert (await read_answer(reader)).status == 200
+    writer.close()
+    assert [entry.session for entry in running.built.journal] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor", "status"),
+    [
+        pytest.param("a%20b", "toy", 400, id="no session's name"),
+        pytest.param("a" * 65, "toy", 400, id="too long"),
+        pytest.param("a", "toi", 404, id="no such vendor"),
+    ],
+)
+async def test_a_port_that_is_refused_makes_no_session(toy: Running, name: str, vendor: str, status: int) -> None:
+    answer = await control(toy, "POST", f"/sessions/{name}/listen", dump_json({"vendor": vendor}))
+    assert (answer.status, answer.header("Content-Type")) == (status, "application/problem+json")
+    assert (await control(toy, "GET", "/sessions")).json()["sessions"] == []
+
+
+async def test_what_comes_with_the_emulator_can_be_put_to_a_session(start: Start) -> None:
+    running = await start()
+    listed = (await control(running, "GET", "/scenarios")).json()["scenarios"]
+    assert "throttled-tenant" in [entry["name"] for entry in listed]
+    put = await control(running, "PUT", "/scenario?session=a&name=throttled-tenant&seed=9")
+    assert (put.json()["name"], put.json()["seed"]) == ("throttled-tenant", 9)
+    assert (await control(running, "GET", "/scenario")).json()["name"] == "test"
+
+
+async def test_a_name_that_cannot_be_one_is_a_problem(toy: Running) -> None:
+    answer = await toy.ask("toy", "/chat", {"prompt": "Hi"}, headers={**KEY, "x-emulator-session": "a b"})
+    assert (answer.status, answer.header("Content-Type")) == (400, "application/problem+json")
+    assert "no session's name" in json.loads(answer.body)["detail"]
+
+
+def test_a_session_nobody_uses_is_forgotten() -> None:
+    now = 0.0
+    gone: list[str] = []
+
+    def forget(session: Session[object]) -> None:
+        gone.append(session.name)
+
+    sessions: Sessions[object] = Sessions(forget, lambda: now)
+    sessions.use("old")
+    sessions.use("young")
+    now = IDLE
+    sessions.use("young")
+    now = IDLE + 1
+    sessions.use("new")
+    assert gone == ["old"]
+    assert [session.name for session in sessions] == ["young", "new"]
+
+
+def test_those_unused_for_an_hour_go_even_if_no_other_comes() -> None:
+    now = 0.0
+    gone: list[str] = []
+    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: now)
+    sessions.use("old")
+    now = IDLE
+    sessions.forget_idle()
+    assert gone == []
+    now = IDLE + 1
+    sessions.forget_idle()
+    assert gone == ["old"]
+    assert [*sessions] == []
+
+
+def test_the_least_recently_used_go_past_the_bound() -> None:
+    gone: list[str] = []
+    sessions: Sessions[object] = Sessions(lambda session: gone.append(session.name), lambda: 0.0, Room(most=2))
+    for name in ("a", "b", "a", "c"):
+        sessions.use(name)
+    assert gone == ["b"]

@@ -1,0 +1,128 @@
+"""Answers in files beside a scenario."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario.load import load_scenario, load_text
+from emulator.scenario.parsed import ScenarioError
+from tests.scenario.texts import rows_of
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., list[str]]:
+    """What the first rule's answers say, or the mistakes; in a folder with some answers beside it."""
+    folder = tmp_path / "scenarios"
+    (folder / "answers").mkdir(parents=True)
+    (folder / "answers" / "tides.md").write_text("The moon.\nThe sun.\n", encoding="utf-8")
+    (folder / "answers" / "bytes.bin").write_bytes(b"\xff\xfe")
+    (folder / "answers" / "hello.txt").write_text("Hello,\n{promt}\n", encoding="utf-8")
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "loop.txt").symlink_to(folder / "pool.txt")
+    (folder / "pool.txt").symlink_to(folder / "loop.txt")
+    with (folder / "giant.txt").open("wb") as giant:
+        giant.truncate(10 * 1024**3)  # a hole, which takes no room on the disk
+
+    def read(*rules: str) -> list[str]:
+        file = folder / "a.yaml"
+        file.write_text("version: 1\nrules:\n" + "".join(f"- {{{rule}}}\n" for rule in rules), encoding="utf-8")
+        try:
+            scenario = load_scenario([file]).scenario
+        except ScenarioError as error:
+            return [str(row).removeprefix(f"{folder}/") for row in error.rows]
+        replies = [step.reply for rule in scenario.rules for step in (rule, *(rule.sequence or ()))]
+        return [reply.text or "" for reply in replies if reply is not None]
+
+    return read
+
+
+def test_an_answer_is_read_without_its_last_line_break(load: Callable[..., list[str]]) -> None:
+    assert load("name: r, reply: {file: answers/tides.md}") == ["The moon.\nThe sun."]
+
+
+def test_each_step_of_a_sequence_has_its_own(load: Callable[..., list[str]]) -> None:
+    steps = "{reply: {text: Hi}}, {error: {kind: internal}}, {reply: {file: ./answers/../answers/tides.md}}"
+    assert load(f"name: r, sequence: [{steps}]") == ["Hi", "The moon.\nThe sun."]
+
+
+@pytest.mark.parametrize(
+    ("reply", "row"),
+    [
+        pytest.param("{file: answers/tide.md}", "there is no file answers/tide.md", id="missing"),
+        pytest.param("{file: answers}", "there is no file answers", id="a folder"),
+        pytest.param("{file: answers/bytes.bin}", "not UTF-8", id="not text"),
+        pytest.param("{file: ../secret.txt}", "expected a file in the scenario's folder or below it", id="above"),
+        pytest.param("{file: /etc/hostname}", "expected a file in the scenario's folder or below it", id="elsewhere"),
+        pytest.param("{file: loop.txt}", "loop.txt leads nowhere", id="links that lead to each other"),
+        pytest.param("{file: giant.txt}", "more than 16 MiB", id="a giant"),
+        pytest.param("{file: link.txt}", "expected a file in the scenario's folder or below it", id="a way out"),
+        pytest.param(f"{{file: {'a' * 300}}}", f"{'a' * 300}: file name too long", id="a name that is too long"),
+        pytest.param('{file: "a\\0b"}', "no file has such a name", id="no name of a file"),
+        pytest.param(
+            "{file: answers/hello.txt, template: true}",
+            "answers/hello.txt: unknown placeholder {promt} in line 2 of the text; did you mean {prompt}?",
+            id="a mistake in it",
+        ),
+    ],
+)
+def test_a_file_that_is_no_answer(load: Callable[..., list[str]], reply: str, row: str) -> None:
+    assert load("name: q, pass: true", f"name: r, reply: {reply}") == [f"a.yaml:4:27: rules[1].reply.file: {row}"]
+
+
+def test_mistakes_in_files_come_with_all_others(load: Callable[..., list[str]]) -> None:
+    rows = load("name: q, pas: true", "name: r, reply: {file: nothing.md}", "name: s, reply: {text: a, file: b}")
+    assert [row.split(": ")[1] for row in rows] == [
+        "rules[0].pas",
+        "rules[1].reply.file",
+        "rules[2].reply",
+        "rules[2].reply.file",
+    ]
+
+
+def test_files_of_two_folders_are_each_beside_their_own_scenario(tmp_path: Path) -> None:
+    paths = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "answer.md").write_text(name, encoding="utf-8")
+        paths.append(tmp_path / name / "a.yaml")
+        paths[-1].write_text(f"version: 1\nrules: [{{name: {name}, reply: {{file: answer.md}}}}]", encoding="utf-8")
+    rules = load_scenario(paths).scenario.rules
+    assert [rule.reply.text for rule in rules if rule.reply is not None] == ["one", "two"]
+
+
+def test_the_digest_changes_with_the_answer(tmp_path: Path) -> None:
+    answer, file = tmp_path / "a.md", tmp_path / "a.yaml"
+    file.write_text("version: 1\nrules: [{name: r, reply: {file: a.md}}]", encoding="utf-8")
+    digests = set()
+    for text in ("one", "two"):
+        answer.write_text(text, encoding="utf-8")
+        digests.add(load_scenario([file]).digest)
+    assert len(digests) == 2
+
+
+def test_a_scenario_that_is_sent_has_no_files() -> None:
+    assert rows_of("version: 1\nrules: [{name: r, reply: {file: a.md}}]") == [
+        "a.yaml:2:33: rules[0].reply.file: a scenario that is sent has no files beside it; write the text itself"
+    ]
+    assert load_text("version: 1\nrules: [{name: r, reply: {text: a}}]").answers.texts == {}
+
+
+def test_an_answer_that_many_rules_give_is_read_once(load: Callable[..., list[str]]) -> None:
+    texts = load(*[f"name: r{number}, reply: {{file: answers/tides.md}}" for number in range(50)])
+    assert len(texts) == 50
+    assert len({id(text) for text in texts}) == 1
+
+
+def test_all_answers_together_have_a_bound(tmp_path: Path) -> None:
+    rules = []
+    for number in range(6):
+        (tmp_path / f"{number}.txt").write_bytes(b"x" * 12 * 1024**2)
+        rules.append(f"- {{name: r{number}, reply: {{file: {number}.txt}}}}\n")
+    file = tmp_path / "a.yaml"
+    file.write_text("version: 1\nrules:\n" + "".join(rules), encoding="utf-8")
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario([file])
+    (row,) = refused.value.rows
+    assert (row.path, row.message) == ("rules[5].reply.file", "with it the answers are more than 64 Mi characters")

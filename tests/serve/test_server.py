@@ -1,0 +1,72 @@
+"""The road on both event loops: answers, paced streams, faults and clients that leave."""
+
+import asyncio
+import time
+
+import pytest
+
+from emulator.serve.server import has_uvloop, run
+from tests.conftest import running
+from tests.handler.toy import TOY
+from tests.wire import Running, read_until_reset
+
+KEY = {"x-key": "k"}
+LOOPS = [
+    pytest.param(False, id="asyncio"),
+    pytest.param(True, id="uvloop", marks=pytest.mark.skipif(not has_uvloop(), reason="uvloop is not installed")),
+]
+SCENARIO = """version: 1
+name: loops
+latency: {ttft: 20ms, itl: 2ms}
+rules:
+  - {name: quick, when: {prompt: Hi}, reply: {chunks: [one, two, three]}}
+  - {name: slow, latency: {itl: 1h}}
+"""
+
+
+async def _ask(served: Running) -> None:
+    whole = await served.ask("toy", "/chat", {"prompt": "Hi"}, headers=KEY)
+    started = time.monotonic()
+    stream = await served.ask("toy", "/chat", {"prompt": "Hi", "stream": True}, headers=KEY)
+    assert time.monotonic() - started >= 0.024
+    assert (whole.body, stream.body) == (b"onetwothree", b"one\ntwo\nthree\n")
+    assert stream.chunks == (b"one\n", b"two\n", b"three\n")
+    fault = {**KEY, "x-emulator-fault": "disconnect; after_tokens=2"}
+    assert await read_until_reset(served, "toy", "/chat", {"prompt": "Hi", "stream": True}, fault) == (
+        b"one\ntwo\n",
+        True,
+    )
+
+
+async def _leave(served: Running) -> None:
+    """A client that hangs up in the midst of a stream leaves no traceback and nothing in flight."""
+    url = served.urls["toy"].removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(url[0], int(url[1]))
+    body = b'{"prompt":"Tell me more","max":1000,"stream":true}'
+    writer.write(b"POST /chat HTTP/1.1\r\nHost: x\r\nx-key: k\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+    await reader.readuntil(b"\r\n\r\n")
+    writer.transport.abort()
+    while served.built.apps[0].service.metrics.in_flight():
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("uvloop", LOOPS)
+def test_the_road_on_a_loop(uvloop: bool) -> None:
+    async def main() -> str:
+        async with running(SCENARIO, vendors=[TOY]) as served:
+            await _ask(served)
+            await _leave(served)
+            entries = [*served.built.journal]
+            assert [entry.whole for entry in entries] == [True, True, False, False]
+        return type(asyncio.get_running_loop()).__module__
+
+    assert run(main(), uvloop=uvloop).startswith("uvloop" if uvloop else "asyncio")
+
+
+@pytest.mark.parametrize("uvloop", LOOPS)
+def test_a_loop_gives_what_its_coroutine_gives(uvloop: bool) -> None:
+    async def main() -> int:
+        await asyncio.sleep(0)
+        return 7
+
+    assert run(main(), uvloop=uvloop) == 7

@@ -1,0 +1,157 @@
+"""The port file, and an end that comes before the beginning is over."""
+
+import asyncio
+import json
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from emulator.serve.signals import PortFile, allow_connections, stop_signals, stoppable
+
+URLS = {"front": "http://127.0.0.1:4010"}
+
+
+def test_it_is_there_while_it_can_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "ports.json"
+    with PortFile(path) as file:
+        assert not path.exists()
+        file.write(URLS)
+        assert json.loads(path.read_text()) == URLS
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_one_that_was_left_behind_is_gone_before_anything_begins(tmp_path: Path) -> None:
+    path = tmp_path / "ports.json"
+    path.write_text(json.dumps({"front": "http://127.0.0.1:1"}))
+    with PortFile(path):
+        assert not path.exists()
+
+
+def test_one_that_another_has_written_since_stays(tmp_path: Path) -> None:
+    path = tmp_path / "ports.json"
+    with PortFile(path) as file:
+        file.write(URLS)
+        path.write_text("{}")
+    assert path.read_text() == "{}"
+
+
+def test_it_goes_with_whatever_ends_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "ports.json"
+    with suppress(SystemExit), PortFile(path) as file:
+        file.write(URLS)
+        raise SystemExit
+    assert not path.exists()
+
+
+def test_it_is_written_through_no_link_and_others_may_read_it(tmp_path: Path) -> None:
+    path, kept = tmp_path / "ports.json", tmp_path / "kept"
+    kept.write_text("mine")
+    for name in ("ports.json.partial", ".ports.json.partial"):
+        (tmp_path / name).symlink_to(kept)
+    mask = os.umask(0o022)
+    try:
+        with PortFile(path) as file:
+            file.write(URLS)
+            assert not path.is_symlink()
+            assert path.stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(mask)
+    assert kept.read_text() == "mine"
+
+
+def test_one_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ports.json"
+    path.mkdir()
+    with PortFile(path) as file, pytest.raises(IsADirectoryError):
+        file.write(URLS)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["ports.json"]
+
+
+@pytest.mark.parametrize("link", [False, True], ids=["itself", "by a link"])
+def test_what_is_no_file_is_left_alone(tmp_path: Path, link: bool) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    if link:
+        path = tmp_path / "ports.json"
+        path.symlink_to("pipe")
+    before = sorted(tmp_path.iterdir())
+    with PortFile(path) as file, pytest.raises(OSError, match="not a file"):
+        file.write(URLS)
+    assert sorted(tmp_path.iterdir()) == before
+    assert path.is_fifo()
+
+
+def test_a_link_to_one_that_was_left_behind_goes_and_nothing_else(tmp_path: Path) -> None:
+    path, old = tmp_path / "ports.json", tmp_path / "old.json"
+    old.write_text("{}")
+    path.symlink_to(old)
+    with PortFile(path) as file:
+        assert not path.exists()
+        file.write(URLS)
+    assert [*tmp_path.iterdir()] == [old]
+
+
+def test_no_name_is_no_file(tmp_path: Path) -> None:
+    with PortFile(Path("")) as file, pytest.raises(IsADirectoryError):
+        file.write(URLS)
+
+
+def test_nobody_wants_one() -> None:
+    with PortFile(None) as file:
+        file.write(URLS)
+
+
+def test_as_many_connections_as_the_user_may_have() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, before[1]), before[1]))
+        allow_connections()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1], 2**20)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_an_end_lets_what_has_begun_tidy_up(name: str) -> None:
+    tidied = []
+    number = signal.Signals[name]
+    before = signal.getsignal(number)
+    code = None
+    try:
+        with stoppable():
+            try:
+                os.kill(os.getpid(), number)
+            finally:
+                tidied.append(True)
+    except SystemExit as ended:
+        code = ended.code
+    assert (code, tidied) == (0, [True])
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.usefixtures("terminal")
+async def test_each_signal_is_told_in_order() -> None:
+    names = [signal.SIGHUP, signal.SIGTERM, signal.SIGINT]
+    with stoppable():
+        async with stop_signals() as stops:
+            for name in names:
+                os.kill(os.getpid(), name)
+                assert await asyncio.wait_for(stops.get(), 5) is name
+
+
+async def test_what_nohup_began_outlives_its_terminal() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stoppable():
+            async with stop_signals() as stops:
+                os.kill(os.getpid(), signal.SIGHUP)
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert await asyncio.wait_for(stops.get(), 5) is signal.SIGTERM
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

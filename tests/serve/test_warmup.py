@@ -1,0 +1,117 @@
+"""When everything is looked through."""
+
+import gc
+import os
+import platform
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import yarl._url
+
+from emulator.core.cache import forget_all
+from emulator.serve.warmup import Garbage, _collect
+
+
+@pytest.mark.parametrize(
+    ("count", "busy", "looks"),
+    [
+        pytest.param(14, False, 0, id="little is new"),
+        pytest.param(15, False, 1, id="much is new, and nobody waits"),
+        pytest.param(15, True, 0, id="somebody would wait"),
+        pytest.param(59, True, 0, id="somebody still would"),
+        pytest.param(60, True, 1, id="too much is new"),
+    ],
+)
+def test_it_is_looked_for_when_nobody_waits(count: int, busy: bool, looks: int) -> None:
+    looked: list[int] = []
+
+    def collect() -> int:
+        looked.append(1)
+        return 0
+
+    gave: list[int] = []
+    Garbage(lambda: busy, lambda: count, collect, lambda: gave.append(1)).tidy()
+    assert (len(looked), len(gave)) == (looks, 0 if busy else looks)
+
+
+@pytest.mark.parametrize(("session", "looks"), [("", 1), ("a", 0)])
+def test_a_scenario_that_was_replaced_is_looked_for_once_nobody_waits(session: str, looks: int) -> None:
+    looked: list[int] = []
+    busy = iter([True, False, False])
+
+    def collect() -> int:
+        looked.append(1)
+        return 0
+
+    forgot: list[int] = []
+    garbage = Garbage(lambda: next(busy), lambda: 1, collect, lambda: None, lambda: forgot.append(1))
+    garbage.expect(session)
+    garbage.expect("b")
+    garbage.tidy()
+    assert not looked
+    garbage.tidy()
+    garbage.tidy()
+    assert len(looked) == len(forgot) == looks
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no other C library is asked")
+def test_what_is_free_below_what_stays_is_given_back() -> None:
+    held = [b"%d" % number * 20_000 for number in range(1000, 2000)]  # below what the C library maps by itself
+    stays = [held.pop() for _ in range(20)]
+    before = measure()
+    del held
+    Garbage(lambda: False, lambda: 15, lambda: 0).tidy()
+    assert before - measure() > 50 * 2**20
+    assert len(stays) == 20
+
+
+def measure() -> int:
+    """Resident bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_where_much_stays_much_may_come() -> None:
+    counts, looked = iter([60, 74, 75]), []
+
+    def collect() -> int:
+        looked.append(1)
+        return 1_500_000
+
+    garbage = Garbage(lambda: True, lambda: next(counts), collect)
+    for looks in (1, 1, 2):
+        garbage.tidy()
+        assert len(looked) == looks
+
+
+def test_whoever_makes_a_tuple_meanwhile_is_not_disturbed() -> None:
+    made: list[tuple[str, ...]] = []
+    over = threading.Event()
+
+    def make() -> None:
+        while not over.is_set():
+            made[:] = [tuple(str(number) for number in range(3_000))]
+
+    switched = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    gc.freeze()  # what other tests left would take long to look through
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            making = pool.submit(make)
+            for _ in range(20_000):
+                _collect()
+            over.set()
+            making.result(10)
+    finally:
+        over.set()
+        sys.setswitchinterval(switched)
+    assert len(made[0]) == 3_000
+
+
+def test_urls_are_forgotten_too() -> None:
+    yarl.URL.build(path="/a", query_string="key=secret", encoded=True)
+    assert yarl._url.build_pre_encoded_url.cache_info().currsize
+    forget_all()
+    assert not yarl._url.build_pre_encoded_url.cache_info().currsize

@@ -1,0 +1,256 @@
+"""Questions one after the other on one connection."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.core.storage import StoreLostError
+from emulator.serve.server import has_uvloop, run
+from emulator.storage.redis.pipeline import Line, Refused, Reply, digest_of, read_reply, write_command
+from tests.storage.servers import KINDS, find_server, running
+
+Answer = Callable[[bytes], bytes | None]
+
+
+@pytest.mark.parametrize(
+    ("data", "reply"),
+    [
+        pytest.param(b"+OK\r\n", "OK", id="a word"),
+        pytest.param(b":-7\r\n", -7, id="a number"),
+        pytest.param(b"$6\r\na\r\n\xc3\xa9b\r\n", "a\r\néb", id="text with line breaks"),
+        pytest.param(b"$0\r\n\r\n", "", id="empty text"),
+        pytest.param(b"$-1\r\n", None, id="no text"),
+        pytest.param(b"*3\r\n$1\r\na\r\n:2\r\n$-1\r\n", ["a", "2", ""], id="a list"),
+        pytest.param(b"*0\r\n", [], id="an empty list"),
+        pytest.param(b"*-1\r\n", [], id="no list"),
+    ],
+)
+def test_a_reply_is_read_once_it_is_whole(data: bytes, reply: Reply) -> None:
+    assert read_reply(b"??" + data + b"+next", 2) == (reply, len(data) + 2)
+    for length in range(1, len(data)):
+        assert read_reply(data[:length], 0) is None
+
+
+def test_what_is_wrong_is_no_answer() -> None:
+    found = read_reply(b"-ERR no\r\n", 0)
+    assert found is not None
+    assert isinstance(found[0], Refused)
+    assert str(found[0]) == "ERR no"
+
+
+def test_a_command_is_framed() -> None:
+    assert write_command(["GET", "é"]) == b"*2\r\n$3\r\nGET\r\n$2\r\n\xc3\xa9\r\n"
+
+
+@asynccontextmanager
+async def listening(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncIterator[int]:
+    """The port of a server, which leaves no connection open at the end."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await serve(reader, writer)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for writer in writers:
+            writer.close()
+        for writer in writers:
+            with suppress(OSError):
+                await writer.wait_closed()
+
+
+@asynccontextmanager
+async def answering(answer: Answer) -> AsyncIterator[Line]:
+    """A line to a server that answers each command, one of fewer than 1000 bytes; ``None``: it hangs up."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1000):
+            reply = answer(data)
+            if reply is None:
+                break
+            writer.write(reply)
+        writer.close()
+
+    async with listening(serve) as port:
+        line = Line(urlsplit(f"redis://127.0.0.1:{port}"), 0.2)
+        try:
+            yield line
+        finally:
+            await line.close()
+
+
+@pytest.mark.parametrize("uvloop", [False, True])
+def test_it_goes_over_every_loop(uvloop: bool) -> None:
+    if uvloop and not has_uvloop():
+        pytest.skip("uvloop is not installed")
+
+    async def ask() -> Reply:
+        async with answering(lambda data: b":1\r\n") as line:
+            return await line.ask("a")
+
+    assert run(ask(), uvloop=uvloop) == 1
+
+
+async def test_answers_come_in_order_however_they_arrive() -> None:
+    async with answering(lambda data: b"".join(b":%d\r\n" % n for n in range(data.count(b"\r\n$1\r\n")))) as line:
+        assert await line.ask("a") == 0
+        assert [*await asyncio.gather(line.ask("a"), line.ask("b"), line.ask("c"))] == [0, 1, 2]
+
+
+async def test_what_nobody_waits_for_is_told_or_known_to_be_lost() -> None:
+    seen: list[bytes] = []
+    lost: list[str] = []
+
+    def answer(data: bytes) -> bytes:
+        seen.append(data)
+        return b":1\r\n" * data.count(b"$7\r\nEVALSHA")
+
+    async with answering(answer) as line:
+        assert not line.tell("d", "k", [], lambda: lost.append("early"))  # there is no connection yet
+        await line.reach()
+        assert line.tell("d", "k", ["told"], lambda: lost.append("told"))
+        assert await line.ask("EVALSHA", "now") == 1
+        assert b"told" in b"".join(seen)
+        assert line.tell("d", "k", ["never"], lambda: lost.append("never"))
+        await line.close()
+        await asyncio.sleep(0)
+    assert lost == ["never"]
+
+
+async def test_a_server_that_hangs_up_is_lost_and_reached_again() -> None:
+    replies = iter([b":1\r\n", None, b":2\r\n"])
+    async with answering(lambda data: next(replies)) as line:
+        assert await line.ask("a") == 1
+        with pytest.raises(StoreLostError):
+            await line.ask("b")
+        assert await line.ask("c") == 2
+
+
+async def test_a_server_that_says_nothing_is_not_waited_for_without_end() -> None:
+    async with answering(lambda data: b"") as line:
+        with pytest.raises(StoreLostError, match="no answer within"):
+            await asyncio.gather(line.ask("a"), line.ask("b"))
+
+
+async def test_a_server_that_cannot_is_away_and_a_wrong_command_is_wrong() -> None:
+    replies = iter([b"-LOADING wait\r\n", b"-ERR user_script:1: attempt to index a nil value\r\n"])
+    async with answering(lambda data: next(replies)) as line:
+        with pytest.raises(StoreLostError, match="LOADING"):
+            await line.ask("a")
+        with pytest.raises(Refused, match="attempt to index"):
+            await line.ask("a")
+
+
+@pytest.mark.parametrize("data", [b"HTTP/1.1 400 Bad Request\r\n", b"$many\r\n", b"*1\r\n\xff\xfe\r\n", b"+\xff\r\n"])
+async def test_a_server_of_another_kind_is_none(data: bytes) -> None:
+    async with answering(lambda _: data) as line:
+        with pytest.raises(StoreLostError, match="none of this protocol"):
+            await line.ask("a")
+
+
+async def test_what_is_said_unasked_ends_the_connection_and_is_the_reason() -> None:
+    async with answering(lambda _: b":1\r\n-ERR max number of clients reached\r\n") as line:
+        wire = await line.reach()
+        assert await line.ask("a") == 1
+        with pytest.raises(StoreLostError, match="max number of clients"):
+            wire.send(("a",))
+
+
+async def test_a_server_that_is_far_away_is_begun_with_in_one_turn() -> None:
+    seen = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal seen
+        while seen < 12:  # nothing is answered before all is asked
+            seen += (await reader.read(1000)).count(b"$6\r\nSCRIPT")
+        writer.write(b"+OK\r\n" * seen)
+        await reader.read()
+        writer.close()
+
+    async with listening(serve) as port:
+        line = Line(urlsplit(f"redis://127.0.0.1:{port}"), 20.0, [f"return {number}" for number in range(12)])
+        await line.reach()
+        assert seen == 12
+        await line.close()
+
+
+async def test_a_connection_that_is_refused_is_closed() -> None:
+    open_ones = 0
+    all_gone = asyncio.Event()
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal open_ones
+        open_ones += 1
+        all_gone.clear()
+        while await reader.read(1000):
+            writer.write(b"-WRONGPASS invalid username-password pair\r\n")
+        open_ones -= 1
+        all_gone.set()
+        writer.close()
+
+    async with listening(refuse) as port:
+        line = Line(urlsplit(f"redis://:no@127.0.0.1:{port}"), 5.0)
+        for _ in range(3):
+            with pytest.raises(StoreLostError, match="WRONGPASS"):
+                await line.ask("a")
+        async with asyncio.timeout(20):
+            await all_gone.wait()
+        assert open_ones == 0
+
+
+@pytest.mark.parametrize(
+    ("who", "asked"),
+    [
+        pytest.param("me@", ["AUTH", "me", ""], id="a user without a password"),
+        pytest.param(":@", ["PING"], id="an empty password is none"),
+    ],
+)
+async def test_credentials_may_be_half(who: str, asked: list[str]) -> None:
+    seen: list[bytes] = []
+
+    def answer(data: bytes) -> bytes:
+        seen.append(data)
+        return b"+OK\r\n" * data.count(b"*")
+
+    async with answering(answer) as line:
+        half = Line(line._url._replace(netloc=who + line._url.netloc), 1.0)
+        assert await half.ask("PING") == "OK"
+        await half.close()
+    assert seen[0] == write_command(asked)
+
+
+async def test_credentials_and_database_come_first() -> None:
+    seen: list[bytes] = []
+
+    def answer(data: bytes) -> bytes:
+        seen.append(data)
+        return b"+OK\r\n" * data.count(b"*")
+
+    async with answering(answer) as line:
+        secured = Line(line._url._replace(netloc=line._url.netloc.replace("127", "me:p%40ss@127"), path="/3"), 1.0)
+        assert await secured.ask("PING") == "OK"
+        await secured.close()
+    assert b"".join(seen) == b"".join(map(write_command, (["AUTH", "me", "p@ss"], ["SELECT", "3"], ["PING"])))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_script_that_the_server_does_not_know_is_told_whole(
+    kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if find_server(kind) is None:
+        pytest.skip(f"{KINDS[kind]} is not installed")
+    with running(kind, tmp_path_factory.mktemp(kind)) as url:
+        line = Line(urlsplit(url), 5.0)
+        script = "return { KEYS[1], ARGV[1] }"
+        for _ in range(2):
+            assert await line.run(script, digest_of(script), "k", ["v"]) == ["k", "v"]
+        await line.close()

@@ -1,0 +1,1 @@
+"""The program that writes the sentences of each language."""

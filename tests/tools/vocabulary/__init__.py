@@ -1,0 +1,1 @@
+"""The word lists behind the vocabulary, and the program that writes it."""

@@ -1,0 +1,102 @@
+"""The models as data."""
+
+import pytest
+
+from emulator.core.json import JSON, as_object
+from emulator.core.requests import Deployment
+from emulator.vendors.azure.extra_parameters import check_parameters
+from emulator.vendors.azure.models import describe, list_deployments, read_catalogue, read_parameters, read_traits
+from emulator.vendors.azure.settings import PROFILES, AzureSettings
+from tests.vendors.azure.service import serve
+
+FAMILIES = ["gpt-", "o3", "DeepSeek-", "Phi-", "grok-", "claude-", "Cohere-command", "mistral-", "Llama-", "embed-"]
+DEPLOYMENTS = list_deployments(AzureSettings())
+
+
+@pytest.mark.parametrize("start", FAMILIES)
+def test_the_families_that_users_call_by_name_are_there(start: str) -> None:
+    assert any(deployment.name.startswith(start) for deployment in DEPLOYMENTS)
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment.name)
+def test_a_model_is_known(deployment: Deployment) -> None:
+    assert read_traits(deployment)["provider"] != "Custom"
+    assert deployment.context
+    assert deployment.task != "chat" or deployment.max_output
+
+
+@pytest.mark.parametrize(
+    ("name", "traits", "effort"),
+    [
+        pytest.param("gpt-5.4", {"thinks": True, "api": None}, "xhigh", id="it thinks"),
+        pytest.param("gpt-5.4-pro", {"thinks": True, "api": "responses"}, "xhigh", id="Responses alone"),
+        pytest.param("gpt-5.3-chat", {"thinks": None}, None, id="it chats"),
+        pytest.param("gpt-6-sol", {"thinks": True}, "max", id="all it can"),
+        pytest.param("gpt-6-astra", {"thinks": True}, "xhigh", id="not quite all"),
+        pytest.param("grok-4-1-fast-reasoning", {"thinks": True, "vision": True}, None, id="grok thinks"),
+        pytest.param("grok-4-1-fast-non-reasoning", {"thinks": None, "vision": True}, None, id="grok does not"),
+        pytest.param("DeepSeek-V3.2", {"reasoning": None}, None, id="an answer at once"),
+        pytest.param("DeepSeek-V4-Pro", {"reasoning": "field"}, None, id="thoughts and an answer"),
+        pytest.param("claude-sonnet-4-6", {"fixed_sampling": None, "api": "anthropic"}, None, id="told how to choose"),
+        pytest.param("claude-sonnet-5", {"fixed_sampling": True, "api": "anthropic"}, None, id="chooses by itself"),
+        pytest.param("Kimi-K2.6", {"vision": True, "reasoning": "field"}, None, id="it sees"),
+        pytest.param("FW-Kimi-K3", {"vision": True, "provider": "Fireworks"}, None, id="served by others"),
+        pytest.param("MAI-Image-2.5", {"provider": "Microsoft", "reasoning": None}, None, id="it paints"),
+        pytest.param("Cohere-embed-v3-english", {"tokenizer": "bert", "dimensions": False}, None, id="of one size"),
+    ],
+)
+def test_a_model_has_what_its_family_has(name: str, traits: dict[str, JSON], effort: str | None) -> None:
+    (deployment,) = (each for each in DEPLOYMENTS if each.name == name)
+    found = read_traits(deployment)
+    assert {key: found.get(key) for key in traits} == traits
+    efforts = read_parameters(found).get("reasoning_effort")
+    assert (efforts[-1] if isinstance(efforts, list) else None) == effort
+
+
+def test_names_are_told_apart_whatever_their_case() -> None:
+    assert len({deployment.name.lower() for deployment in DEPLOYMENTS}) == len(DEPLOYMENTS)
+
+
+def test_every_set_of_parameters_is_somebodys() -> None:
+    sets = {str(family.get("parameters")) for family in read_catalogue().families.values()}
+    assert sets - {"None"} <= set(read_catalogue().parameters)
+
+
+def test_every_rule_about_a_parameter_is_known() -> None:
+    words = {"unsupported", "unknown", "ignored", "taken"}
+    rules = [rule for rules in read_catalogue().parameters.values() for rule in rules.values()]
+    assert all(isinstance(rule, list) or rule in words or str(rule).endswith("instead.") for rule in rules)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "provider"),
+    [
+        pytest.param("mine", "", "Custom", id="a name that tells nothing"),
+        pytest.param("mine", "gpt-4o-2024-08-06", "OpenAI", id="the model's name"),
+        pytest.param("my-embed", "text-embedding-3-large", "OpenAI", id="an embedder's"),
+        pytest.param("claude-sonnet-9", "", "Anthropic", id="its own"),
+        pytest.param("deepseek-r1-tuned", "some-model", "DeepSeek", id="its own if the model's tells nothing"),
+        pytest.param("Meta-Llama-9", "", "Meta", id="any case"),
+    ],
+)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_nobody_is_without_a_name(name: str, model: str, provider: str, profile: str) -> None:
+    deployment = Deployment(vendor="azure", name=name, model=model)
+    settings = AzureSettings.model_validate({"profile": profile})
+    info = as_object(describe(deployment, read_traits(deployment), settings))
+    assert info["model_provider_name"] == provider
+    assert all(info.values())
+
+
+def test_a_deployment_says_more_of_itself_than_its_family() -> None:
+    deployment = Deployment(vendor="azure", name="gpt-4o-blind", traits={"vision": False, "provider": "Me"})
+    traits = read_traits(deployment)
+    assert (traits["vision"], traits["provider"]) == (False, "Me")
+    assert read_parameters(traits)["reasoning_effort"] == "unknown"
+
+
+def test_every_deployment_has_habits_in_every_dialect() -> None:
+    service = serve()
+    for name in service.deployments:
+        assert {"seed", "foundry", "aoai"} <= set(service.habits[name])
+        assert check_parameters({}, service.habits[name]["aoai"]) == []

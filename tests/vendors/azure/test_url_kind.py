@@ -1,0 +1,98 @@
+"""What a path says: whose dialect is spoken there, and who answers."""
+
+import pytest
+
+from emulator.core.requests import ChatAsk
+from tests.parsed import JSON
+from tests.vendors.azure.service import HELLO, VERSION, Refused, accept, chat, refuse, send
+
+PROFILES = ["seed", "maas", "managed", "foundry", "aoai"]
+DEPLOYMENT = f"/openai/deployments/gpt-4o-mini/chat/completions{VERSION}"
+V1 = "/openai/v1/chat/completions"
+ALONE = f"/endpoints/mistral-large-2411/chat/completions{VERSION}"
+UNKNOWN = {"message": "Unrecognized request argument supplied: foo", "type": "invalid_request_error"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("target", [DEPLOYMENT, V1, f"/gateway{DEPLOYMENT}", f"/api/projects/p{V1}"])
+def test_paths_of_azure_openai_speak_it_whatever_the_root_does(profile: str, target: str) -> None:
+    scenario = f"profile={profile}"
+    call = accept(chat(model="gpt-4o-mini", n=2, user="u", max_completion_tokens=9), target, scenario)
+    assert isinstance(call.ask, ChatAsk)
+    assert (call.deployment.name, call.ask.sampling.n, call.ask.sampling.max_tokens) == ("gpt-4o-mini", 2, 9)
+    refused = refuse(chat(model="gpt-4o-mini", foo=1), target, scenario)
+    assert (refused.status, refused.json()) == (400, {"error": {**UNKNOWN, "param": None, "code": None}})
+    assert refuse(chat(model="gpt-4o-mini", temperature="hot"), target, scenario).status == 400
+    assert "apim-request-id" in refused.headers
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_root_and_models_speak_model_inference(profile: str) -> None:
+    openai = refuse(chat(model="mistral-large-2411", foo=1), f"/models/chat/completions{VERSION}", f"profile={profile}")
+    assert openai.status == 400
+    assert "extra-parameters" in openai.response.body.decode()
+
+
+def test_what_a_scenario_switches_holds_on_every_path() -> None:
+    assert accept(HELLO, "/openai/deployments/gpt-4o-mini/chat/completions", "api_version_required=false")
+    assert refuse(HELLO, "/openai/deployments/gpt-4o-mini/chat/completions").status == 404
+
+
+def test_switches_of_the_root_stay_there() -> None:
+    scenario = "profile=seed, error_shape=docs, extra_parameters_default=drop"
+    assert refuse(chat(foo=1), DEPLOYMENT, scenario).json()["error"]["type"] == "invalid_request_error"
+    assert refuse({}, f"/chat/completions{VERSION}", scenario).json()["code"] == "parameter_not_supported"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        pytest.param(f"/openai/chat/completions{VERSION}", chat(model="gpt-4o-mini"), id="neither deployment nor v1"),
+        pytest.param("/openai/v1/foo/chat/completions", chat(model="gpt-4o-mini"), id="something below v1"),
+        pytest.param(f"/openai/deployments/gpt-4o-mini/v2/chat/completions{VERSION}", HELLO, id="or a deployment"),
+        pytest.param("/openai/v1/info", None, id="no /info"),
+        pytest.param(f"/openai/deployments/gpt-4o-mini/info{VERSION}", None, id="of a deployment either"),
+        pytest.param("/openai/v1/images/embeddings", {"input": [{"image": "data:,a"}]}, id="no image embeddings"),
+        pytest.param(f"/api/projects/p/chat/completions{VERSION}", chat(model="gpt-4o-mini"), id="right at a project"),
+    ],
+)
+def test_what_azure_openai_has_not(profile: str, target: str, body: JSON) -> None:
+    refused = send(body, target, f"profile={profile}")
+    assert isinstance(refused, Refused)
+    assert (refused.status, refused.json()) == (404, {"error": {"code": "404", "message": "Resource not found"}})
+
+
+def test_v1_asks_for_a_model() -> None:
+    refused = refuse(HELLO, V1)
+    assert (refused.status, refused.json()["error"]["param"]) == (400, "model")
+    refused = refuse(chat(model="nobody"), V1)
+    assert (refused.status, refused.json()["error"]["code"]) == (404, "DeploymentNotFound")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_endpoint_of_its_own_has_one_model(profile: str) -> None:
+    scenario = f"profile={profile}"
+    call = accept(chat(model="gpt-4o-mini"), ALONE, scenario)
+    assert call.deployment.name == "mistral-large-2411"
+    info = send(None, f"/endpoints/embed-v-4-0/info{VERSION}", scenario)
+    assert b'"model_name"' in getattr(info, "body", b"")
+    assert accept({"input": ["a"]}, f"/endpoints/embed-v-4-0/embeddings{VERSION}", scenario)
+
+
+@pytest.mark.parametrize(
+    ("target", "headers"),
+    [
+        pytest.param(f"/endpoints/embed-v-4-0/chat/completions{VERSION}", {}, id="another task"),
+        pytest.param(f"/endpoints/nobody/chat/completions{VERSION}", {}, id="nobody of that name"),
+        pytest.param(ALONE, {"azureml-model-deployment": "gpt-4o-mini"}, id="another deployment"),
+        pytest.param(f"/endpoints/gpt-4o-mini/models/chat/completions{VERSION}", {}, id="a path it has not"),
+        pytest.param("/endpoints/gpt-4o-mini/openai/v1/chat/completions", {}, id="or of another service"),
+    ],
+)
+def test_an_endpoint_of_its_own_never_gives_anothers_answer(target: str, headers: dict[str, str]) -> None:
+    assert refuse(chat(model="gpt-4o-mini"), target, headers=headers).status == 404
+
+
+def test_an_endpoint_of_its_own_may_be_named_twice() -> None:
+    assert accept(HELLO, ALONE, headers={"azureml-model-deployment": "Mistral-Large-2411"})

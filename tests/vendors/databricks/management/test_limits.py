@@ -1,0 +1,98 @@
+"""The limits that a workspace has without being told."""
+
+import pytest
+
+from tests.conftest import Start
+from tests.parsed import JSON
+from tests.vendors.databricks.management.api import CUSTOM, Workspace, open_workspace
+
+SMALL = "databricks-meta-llama-3-1-405b-instruct"  # 5,000 tokens in, 500 out a minute, 1,200 requests an hour
+
+
+async def limited(start: Start, tier: str = "enterprise", settings: str = "") -> Workspace:
+    return await open_workspace(start, f"rate_limits: {tier}{settings}")
+
+
+@pytest.mark.parametrize(
+    ("fields", "phrase"),
+    [
+        pytest.param({"content": "word " * 5_000}, "input tokens per minute rate limit", id="in"),
+        pytest.param({"max_tokens": 501}, "output tokens per minute rate limit", id="out"),
+    ],
+)
+async def test_a_word_switches_limits_on(start: Start, fields: JSON, phrase: str) -> None:
+    workspace = await limited(start)
+    answer = await workspace.chat(SMALL, **fields)
+    assert (answer.status, answer.json()["error_code"]) == (429, "REQUEST_LIMIT_EXCEEDED")
+    assert f"Exceeded workspace {phrase} for {SMALL}." in answer.json()["message"]
+    assert (await workspace.chat(SMALL)).status == 200
+    assert (await (await limited(start, "none")).chat(SMALL, **fields)).status == 200
+
+
+async def test_output_is_reserved_and_given_back(start: Start) -> None:
+    workspace = await limited(start)
+    first = await workspace.chat(SMALL, max_tokens=490, stop=["."])
+    used = first.json()["usage"]["completion_tokens"]
+    assert used < 400
+    assert (await workspace.chat(SMALL, max_tokens=500 - used)).status == 200
+
+
+async def test_requests_of_an_hour(start: Start) -> None:
+    workspace = await limited(start, settings=", rate_limit_body: docs")
+    for number in range(1200):
+        workspace.pass_time(0.01)
+        assert (await workspace.chat(SMALL, max_tokens=1, content="x" * (number % 2))).status == 200
+        workspace.pass_time(0.2)
+    # Minutes have passed, and with them a few requests have come back.
+    answers = [await workspace.chat(SMALL, max_tokens=1) for _ in range(150)]
+    refused = next(answer for answer in answers if answer.status == 429).json()["error"]
+    assert (refused["limit_type"], refused["limit"]) == ("queries_per_hour", 1200)
+    assert refused["message"] == "Rate limit exceeded: QPH limit of 1,200 queries reached"
+
+
+async def test_a_raise_is_for_some(start: Start) -> None:
+    llama = "databricks-meta-llama-3-3-70b-instruct"
+    workspace = await limited(start)
+    asked: JSON = {"content": "word " * 110_000}
+    assert (await workspace.chat(llama, **asked)).status == 200
+    assert (await workspace.chat(llama, **asked)).status == 429
+    raised = await limited(start, "raised")
+    assert [(await raised.chat(llama, **asked)).status for _ in range(2)] == [200, 200]
+    assert (await raised.chat(SMALL, max_tokens=501)).status == 429
+
+
+async def test_what_a_workspace_provisions_has_no_such_limits(start: Start) -> None:
+    workspace = await limited(start)
+    await workspace.make({"entity_name": "system.ai.meta_llama_v3_1_405b_instruct", "entity_version": "1"})
+    assert (await workspace.chat(max_tokens=501)).status == 200
+
+
+async def test_limits_through_the_api_come_on_top(start: Start) -> None:
+    workspace = await limited(start)
+    rule = {"calls": 1, "key": "endpoint", "renewal_period": "minute"}
+    await workspace.call("PUT", f"/{SMALL}/ai-gateway", {"rate_limits": [rule]})
+    assert (await workspace.chat(SMALL, max_tokens=501)).status == 429
+    assert (await workspace.chat(SMALL)).status == 200
+    assert (await workspace.chat(SMALL)).status == 429
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "fields", "status"),
+    [
+        pytest.param("databricks-bge-large-en", {"input": "x"}, None, 429, id="of pay per token"),
+        pytest.param("mine", {"inputs": [1]}, {}, 429, id="of a custom model"),
+        pytest.param("mine", {"inputs": [1]}, {"route_optimized": True}, 200, id="but of a route-optimized one more"),
+    ],
+)
+async def test_a_workspace_answers_two_hundred_queries_a_second(
+    start: Start, name: str, body: JSON, fields: JSON, status: int
+) -> None:
+    workspace = await limited(start)
+    if fields is not None:
+        await workspace.make(CUSTOM, **fields)
+    asked = [await workspace.call("POST", f"/{name}/invocations", body, base="/serving-endpoints") for _ in range(201)]
+    assert {answer.status for answer in asked[:200]} == {200}
+    assert asked[200].status == status
+    assert ("Exceeded workspace QPS rate limit" in asked[200].body.decode()) is (status == 429)
+    workspace.pass_time(1)
+    assert (await workspace.call("POST", f"/{name}/invocations", body, base="/serving-endpoints")).status == 200

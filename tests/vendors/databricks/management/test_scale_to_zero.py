@@ -1,0 +1,55 @@
+"""Endpoints that sleep when nobody asks them."""
+
+import pytest
+
+from tests.conftest import Start
+from tests.vendors.databricks.management.api import CUSTOM, LLAMA, TOKEN, Workspace, open_workspace
+
+HALF_AN_HOUR = 1800
+INSTANT = "version: 1\nname: idle\nclock: instant\n"  # waits take no time
+
+
+async def late(workspace: Workspace, name: str = "mine") -> float:
+    """Seconds by which the first byte was due."""
+    custom = await workspace.call("GET", f"/{name}")
+    body = {"inputs": [1]} if "CPU" in custom.body.decode() else {"messages": [{"role": "user", "content": "Hello"}]}
+    answer = await workspace.call("POST", f"/{name}/invocations", body, base="/serving-endpoints")
+    assert answer.status == 200
+    seen = await workspace.running.ask("databricks", "/_emulator/requests?limit=1", headers=TOKEN)
+    found: float = seen.json()["requests"][-1]["planned_ttft"]
+    return found
+
+
+@pytest.mark.parametrize("entity", [LLAMA, CUSTOM], ids=["a model of Databricks'", "a custom model"])
+async def test_the_first_after_a_long_while_waits(start: Start, entity: dict[str, str]) -> None:
+    workspace = await open_workspace(start, "wake_s: 12", INSTANT)
+    await workspace.make({**entity, "scale_to_zero_enabled": True})
+    assert await late(workspace) == 0
+    workspace.pass_time(HALF_AN_HOUR - 1)
+    assert await late(workspace) == 0
+    workspace.pass_time(HALF_AN_HOUR)
+    assert await late(workspace) == 12
+    assert await late(workspace) == 0
+
+
+async def test_others_never_sleep(start: Start) -> None:
+    workspace = await open_workspace(start, "", INSTANT)
+    await workspace.make(LLAMA)
+    workspace.pass_time(10 * HALF_AN_HOUR)
+    assert await late(workspace) == 0
+
+
+async def test_an_endpoint_of_a_scenario_may_sleep(start: Start) -> None:
+    trait = "deployments: [{vendor: databricks, name: mine, traits: {scale_to_zero_enabled: true}}]"
+    workspace = await open_workspace(start, "scale_to_zero_after_s: 60", INSTANT + trait)
+    assert await late(workspace) == 0
+    workspace.pass_time(60)
+    assert [await late(workspace), await late(workspace)] == [15, 0]
+
+
+async def test_what_takes_too_long_is_given_up(start: Start) -> None:
+    workspace = await open_workspace(start, "wake_s: 600", INSTANT)
+    await workspace.make({**LLAMA, "scale_to_zero_enabled": True})
+    workspace.pass_time(HALF_AN_HOUR)
+    answer = await workspace.chat()
+    assert (answer.status, answer.json()["error_code"]) == (504, "TEMPORARILY_UNAVAILABLE")

@@ -1,0 +1,73 @@
+"""Custom models, which predict and do not chat."""
+
+import pytest
+
+from emulator.core.requests import Deployment
+from tests.conftest import Start
+from tests.parsed import JSON
+from tests.vendors.databricks.harness import invoke, send, with_traits
+from tests.vendors.databricks.management.api import CUSTOM as CUSTOM_ENTITY
+from tests.vendors.databricks.management.api import open_workspace
+from tests.wire import Answer
+
+CUSTOM = with_traits("custom")
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        pytest.param({"dataframe_split": {"columns": ["a"], "data": [[1], [2]]}}, 2, id="split"),
+        pytest.param({"dataframe_records": [{"a": 1}]}, 1, id="records"),
+        pytest.param({"instances": [1, 2, 3]}, 3, id="instances"),
+        pytest.param({"inputs": {"a": [1, 2], "b": [3, 4]}}, 2, id="columns"),
+        pytest.param({"inputs": [1], "databricks_options": {"return_trace": True}}, 1, id="a list, with options"),
+        pytest.param({"messages": []}, None, id="a chat body"),
+        pytest.param({"inputs": [1], "instances": [1]}, None, id="two inputs"),
+        pytest.param({"dataframe_split": {"columns": []}}, None, id="no data"),
+        pytest.param({"inputs": 5}, None, id="a number"),
+    ],
+)
+def test_custom_models_predict(body: JSON, rows: int | None) -> None:
+    answer = invoke("mine", body, deployments=CUSTOM)
+    assert answer.status == (400 if rows is None else 200), answer.text
+    assert rows is None or len(answer.body["predictions"]) == rows
+
+
+def test_custom_models_and_agents_do_not_chat() -> None:
+    agent = Deployment(vendor="databricks", name="agent", mode="custom", kind="agent")
+    own = Deployment(vendor="databricks", name="scorer", mode="custom")
+    messages: JSON = [{"role": "user", "content": "hi"}]
+    for name, text in (("agent", "Please use 'input' field instead"), ("scorer", "does not support the chat task")):
+        body = {"model": name, "messages": messages}
+        answer = send("/serving-endpoints/chat/completions", body, deployments=(agent, own))
+        assert answer.status == 400
+        assert text in answer.message
+
+
+async def test_a_scenario_fixes_predictions(start: Start) -> None:
+    rules = """
+deployments: [{vendor: databricks, name: mine, mode: custom}]
+rules:
+  - {name: some, when: {deployment: mine, prompt: {contains: some}}, reply: {json: [0.5, {label: a}]}}
+  - {name: text, when: {deployment: mine, prompt: {contains: text}}, reply: {text: fraud}}
+  - {name: full, when: {deployment: mine}, error: {kind: overloaded}}
+"""
+    workspace = await open_workspace(start, "", rules)
+
+    async def predict(value: str) -> Answer:
+        return await workspace.call("POST", "/mine/invocations", {"inputs": [value]}, base="/serving-endpoints")
+
+    assert (await predict("some")).json() == {"predictions": [0.5, {"label": "a"}]}
+    assert (await predict("text")).json() == {"predictions": ["fraud"]}
+    assert (await predict("other")).status == 503
+
+
+async def test_custom_models_keep_to_limits(start: Start) -> None:
+    workspace = await open_workspace(start, "")
+    await workspace.make(CUSTOM_ENTITY)
+    rule = {"calls": 1, "key": "endpoint", "renewal_period": "minute"}
+    await workspace.call("PUT", "/mine/ai-gateway", {"rate_limits": [rule]})
+    asked = [
+        await workspace.call("POST", "/mine/invocations", {"inputs": [1]}, base="/serving-endpoints") for _ in range(2)
+    ]
+    assert [answer.status for answer in asked] == [200, 429]

@@ -1,0 +1,70 @@
+"""Pictures in prompts."""
+
+import base64
+import json
+
+import pytest
+
+from emulator.core.requests import ChatAsk, CompletionAsk
+from tests.parsed import JSON
+from tests.vendors.tgi.direct import CHAT, accepted, refused
+
+VISION = "deployments: [{vendor: tgi, name: eyes, traits: {vision: true}}]\n"
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
+URL = "https://example.org/a.png"
+
+
+def chat(url: str) -> JSON:
+    parts = [{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": url}}]
+    return {"messages": [{"role": "user", "content": parts}]}
+
+
+@pytest.mark.parametrize("url", [URL, f"data:image/png;base64,{PNG}"])
+def test_a_model_that_sees_takes_pictures(url: str) -> None:
+    call = accepted(CHAT, chat(url), VISION)
+    assert isinstance(call.ask, ChatAsk)
+    assert [(message.text, message.media) for message in call.ask.messages] == [("What is it?", 1)]
+    generated = accepted("/generate", {"inputs": f"What is it?![]({url})\n\n"}, VISION)
+    assert isinstance(generated.ask, CompletionAsk)
+    assert (generated.ask.prompts, generated.ask.media) == (("What is it?\n\n",), 1)
+    alone = accepted("/generate", {"inputs": "What is it?\n\n"}, VISION)
+    assert generated.prompt_tokens > alone.prompt_tokens
+
+
+def test_a_model_that_does_not_see_reads_the_markdown() -> None:
+    call = accepted(CHAT, chat(URL))
+    assert isinstance(call.ask, ChatAsk)
+    assert [(message.text, message.media) for message in call.ask.messages] == [(f"What is it?![]({URL})", 0)]
+    generated = accepted("/generate", {"inputs": f"![]({URL})"})
+    assert isinstance(generated.ask, CompletionAsk)
+    assert generated.ask.prompts == (f"![]({URL})",)
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        pytest.param("ftp://a/b.png", "invalid image content: ![](ftp://a/b.png)", id="another scheme"),
+        pytest.param("data:image/png", "invalid image content: image/png", id="no bytes"),
+        pytest.param("data:image/png;x;base64,aa", "invalid image content: image/png;x;base64,aa", id="a parameter"),
+        pytest.param("data:image/png;hex,00", "invalid image content: hex,00", id="no base64"),
+        pytest.param(
+            "data:image/png;base64,aa!a", "base64 encoding is invalid: Invalid symbol 33, offset 2.", id="a symbol"
+        ),
+        pytest.param("data:image/png;base64,aaa", "base64 encoding is invalid: Invalid padding", id="no padding"),
+        pytest.param(
+            "data:image/png;base64,AAAA",
+            "invalid image: Format error decoding Png: Invalid PNG signature.",
+            id="no picture",
+        ),
+        pytest.param(
+            "data:image/x;base64,AAAA", "invalid image: The image format could not be determined", id="no format"
+        ),
+    ],
+)
+def test_pictures_that_are_refused(url: str, text: str) -> None:
+    for path, body in ((CHAT, chat(url)), ("/generate", {"inputs": f"![]({url})"})):
+        answer = refused(path, body, VISION)
+        assert (answer.status, json.loads(answer.body)) == (
+            422,
+            {"error": f"Input validation error: {text}", "error_type": "validation"},
+        )
